@@ -1,0 +1,105 @@
+/* Configuration: switches, hooks and helpers that everything below uses. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifndef DYNC_NO_STDIO
+#include <stdio.h>
+#endif
+/* ---- configuration (defined by the user before the include) ----------------
+ * DYNC_IMPLEMENTATION   in exactly one translation unit
+ * DYNC_STATIC           every function static (several private copies may live in one program)
+ * DYNC_MALLOC(n) DYNC_REALLOC(p,n) DYNC_FREE(p)   all three or none
+ * DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ATOMICS DYNC_NO_F64 ...   for small targets; DYNC_SMALL: all that an MCU can miss
+ * DYNC_NO_LOCATION   without file:line
+ * DYNC_ASSERT(x) DYNC_MAX_DIMS (8)
+ * Every call below compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard headers and without
+ * feature macros. C++: functions are extern "C"; C++20 has the macro forms, C++17 the same options as plain structs;
+ * overloads and constructors of dync_value take the place of _Generic.
+ */
+#if defined(DYNC_SMALL)
+#define DYNC_NO_JIT
+#define DYNC_NO_THREADS
+#define DYNC_NO_STDIO
+#define DYNC_NO_ENV
+#define DYNC_NO_LOCATION
+#endif
+#if defined(__cplusplus)
+#define DYNC__LINKAGE extern "C"
+#else
+#define DYNC__LINKAGE extern
+#endif
+#ifndef DYNC_API
+#if defined(DYNC_STATIC) && defined(__GNUC__)
+#define DYNC_API __attribute__((unused)) static
+#elif defined(DYNC_STATIC)
+#define DYNC_API static
+#elif defined(_WIN32) && defined(DYNC_DLL)
+#define DYNC_API DYNC__LINKAGE __declspec(dllexport)
+#else
+#define DYNC_API DYNC__LINKAGE
+#endif
+#endif
+#if defined(__GNUC__)
+#define DYNC__CLEANUP(fn) __attribute__((cleanup(fn)))
+#else
+#define DYNC__CLEANUP(fn)
+#endif
+#define DYNC_VERSION "0.1.0"
+
+/* Where in the user's source a call stands: each operator macro passes DYNC_HERE on. */
+typedef struct dync_loc { const char *file; int line; const char *func; } dync_loc;
+#if defined(DYNC_NO_LOCATION)
+#define DYNC_HERE DYNC_NOWHERE
+#elif defined(__cplusplus)
+#define DYNC_HERE (dync_loc{__FILE__, __LINE__, __func__})
+#else
+#define DYNC_HERE ((dync_loc){__FILE__, __LINE__, __func__})
+#endif
+#if defined(__cplusplus)
+#define DYNC_NOWHERE (dync_loc{0, 0, 0})
+#else
+#define DYNC_NOWHERE ((dync_loc){0, 0, 0})
+#endif
+
+#ifndef DYNC_MAX_DIMS
+#define DYNC_MAX_DIMS 8
+#endif
+/* ---- variadic helpers --------------------------------------------------------------------- */
+#define DYNC_COUNT(...) DYNC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define DYNC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, r, ...) r
+#define DYNC_ONE_OR_MORE(...) DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, 1, 0)
+#define DYNC_CAT(a, b) DYNC_CAT_(a, b)
+#define DYNC_CAT_(a, b) a##b
+#define DYNC_MAP_V(...) DYNC_CAT(DYNC_MAP_, DYNC_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define DYNC_MAP_1(a) DYNC_V(a)
+#define DYNC_MAP_2(a, ...) DYNC_V(a), DYNC_MAP_1(__VA_ARGS__)
+#define DYNC_MAP_3(a, ...) DYNC_V(a), DYNC_MAP_2(__VA_ARGS__)
+#define DYNC_MAP_4(a, ...) DYNC_V(a), DYNC_MAP_3(__VA_ARGS__)
+#define DYNC_MAP_5(a, ...) DYNC_V(a), DYNC_MAP_4(__VA_ARGS__)
+#define DYNC_MAP_6(a, ...) DYNC_V(a), DYNC_MAP_5(__VA_ARGS__)
+#define DYNC_MAP_7(a, ...) DYNC_V(a), DYNC_MAP_6(__VA_ARGS__)
+#define DYNC_MAP_8(a, ...) DYNC_V(a), DYNC_MAP_7(__VA_ARGS__)
+#define DYNC_MAP_9(a, ...) DYNC_V(a), DYNC_MAP_8(__VA_ARGS__)
+#define DYNC_MAP_10(a, ...) DYNC_V(a), DYNC_MAP_9(__VA_ARGS__)
+#define DYNC_MAP_11(a, ...) DYNC_V(a), DYNC_MAP_10(__VA_ARGS__)
+#define DYNC_MAP_12(a, ...) DYNC_V(a), DYNC_MAP_11(__VA_ARGS__)
+#define DYNC_MAP_13(a, ...) DYNC_V(a), DYNC_MAP_12(__VA_ARGS__)
+#define DYNC_MAP_14(a, ...) DYNC_V(a), DYNC_MAP_13(__VA_ARGS__)
+#define DYNC_MAP_15(a, ...) DYNC_V(a), DYNC_MAP_14(__VA_ARGS__)
+#define DYNC_MAP_16(a, ...) DYNC_V(a), DYNC_MAP_15(__VA_ARGS__)
+#define DYNC_MAP_17(a, ...) DYNC_V(a), DYNC_MAP_16(__VA_ARGS__)
+#define DYNC_MAP_18(a, ...) DYNC_V(a), DYNC_MAP_17(__VA_ARGS__)
+#define DYNC_MAP_19(a, ...) DYNC_V(a), DYNC_MAP_18(__VA_ARGS__)
+#define DYNC_MAP_20(a, ...) DYNC_V(a), DYNC_MAP_19(__VA_ARGS__)
+#define DYNC_MAP_21(a, ...) DYNC_V(a), DYNC_MAP_20(__VA_ARGS__)
+#define DYNC_MAP_22(a, ...) DYNC_V(a), DYNC_MAP_21(__VA_ARGS__)
+#define DYNC_MAP_23(a, ...) DYNC_V(a), DYNC_MAP_22(__VA_ARGS__)
+#define DYNC_MAP_24(a, ...) DYNC_V(a), DYNC_MAP_23(__VA_ARGS__)
+#define DYNC_MAP_25(a, ...) DYNC_V(a), DYNC_MAP_24(__VA_ARGS__)
+#define DYNC_MAP_26(a, ...) DYNC_V(a), DYNC_MAP_25(__VA_ARGS__)
+#define DYNC_MAP_27(a, ...) DYNC_V(a), DYNC_MAP_26(__VA_ARGS__)
+#define DYNC_MAP_28(a, ...) DYNC_V(a), DYNC_MAP_27(__VA_ARGS__)
+#define DYNC_MAP_29(a, ...) DYNC_V(a), DYNC_MAP_28(__VA_ARGS__)
+#define DYNC_MAP_30(a, ...) DYNC_V(a), DYNC_MAP_29(__VA_ARGS__)
+#define DYNC_MAP_31(a, ...) DYNC_V(a), DYNC_MAP_30(__VA_ARGS__)
+#define DYNC_MAP_32(a, ...) DYNC_V(a), DYNC_MAP_31(__VA_ARGS__)

@@ -1,0 +1,201 @@
+/* base/base.h: what every stage stands on. No tensors here; could live in any C project.
+ * Implementations: os.c mem.c arena.c vec (below) map.c str.c num.c rng.c err.c log.c pool.c json.c */
+#ifndef DYNC__BASE_H
+#define DYNC__BASE_H
+#include "priv.h"
+
+/* ---- per-thread state: one struct. Upper layers hang their own state on the void pointers; each registers a destructor
+ * with dync__thread_state_on_exit. Reached by dync__tls (a plain thread-local: no call, no lock). ------------------------- */
+typedef struct dync__error_slot {
+    dync_status status;
+    char class_name[64];
+    char message[1024];
+} dync__error_slot;
+
+typedef struct dync__thread {
+    dync__error_slot error;
+    void (*error_handler)(dync_status, const char *, void *);
+    void *error_user;
+    dync_loc at;                 /* the user's source line of the operator in flight */
+    const char *op;              /* its name, for messages */
+    bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
+    bool compiling;              /* a function is being traced by this thread */
+    uint8_t default_dtype;
+    uint64_t rng_seed, rng_offset;
+    bool registered;             /* exit destructor armed */
+    struct dync__cache *cache;   /* base/mem.c: size-class free lists */
+    struct dync__scopes *scopes; /* tensor/scope.c */
+    struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
+    void *tensor_state, *op_state, *grad_state, *capture_state;
+} dync__thread;
+#if defined(DYNC__SPLIT)
+extern DYNC__TLS dync__thread dync__tls;
+#else
+static DYNC__TLS dync__thread dync__tls;
+#endif
+/* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread, last registered first.
+ * Call once per layer from its init hook (process-wide list, fixed capacity 16). */
+DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *));
+/* Arms the exit destructor for this thread; cheap when already armed. Every lazily made per-thread state calls it first. */
+DYNC__FN void dync__thread_arm(void);
+DYNC__FN void dync__thread_end(void);          /* run the destructors of this thread now (dync_shutdown) */
+/* fn runs in dync_shutdown, last registered first (process-wide caches, registries). Fixed capacity 32; ignored if present. */
+DYNC__FN void dync__at_shutdown(void (*fn)(void));
+DYNC__FN void dync__run_shutdown(void);
+
+/* ---- errors (err.c) -------------------------------------------------------------------------------------------------- */
+/* Records the first error of this thread: "op: text (file:line)". Later ones are dropped. Returns status, so that
+ * `return dync__fail(...)` works. Prints once to stderr unless a handler is set. class_name NULL: the status' own name. */
+DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...) DYNC__PRINTF(2, 3);
+DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...) DYNC__PRINTF(3, 4);
+DYNC__FN dync_status dync__fail_memory(size_t bytes);                 /* DYNC_ERR_MEMORY, allocates nothing */
+DYNC__FN const char *dync__status_name(dync_status);                  /* "DYNC_ERR_SHAPE" */
+/* Save and restore the slot around code whose errors are judged by the caller (backends, probes): begin empties it and
+ * silences handler and stderr, end restores what was pending before and reports what had been recorded inside. */
+typedef struct dync__error_guard { dync__error_slot outer; bool quiet_before; } dync__error_guard;
+DYNC__FN void dync__error_guard_begin(dync__error_guard *);
+DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *); /* the inner error; status DYNC_OK if none */
+DYNC__FN void dync__error_raise(const dync__error_slot *);            /* record a saved error as this thread's own */
+/* A count of errors recorded so far by this thread: compare before and after to learn whether user code failed. */
+DYNC__FN uint64_t dync__error_count(void);
+
+/* ---- memory: the one door (mem.c). Sizes are always known at free. 16-byte aligned; data 64-byte aligned. -------------- */
+DYNC__FN void *dync__alloc(size_t n);                     /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
+DYNC__FN void *dync__calloc(size_t n);
+DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n);  /* p stays valid on failure */
+DYNC__FN void  dync__free(void *p, size_t n);             /* NULL allowed */
+DYNC__FN void *dync__alloc_data(size_t n);                /* 64-byte aligned tensor data, from the per-thread size-class cache */
+DYNC__FN void  dync__free_data(void *p, size_t n);
+DYNC__FN char *dync__strdup(const char *s);               /* freed by dync__strfree */
+DYNC__FN void  dync__strfree(char *s);
+typedef struct dync__mem_stats { int64_t live_bytes, peak_bytes, mallocs; } dync__mem_stats;
+DYNC__FN dync__mem_stats dync__mem_read_stats(void);      /* mallocs: calls that reached DYNC_MALLOC or the static buffer */
+DYNC__FN void  dync__mem_set_buffer(void *memory, size_t n);
+DYNC__FN void  dync__mem_trim(void);                      /* give this thread's cached blocks back */
+/* Fault injection for tests: the nth next dync__alloc/realloc/alloc_data of this thread fails, once; 0 switches it off. */
+DYNC__FN void  dync__mem_fail_at(int64_t nth);
+
+/* ---- bump arena (arena.c): all IR of one compilation lives in one and dies at once ------------------------------------ */
+typedef struct dync__arena { struct dync__arena_chunk *head; size_t used, chunk_size; } dync__arena; /* zero = empty, ready */
+DYNC__FN void *dync__arena_alloc(dync__arena *, size_t n);            /* zeroed, 16-byte aligned; NULL + DYNC_ERR_MEMORY */
+DYNC__FN char *dync__arena_strdup(dync__arena *, const char *);
+DYNC__FN char *dync__arena_printf(dync__arena *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+DYNC__FN void *dync__arena_copy(dync__arena *, const void *src, size_t n);
+DYNC__FN void  dync__arena_free(dync__arena *);                       /* back to zero */
+
+/* ---- typed growable arrays: struct { T *at; int n, cap; } -------------------------------------------------------------
+ * dync__vec_push(&v, x) is false (and DYNC_ERR_MEMORY) when there is no room; free with dync__vec_free(&v). x is evaluated
+ * once. dync__avec_push(arena, &v, x): the same in an arena, never freed alone. */
+#define DYNC__VEC(T) struct { T *at; int n, cap; }
+DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, int need, size_t item); /* failure: at and *cap as they were */
+#define dync__avec_reserve(arena, v, need)                                                                  \
+    ((void)((need) <= (v)->cap ||                                                                           \
+            ((v)->at = dync__vec_grow((arena), (v)->at, &(v)->cap, (need), sizeof *(v)->at), false)),       \
+     (need) <= (v)->cap)
+#define dync__avec_push(arena, v, x) (dync__avec_reserve((arena), (v), (v)->n + 1) && ((v)->at[(v)->n++] = (x), true))
+#define dync__vec_reserve(v, need) dync__avec_reserve((dync__arena *)NULL, (v), (need))
+#define dync__vec_push(v, x) dync__avec_push((dync__arena *)NULL, (v), (x))
+#define dync__vec_free(v) (dync__free((v)->at, (size_t)(v)->cap * sizeof *(v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
+
+/* ---- hash map uint64 -> uint64, open addressing (map.c). Zero = empty. Key 0 is allowed. -------------------------------- */
+typedef struct dync__map { uint64_t *keys, *values; uint8_t *used; int n, cap; } dync__map;
+DYNC__FN bool dync__map_put(dync__map *, uint64_t key, uint64_t value);     /* false: no memory */
+DYNC__FN bool dync__map_get(const dync__map *, uint64_t key, uint64_t *out); /* out may be NULL */
+DYNC__FN bool dync__map_remove(dync__map *, uint64_t key);
+DYNC__FN void dync__map_free(dync__map *);
+DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed);
+DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x);                   /* fold one word in */
+
+/* ---- strings (str.c): a sticky builder. Own formatter, so no stdio and no locale. --------------------------------------- */
+typedef struct dync__str { char *at; size_t n, cap; bool failed; } dync__str;   /* zero = empty; at is NUL-terminated or NULL */
+DYNC__FN void dync__str_add(dync__str *, const char *text);
+DYNC__FN void dync__str_addn(dync__str *, const char *text, size_t n);
+DYNC__FN void dync__str_addc(dync__str *, char c);
+/* %s %.*s %c %d %i %u %x %p %ld %lld %lu %llu %lx %llx %zu %g(shortest round trip double) %.Ng %f %.Nf %e %%, width, - and 0 */
+DYNC__FN void dync__str_addf(dync__str *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+DYNC__FN void dync__str_addv(dync__str *, const char *fmt, va_list);
+DYNC__FN const char *dync__str_get(const dync__str *);                        /* "" when empty or failed */
+DYNC__FN void dync__str_free(dync__str *);
+DYNC__FN int  dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4); /* snprintf's contract */
+DYNC__FN int  dync__formatv(char *out, size_t cap, const char *fmt, va_list);
+DYNC__FN const char *dync__intern(const char *s);                             /* one copy per text, process-wide; NULL on no memory */
+
+/* ---- numbers (num.c) ----------------------------------------------------------------------------------------------------- */
+DYNC__FN float    dync__f16_to_f32(uint16_t);
+DYNC__FN uint16_t dync__f32_to_f16(float);                 /* round to nearest even */
+DYNC__INLINE float dync__bf16_to_f32(uint16_t h) { uint32_t u = (uint32_t)h << 16; float f; memcpy(&f, &u, 4); return f; }
+DYNC__FN uint16_t dync__f32_to_bf16(float);
+DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out);               /* false on overflow; a, b any sign */
+DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out);
+DYNC__FN int  dync__double_text(double x, char *out, size_t cap);             /* shortest text that reads back as x; "1", "0.5", "1e-07", "inf", "nan" */
+DYNC__FN int  dync__float_text(float x, char *out, size_t cap);               /* the same for a float */
+DYNC__FN bool dync__text_double(const char *s, const char **end, double *out); /* correctly rounded, locale-free; false if no number */
+
+/* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no state. --------------------- */
+DYNC__FN void   dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);
+DYNC__FN float  dync__rng_uniform_f32(uint64_t seed, uint64_t index);         /* [0, 1), 24 bits */
+DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index);         /* [0, 1), 53 bits */
+DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);              /* Box-Muller */
+/* Takes n numbers of this thread's stream: returns the index of the first and moves on. */
+DYNC__FN uint64_t dync__rng_take(uint64_t n);
+
+/* ---- log and counters (log.c) ------------------------------------------------------------------------------------------- */
+#define DYNC__LOG_STAGES(X) X(graph) X(guards) X(recompiles) X(aot) X(ir) X(code) X(perf) X(trace) X(joint) X(forward) \
+    X(backward) X(loops) X(fused) X(tiled) X(memory) X(asm)
+enum {
+#define DYNC__X(name) DYNC__LOG_##name,
+    DYNC__LOG_STAGES(DYNC__X)
+#undef DYNC__X
+    DYNC__N_LOG_STAGES
+};
+DYNC__FN bool dync__log_on(int stage);
+DYNC__FN void dync__log(int stage, const char *fmt, ...) DYNC__PRINTF(2, 3);   /* one line "[stage] ..." to stderr */
+DYNC__FN void dync__log_text(int stage, const char *title, const char *text);  /* a block */
+DYNC__FN void dync__warn(const char *fmt, ...) DYNC__PRINTF(1, 2);             /* always to stderr (nothing under NO_STDIO) */
+DYNC__FN void dync__out(const char *text);                                     /* stdout (nothing under NO_STDIO unless a hook is set) */
+/* One row per counter; read by dync_get_counters. */
+typedef struct dync__counter_block { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses,
+    autograd_captures, autograd_compiles; } dync__counter_block;
+#if defined(DYNC__SPLIT)
+extern dync__counter_block dync__counters;     /* process-wide, relaxed atomic adds */
+#else
+static dync__counter_block dync__counters;
+#endif
+#define DYNC__COUNTER_ADD(name, k) ((void)DYNC__ATOMIC_ADD(&dync__counters.name, (k)))
+
+/* ---- operating system (os.c). POSIX functions are declared there by hand: no feature macros needed. ------------------------ */
+typedef struct dync__mutex { void *os; int32_t state; } dync__mutex;           /* zero = unlocked; a futex-free spin-then-yield or pthread lock */
+DYNC__FN void dync__lock(dync__mutex *);
+DYNC__FN void dync__unlock(dync__mutex *);
+DYNC__FN uint64_t dync__now_ns(void);
+DYNC__FN int  dync__cpu_count(void);
+enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL */, DYNC__CPU_F16C = 8, DYNC__CPU_VNNI = 16, DYNC__CPU_BF16 = 32 };
+DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
+DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
+/* Whole files (DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. */
+DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
+DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);
+
+/* ---- thread pool (pool.c) ------------------------------------------------------------------------------------------------- */
+DYNC__FN int  dync__pool_threads(void);                          /* 1 where there are no threads */
+DYNC__FN void dync__pool_set_threads(int n);                     /* 0: as many as CPUs, or DYNC_THREADS */
+/* fn(user, part, n_parts) for every part, by this thread and the pool; returns when all are done. Nested calls run inline. */
+DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts);
+
+/* ---- JSON (json.c): strict reader over a text, sticky writer over dync__str ------------------------------------------------- */
+typedef enum { DYNC__JSON_NULL, DYNC__JSON_BOOL, DYNC__JSON_NUM, DYNC__JSON_STR, DYNC__JSON_ARR, DYNC__JSON_OBJ } dync__json_kind;
+typedef struct dync__json {
+    dync__json_kind kind;
+    bool b;
+    double num;
+    int64_t i;                    /* exact where the text was an integer that fits */
+    bool is_int;
+    const char *str;              /* NUL-terminated, unescaped */
+    int n;                        /* items or members */
+    struct dync__json *item;      /* n values */
+    const char **key;             /* n keys of an object */
+} dync__json;
+DYNC__FN dync__json *dync__json_parse(dync__arena *, const char *text, size_t n);   /* NULL + DYNC_ERR_FORMAT; depth <= 64 */
+DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key);  /* NULL if absent or no object */
+DYNC__FN void dync__json_quote(dync__str *, const char *text);                      /* with the quotes */
+#endif

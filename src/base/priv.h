@@ -1,0 +1,101 @@
+/* base/priv.h: compiler shims of the implementation. Nothing here is seen by users.
+ *
+ * DYNC_API   public function        DYNC__FN   internal, used by another file        static   helper of one file
+ * The merged header makes DYNC__FN static; the split build (DYNC__SPLIT) gives it hidden external linkage. */
+#ifndef DYNC__PRIV_H
+#define DYNC__PRIV_H
+#if defined(__cplusplus)
+#error "dync: compile the implementation as C: put DYNC_IMPLEMENTATION into a three-line .c file"
+#endif
+#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L
+#error "dync: the implementation needs C11"
+#endif
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(DYNC__SPLIT)
+#if defined(__GNUC__)
+#define DYNC__FN extern __attribute__((visibility("hidden")))
+#else
+#define DYNC__FN extern
+#endif
+#define DYNC__DATA_DECL extern          /* a table another file reads: declared so, defined with DYNC__DATA */
+#define DYNC__DATA
+#elif defined(__GNUC__)
+#define DYNC__FN __attribute__((unused)) static
+#define DYNC__DATA_DECL static
+#define DYNC__DATA static
+#else
+#define DYNC__FN static
+#define DYNC__DATA_DECL static
+#define DYNC__DATA static
+#endif
+
+#if defined(__GNUC__)
+#define DYNC__LIKELY(x) __builtin_expect(!!(x), 1)
+#define DYNC__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define DYNC__UNUSED __attribute__((unused))
+#define DYNC__NOINLINE __attribute__((noinline))
+#define DYNC__PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define DYNC__RESTRICT __restrict__
+#define DYNC__INLINE static inline __attribute__((unused))
+#else
+#define DYNC__LIKELY(x) (x)
+#define DYNC__UNLIKELY(x) (x)
+#define DYNC__UNUSED
+#define DYNC__NOINLINE
+#define DYNC__PRINTF(fmt, first)
+#define DYNC__RESTRICT
+#define DYNC__INLINE static inline
+#endif
+
+#if defined(DYNC_NO_THREADS)
+#define DYNC__TLS
+#else
+#define DYNC__TLS _Thread_local
+#endif
+
+/* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads. */
+#if defined(__GNUC__) && !defined(DYNC_NO_THREADS) && !defined(DYNC_NO_ATOMICS)
+#define DYNC__ATOMIC_INC(p) __atomic_add_fetch((p), 1, __ATOMIC_RELAXED)
+#define DYNC__ATOMIC_DEC(p) __atomic_sub_fetch((p), 1, __ATOMIC_ACQ_REL)
+#define DYNC__ATOMIC_ADD(p, n) __atomic_add_fetch((p), (n), __ATOMIC_RELAXED)
+#define DYNC__ATOMIC_LOAD(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define DYNC__ATOMIC_PEEK(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define DYNC__ATOMIC_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define DYNC__ATOMIC_CAS(p, expected, v) \
+    __atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+#elif defined(DYNC_NO_THREADS) || defined(DYNC_NO_ATOMICS)
+#define DYNC__ATOMIC_INC(p) (++*(p))
+#define DYNC__ATOMIC_DEC(p) (--*(p))
+#define DYNC__ATOMIC_ADD(p, n) (*(p) += (n))
+#define DYNC__ATOMIC_LOAD(p) (*(p))
+#define DYNC__ATOMIC_PEEK(p) (*(p))
+#define DYNC__ATOMIC_STORE(p, v) ((void)(*(p) = (v)))
+#define DYNC__ATOMIC_CAS(p, expected, v) (*(p) == *(expected) ? (*(p) = (v), true) : (*(expected) = *(p), false))
+#else
+#error "dync: this compiler needs DYNC_NO_THREADS (no atomics are known for it)"
+#endif
+
+/* An internal function returns dync_status; the first failure is passed up. */
+#define DYNC__TRY(expr)                            \
+    do {                                           \
+        dync_status dync__st_ = (expr);            \
+        if (dync__st_ != DYNC_OK) return dync__st_; \
+    } while (0)
+#define DYNC__COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define DYNC__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define DYNC__MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Proven facts only; user input is validated, never asserted. */
+#if defined(DYNC_ASSERT)
+#define DYNC__ASSERT(x) DYNC_ASSERT(x)
+#else
+#define DYNC__ASSERT(x) ((void)0)
+#endif
+#endif

@@ -1,0 +1,21 @@
+/* dync.h: torch.compile for C. The amalgamation order is the dependency order; tools/amalgamate inlines it into dync.h. */
+#ifndef DYNC_H
+#define DYNC_H
+#include "api/manual.h"
+#include "api/config.h"
+#include "api/types.h"
+#include "api/tensor.h"
+#include "api/ops.h"
+#include "api/autograd.h"
+#include "api/nn.h"
+#include "api/compile.h"
+#include "api/graph.h"
+#include "api/debug.h"
+#include "api/program.h"
+#endif
+
+#if defined(DYNC_IMPLEMENTATION) && !defined(DYNC__IMPLEMENTED)
+#define DYNC__IMPLEMENTED
+#include "base/priv.h"
+#include "base/base.h"
+#endif

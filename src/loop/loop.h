@@ -1,0 +1,130 @@
+/* loop/loop.h: the loop IR. After tensor/, before codegen/. Text, check, simplify, fuse, schedule work on it; codegen/ runs it.
+ *
+ * A kernel is a nest: outer loops (rows), and inside each row a sequence of phases over the same inner loops.
+ *
+ *   kernel softmax(in x f32, out y f32) outer o0<64 inner i0<1000 {
+ *     phase 0 { v0 = load x[1000*o0 + i0]            v1 = reduce.max v0 }
+ *     phase 1 { v2 = sub v0, v1    v3 = exp...       v4 = reduce.sum v3 }
+ *     phase 2 { v5 = div v3, v4    store y[1000*o0 + i0], v5 }
+ *   }
+ *
+ * Each value (instruction) sits in one section: 2p+1 = inside phase p, once per inner index; 2p = row code before phase p,
+ * once per row. A reduce stands in a phase and its result is a row value from the next section on. Sections never decrease
+ * along the instruction list. A phase value used in a later phase is kept (row buffer) or recomputed: the generator's choice.
+ * Pointwise kernels have one phase and no outer loops, or any split: the meaning is the same.
+ * Values are scalars of a compute type: F32 F64 I64 I32 BOOL. Narrower dtypes exist in buffers only: load widens, store rounds.
+ * Integer dtypes narrower than the compute type wrap through the primitive `wrap` where an operator's result must.
+ */
+#ifndef DYNC__LOOP_H
+#define DYNC__LOOP_H
+#include "../tensor/tensor.h"
+enum { DYNC__LOOP_MAX_DIMS = 16 };
+
+/* Scalar primitives, one row each. args: operands. types: allowed compute types (f F32, d F64, i I32, l I64, b BOOL).
+ * result: S same as operand, B BOOL, T imm_type. c: C expression over a b c for generators that print C (type-specific ones
+ * are NULL and handled by name). */
+/*    name     args types    result */
+#define DYNC__PRIMS(X)                                                                                     \
+    X(const_,  0, "fdilb", 'T') /* imm.f or imm.i */                                                       \
+    X(index,   0, "l",     'T') /* linear form over the loops: access imm (offset + sum stride*loop), as I64 */ \
+    X(load,    0, "fdilb", 'T') /* buffer element at access; compute type of the buffer's dtype */          \
+    X(loadx,   1, "fdilb", 'T') /* gather: element at access + a (I64, in elements) */                      \
+    X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
+    X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
+    X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
+    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal; result type T (F32 or F64) */ \
+    X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
+    X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \
+    X(rem,     2, "il",    'S') /* C's % with x%0 = 0 */                                                    \
+    X(fma,     3, "fd",    'S') /* a*b + c, one rounding wherever the machine has FMA, two elsewhere */     \
+    X(neg,     1, "fdil",  'S') X(abs, 1, "fdil", 'S') X(sqrt, 1, "fd", 'S')                                \
+    X(floor,   1, "fd",    'S') X(ceil, 1, "fd", 'S') X(trunc, 1, "fd", 'S') X(rint, 1, "fd", 'S') /* half to even */ \
+    X(min,     2, "fdil",  'S') X(max, 2, "fdil", 'S') /* propagate NaN, as torch.minimum / maximum */      \
+    X(lt,      2, "fdilb", 'B') X(le, 2, "fdilb", 'B') X(eq, 2, "fdilb", 'B') X(ne, 2, "fdilb", 'B')        \
+    X(and_,    2, "ilb",   'S') X(or_, 2, "ilb", 'S') X(xor_, 2, "ilb", 'S') X(not_, 1, "ilb", 'S')         \
+    X(shl,     2, "il",    'S') X(shr, 2, "il", 'S') /* arithmetic */                                       \
+    X(select,  3, "fdilb", 'S') /* a BOOL ? b : c */                                                        \
+    X(cast,    1, "fdilb", 'T') /* value conversion between compute types; float to int truncates, saturates, NaN 0; to BOOL x != 0 */ \
+    X(bitcast, 1, "fdil",  'T') /* F32 <-> I32, F64 <-> I64 */                                              \
+    X(wrap,    1, "fi",    'S') /* imm.i = storage dtype: the value after a round trip through it (I16 I8 U8; F16 BF16) */
+enum {
+#define DYNC__X(name, args, types, result) DYNC__P_##name,
+    DYNC__PRIMS(DYNC__X)
+#undef DYNC__X
+    DYNC__N_PRIMS
+};
+typedef struct dync__prim_row { const char *name; int n_args; const char *types; char result; } dync__prim_row;
+DYNC__FN const dync__prim_row *dync__prim_info(int prim);   /* names print without the trailing _ */
+/* argmax and argmin reduce a and give the I64 position in the linearised inner loops of the first extreme; NaN counts as extreme. */
+typedef enum { DYNC__R_SUM, DYNC__R_PROD, DYNC__R_MAX, DYNC__R_MIN, DYNC__R_ANY, DYNC__R_ALL, DYNC__R_ARGMAX, DYNC__R_ARGMIN } dync__reduce_kind;
+
+typedef struct dync__access { int64_t offset, stride[DYNC__LOOP_MAX_DIMS]; } dync__access;  /* elements; one stride per loop, 0 = constant along it */
+
+typedef struct dync__inst {
+    uint8_t prim, type;              /* type: compute dtype of the result (of the stored value for store) */
+    int16_t section;
+    int32_t arg[3];                  /* instruction numbers, -1 none */
+    int32_t buf, access;             /* load loadx store storex; index uses access; -1 none */
+    union { int64_t i; double f; } imm;
+    const char *origin;              /* operator that it came from, for dumps; may be NULL */
+} dync__inst;
+
+enum { DYNC__BUF_IN = 1, DYNC__BUF_OUT = 2 };            /* both: read and written (in place) */
+typedef struct dync__buf { int32_t id; uint8_t dtype, mode; const char *name; int64_t size; } dync__buf; /* id: plan slot; size in elements, for the check; -1 unknown */
+
+typedef struct dync__kernel {
+    const char *name;
+    int n_outer, n_dims;                                  /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
+    int64_t extent[DYNC__LOOP_MAX_DIMS];
+    DYNC__VEC(dync__inst) inst;
+    DYNC__VEC(dync__access) access;
+    DYNC__VEC(dync__buf) buf;
+    dync__arena *arena;                                   /* where the vectors grow */
+    bool uses_random;
+    bool failed;                                          /* sticky: memory ran out while building */
+} dync__kernel;
+
+/* ---- builder (loop.c): appends to k in the current section; ids are never negative unless k->failed ------------------------------ */
+typedef struct dync__lb { dync__kernel *k; int section; const char *origin; bool fast_math; } dync__lb;
+DYNC__FN dync__kernel *dync__kernel_new(dync__arena *, const char *name, int n_outer, int n_dims, const int64_t *extent);
+DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size, const char *name); /* the same id again: modes are or-ed, same index */
+DYNC__FN int dync__kernel_access(dync__kernel *, int64_t offset, const int64_t *stride);      /* equal accesses are shared */
+DYNC__FN int dync__lb_op(dync__lb *, int prim, int a, int b, int c);      /* type by the row's rule; folds constants; common values are shared */
+DYNC__FN int dync__lb_f(dync__lb *, int type, double x);                   /* constant of F32 or F64 */
+DYNC__FN int dync__lb_i(dync__lb *, int type, int64_t x);                  /* constant of I32 I64 BOOL */
+DYNC__FN int dync__lb_load(dync__lb *, int buf, int access);
+DYNC__FN int dync__lb_loadx(dync__lb *, int buf, int access, int index);
+DYNC__FN int dync__lb_store(dync__lb *, int buf, int access, int value);
+DYNC__FN int dync__lb_storex(dync__lb *, int buf, int access, int value, int index);
+DYNC__FN int dync__lb_index(dync__lb *, int access);                       /* the access' number as I64 */
+DYNC__FN int dync__lb_cast(dync__lb *, int a, int type);                   /* no-op where equal */
+DYNC__FN int dync__lb_bitcast(dync__lb *, int a, int type);
+DYNC__FN int dync__lb_wrap(dync__lb *, int a, int storage_dtype);          /* no-op for dtypes that are their own compute type */
+DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
+DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
+DYNC__FN int dync__lb_type(const dync__lb *, int value);
+
+/* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA ------- */
+#define DYNC__VECMATH(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sinh) X(cosh) X(asin) X(acos) \
+    X(atan) X(sigmoid) X(erf) X(erfc) X(rsqrt)
+#define DYNC__X(name) DYNC__FN int dync__vm_##name(dync__lb *, int a);
+DYNC__VECMATH(DYNC__X)
+#undef DYNC__X
+DYNC__FN int dync__vm_pow(dync__lb *, int a, int b);
+DYNC__FN int dync__vm_atan2(dync__lb *, int a, int b);
+DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b);       /* C's fmod, floats */
+
+/* ---- text and check ---------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__kernel_print(dync__str *, const dync__kernel *);
+DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *, const char *text);       /* NULL + DYNC_ERR_FORMAT with the line; print(parse(t)) == t */
+DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                     /* DYNC_ERR_INTERNAL naming the instruction: types, order, sections, bounds */
+
+/* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__kernel_simplify(dync__kernel *);                               /* dead values, constant folding, CSE; keeps meaning to the bit */
+DYNC__FN void dync__kernel_collapse(dync__kernel *);                               /* merges adjacent loops where every access allows, drops extents of 1 */
+/* fuse.c: kernels of one graph in program order become fewer. Buffers listed in `keep` (by id) must still be written; a buffer that is
+ * only passed between fused kernels loses its store. Never changes results but for float reassociation: none. */
+typedef struct dync__kernel_list { DYNC__VEC(dync__kernel *) list; } dync__kernel_list;
+typedef struct dync__fuse_options { int max_insts; bool off; bool (*keep)(void *user, int32_t buf_id); void *user;
+    bool (*barrier)(void *user, int kernel_a, int kernel_b); /* true: something between a and b (a kernel call) must stay between */ } dync__fuse_options;
+#endif

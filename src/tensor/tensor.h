@@ -1,0 +1,133 @@
+/* tensor/tensor.h: dtypes, shapes, storage, tensors, scopes. After base/, before loop/.
+ *
+ * A public `dync_tensor *` is an opaque handle: slot index and generation packed into a pointer-sized word, never
+ * dereferenced. dync__open turns it into the slot (dync__tensor *) or records "used after its scope ended"; dync__handle
+ * goes back. Internally everything works on dync__tensor *, which is stable while a reference is held. */
+#ifndef DYNC__TENSOR_H
+#define DYNC__TENSOR_H
+#include "../base/base.h"
+
+/* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of dync_dtype ------------------ */
+/*    id    name       c_type   bytes kind(f float i int b bool) fx     guard name  safetensors numpy  onnx ptx compute */
+#define DYNC__DTYPES(X)                                                                      \
+    X(F32,  float32,  float,    4, 'f', "f32",  "Float",    "F32",  "<f4", 1,  "f32", F32)   \
+    X(F64,  float64,  double,   8, 'f', "f64",  "Double",   "F64",  "<f8", 11, "f64", F64)   \
+    X(F16,  float16,  uint16_t, 2, 'f', "f16",  "Half",     "F16",  "<f2", 10, "f16", F32)   \
+    X(BF16, bfloat16, uint16_t, 2, 'f', "bf16", "BFloat16", "BF16", NULL,  16, "bf16", F32)  \
+    X(I64,  int64,    int64_t,  8, 'i', "i64",  "Long",     "I64",  "<i8", 7,  "s64", I64)   \
+    X(I32,  int32,    int32_t,  4, 'i', "i32",  "Int",      "I32",  "<i4", 6,  "s32", I32)   \
+    X(I16,  int16,    int16_t,  2, 'i', "i16",  "Short",    "I16",  "<i2", 5,  "s16", I32)   \
+    X(I8,   int8,     int8_t,   1, 'i', "i8",   "Char",     "I8",   "|i1", 3,  "s8",  I32)   \
+    X(U8,   uint8,    uint8_t,  1, 'i', "u8",   "Byte",     "U8",   "|u1", 2,  "u8",  I32)   \
+    X(BOOL, bool,     uint8_t,  1, 'b', "b8",   "Bool",     "BOOL", "|b1", 9,  "pred", BOOL)
+typedef struct dync__dtype_row {
+    const char *name; uint8_t bytes; char kind; const char *fx, *guard, *safetensors, *numpy; int onnx; const char *ptx;
+    uint8_t compute;             /* the type arithmetic on it is done in: F32 F64 I64 I32 BOOL */
+} dync__dtype_row;
+DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype);          /* never NULL: a bad dtype gives F32's row */
+DYNC__FN bool dync__dtype_valid(int dtype);
+DYNC__FN int  dync__promote(int a, int b);                            /* torch.promote_types */
+/* torch.result_type: each operand has a dtype and a category (dimensioned tensor 2, 0-dim tensor 1, plain number 0; plain bool
+ * BOOL, int I64, float default dtype). The highest category of a kind decides, as in PyTorch. */
+typedef struct dync__promoter { int dim_dtype, zero_dtype, number_dtype; } dync__promoter;  /* start with {-1, -1, -1} */
+DYNC__FN void dync__promoter_add(dync__promoter *, int dtype, int category);
+DYNC__FN int  dync__promoter_result(const dync__promoter *);
+DYNC__FN bool dync__can_cast(int from, int to);                       /* torch.can_cast: float into int is false, ... */
+/* One element at p of dtype to and from double / int64 (int and bool dtypes are exact through the i64 pair). */
+DYNC__FN double  dync__load_f64(const void *p, int dtype);
+DYNC__FN int64_t dync__load_i64(const void *p, int dtype);
+DYNC__FN void    dync__store_f64(void *p, int dtype, double x);       /* float to int truncates and saturates; NaN gives 0 */
+DYNC__FN void    dync__store_i64(void *p, int dtype, int64_t x);      /* narrowing wraps */
+
+/* ---- layouts (shape.c) ---------------------------------------------------------------------------------------------------- */
+typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], offset; } dync__layout; /* in elements */
+DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);   /* DYNC_ERR_SHAPE: negative or overflow */
+DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape); /* row major; checks rank, sizes, bytes overflow (x 16) */
+DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */
+DYNC__FN bool dync__layout_is_dense(const dync__layout *);                         /* non-overlapping and dense under some order of dims */
+DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);                  /* surely two indices, one address (expand); size-1 and empty: no */
+DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out);                  /* -ndim <= dim < ndim, else DYNC_ERR_INDEX; ndim 0 acts as 1 */
+DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out); /* DYNC_ERR_SHAPE */
+DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out); /* -1 keeps a size; broadcast: stride 0 */
+/* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a copy would be needed. */
+DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible);
+/* TensorIterator's rule for the output strides of a pointwise operator: inputs of the output's own shape that are dense and
+ * agree on the order of their dims pass it on, else row major. */
+DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__layout *const *inputs);
+DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
+
+/* ---- storage and tensors (tensor.c) ------------------------------------------------------------------------------------------ */
+enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2 };
+typedef struct dync__storage {
+    int32_t refs;
+    uint16_t flags, device;
+    uint32_t version;                 /* bumped by every write in place */
+    void *data;                       /* NULL when fake or empty */
+    size_t size_bytes;
+    uint64_t id;
+    void *trace;                      /* capture/ and aot/: per-trace state of a fake storage */
+} dync__storage;
+
+enum { DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */, DYNC__T_FAKE = 2, DYNC__T_PARAMETER = 4,
+       DYNC__T_NAMED = 8 };
+typedef struct dync__tensor {
+    int32_t refs;                     /* 0: the slot is free */
+    uint32_t generation, slot;
+    uint8_t dtype, flags;
+    uint16_t device;                  /* dync_device, index in bits 8.. */
+    int64_t numel;
+    dync__layout lay;
+    dync__storage *storage;
+    struct dync__grad_meta *grad;     /* autograd/: NULL until needed */
+    struct dync_node *node;           /* graph/: the value this tensor stands for while a trace is open */
+    int32_t node_output;              /* which output of node */
+    uint64_t trace_id;                /* the trace node belongs to */
+    uint64_t id;                      /* never reused */
+    const char *name;                 /* interned, or NULL */
+    const char *op;                   /* what made it */
+    dync_loc at;
+} dync__tensor;
+
+DYNC__FN dync__tensor *dync__open(const dync_tensor *handle);     /* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its maker) */
+DYNC__FN dync__tensor *dync__peek(const dync_tensor *handle);     /* the same, records nothing */
+DYNC__FN dync_tensor *dync__handle(const dync__tensor *);         /* NULL for NULL */
+/* A new tensor with one reference, owned by the caller; storage's count is taken over (pass one reference). dtype, device, layout
+ * as given; op and `at` from dync__tls. */
+DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *);
+DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__layout *dense);   /* fresh storage of the layout's span */
+DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *);          /* fresh fake storage */
+DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, const dync__layout *); /* shares storage */
+DYNC__FN void dync__ref(dync__tensor *);
+DYNC__FN void dync__unref(dync__tensor *);                        /* NULL allowed; the last one frees: grad meta by hook, storage */
+DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes);      /* one reference */
+DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes);
+DYNC__FN void dync__storage_ref(dync__storage *);
+DYNC__FN void dync__storage_unref(dync__storage *);
+DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
+{
+    return t->storage->data ? (char *)t->storage->data + t->lay.offset * dync__dtype_info(t->dtype)->bytes : NULL;
+}
+#if defined(DYNC__SPLIT)
+extern void (*dync__free_grad_meta)(struct dync__grad_meta *);    /* hook: autograd/ installs it; NULL until then */
+#else
+static void (*dync__free_grad_meta)(struct dync__grad_meta *);
+#endif
+DYNC__FN int64_t dync__live_tensors(void);
+DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C loop; for printing, saving, dync_from: not an operator */
+
+/* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------------------------------------------ */
+/* Takes over the caller's reference, puts the tensor into the innermost scope and returns its handle. NULL passes. */
+DYNC__FN dync_tensor *dync__give(dync__tensor *owned);
+DYNC__FN void *dync__scope_alloc(size_t n);                        /* zeroed memory that dies with the innermost scope */
+DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);    /* fn(arg) when the innermost scope ends; false: no memory, not registered */
+/* Ends scope s but hands every tensor inside v (lists too) to the scope around it. */
+DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
+DYNC__FN int  dync__scope_depth(void);
+/* Lists: items keep a reference on their tensors; the list belongs to the scope. */
+struct dync_list { int n; int32_t refs; dync_value *items; };
+DYNC__FN dync_value dync__list_new(int n);                         /* items NONE, in the scope; kind NONE on no memory */
+
+/* ---- printing (show.c) ------------------------------------------------------------------------------------------------------------ */
+DYNC__FN void dync__tensor_show(dync__str *, const dync__tensor *);  /* NumPy's form: tensor([[1., 2.], [3., 4.]]) as PyTorch prints */
+DYNC__FN void dync__tensor_brief(dync__str *, const dync__tensor *); /* f32[2, 3] for messages */
+#endif
