@@ -122,9 +122,13 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                  
 /* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_simplify(dync__kernel *);                               /* dead values, constant folding, CSE; keeps meaning to the bit */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);                               /* merges adjacent loops where every access allows, drops extents of 1 */
-/* fuse.c: kernels of one graph in program order become fewer. Buffers listed in `keep` (by id) must still be written; a buffer that is
- * only passed between fused kernels loses its store. Never changes results but for float reassociation: none. */
-typedef struct dync__kernel_list { DYNC__VEC(dync__kernel *) list; } dync__kernel_list;
-typedef struct dync__fuse_options { int max_insts; bool off; bool (*keep)(void *user, int32_t buf_id); void *user;
-    bool (*barrier)(void *user, int kernel_a, int kernel_b); /* true: something between a and b (a kernel call) must stay between */ } dync__fuse_options;
+/* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that reads and writes buffers by id.
+ * Gives fewer steps in a legal order: producer/consumer and sibling fusion into one nest (phases, row buffers), inlining of cheap
+ * producers through index maps. A buffer for which keep(id) is false loses its store once every reader got its value directly.
+ * Results are those of the unfused kernels to the bit. The plain form beside it: options.off. */
+typedef struct dync__fuse_step { dync__kernel *k; int n_reads, n_writes; const int32_t *reads, *writes; void *call; } dync__fuse_step;
+typedef struct dync__fuse_options { bool off; int max_insts; bool (*keep)(void *user, int32_t buf_id); void *user; } dync__fuse_options;
+DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *);
+/* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride innermost), see file. */
+DYNC__FN void dync__kernel_schedule(dync__kernel *);
 #endif

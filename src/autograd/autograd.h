@@ -1,0 +1,58 @@
+/* autograd/autograd.h: the tape. After op/, before nn/. */
+#ifndef DYNC__AUTOGRAD_H
+#define DYNC__AUTOGRAD_H
+#include "../op/op.h"
+
+/* ---- one gradient rule (grads.c), written as operator calls on handles; temporaries die with the caller's scope ------------------------ */
+typedef struct dync__grad {
+    const dync__opcall *call;             /* the forward call: arguments as they were (saved), outputs */
+    int n_in;                             /* tensor arguments in order, lists flattened */
+    dync_tensor *grad_out[DYNC__MAX_OUT]; /* NULL: none */
+    dync_tensor **grad_in;                /* n_in results; NULL: none */
+    const bool *needed;                   /* n_in */
+} dync__grad;
+DYNC__FN dync_tensor *dync__grad_arg(dync__grad *, int i);       /* i-th tensor argument as it was in forward (borrowed) */
+DYNC__FN dync_tensor *dync__grad_output(dync__grad *, int i);    /* i-th output of forward */
+DYNC__FN dync_status  dync__grad_set(dync__grad *, int i, dync_tensor *g);   /* reduces over broadcast dims and casts to the argument's dtype; NULL g with an error pending passes the status up */
+typedef dync_status (*dync__grad_fn)(dync__grad *);
+DYNC__FN dync__grad_fn dync__op_grad(int op);                    /* the grad column of the table; NULL */
+DYNC__FN bool dync__op_differentiable(int op);                   /* has a rule, or decomposes */
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------------------------------- */
+/* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use. */
+typedef struct dync__gnode_class {
+    const char *name;                     /* "CompiledFunctionBackward" */
+    /* grad_out[i] NULL: none arrived. grad_in[j]: owned result or NULL; only where needed[j]. create_graph: results must be differentiable again. */
+    dync_status (*backward)(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in, bool create_graph);
+    void (*release)(void *state);         /* saved tensors may go: after backward without retain_graph; may be NULL */
+    void (*destroy)(void *state);
+} dync__gnode_class;
+/* Makes outputs (no grad meta yet, or views of nothing) children of a new node over inputs. Takes `state` over (destroyed on failure too).
+ * Without grad mode or without an input that requires grad: state is destroyed, outputs stay plain, DYNC_OK. out_requires[i] false: output i stays
+ * detached (NULL: all float outputs). */
+DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *, void *state, int n_in, dync__tensor *const *inputs, int n_out,
+                                       dync__tensor *const *outputs, const bool *out_requires);
+DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *);
+DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *);
+DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);               /* borrowed, or NULL */
+DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool);           /* leaf flag */
+DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
+/* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
+DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
+                                          dync__tensor *const *inputs, dync__tensor **grads, bool retain_graph, bool create_graph, bool allow_unused);
+/* Interception for capture/: when set and it returns true, the call was handled (recorded as an effect or refused) and *status is the answer. */
+typedef struct dync__grad_intercept {
+    bool (*backward)(dync_value outputs, dync_value grad_outputs, dync_grad_options, dync_status *status);
+    bool (*gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options, dync_value *result);
+    bool (*grad)(const dync_tensor *, dync_tensor **result);                  /* dync_grad */
+    bool (*set_grad)(dync_tensor *, dync_tensor *grad);
+    bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
+    bool (*set_grad_enabled)(bool);
+    bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
+} dync__grad_intercept;
+#if defined(DYNC__SPLIT)
+extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
+#else
+static const dync__grad_intercept *(*dync__grad_intercept_get)(void);
+#endif
+#endif

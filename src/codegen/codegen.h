@@ -1,0 +1,17 @@
+/* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before kernel/. */
+#ifndef DYNC__CODEGEN_H
+#define DYNC__CODEGEN_H
+#include "../loop/loop.h"
+
+/* A runnable kernel. Immutable once made: running it is thread safe. interp.c (the tile interpreter) makes it today; the JITs put
+ * themselves before it. */
+typedef struct dync__code dync__code;
+DYNC__FN dync__code *dync__code_new(const dync__kernel *);                     /* NULL + error; the kernel may die afterwards */
+/* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */
+DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
+DYNC__FN void dync__code_free(dync__code *);
+DYNC__FN void dync__code_dump(dync__str *, const dync__code *);                /* listing for DYNC_LOG=code */
+
+/* csrc.c: the kernel as a C11 function over restrict pointers: `static void NAME(const float *a, float *y) { ... }`. */
+DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name);
+#endif

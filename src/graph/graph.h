@@ -1,0 +1,66 @@
+/* graph/graph.h: FX-like graphs. After nn/, before capture/. A graph lives in its own arena; reference counted. */
+#ifndef DYNC__GRAPH_H
+#define DYNC__GRAPH_H
+#include "../autograd/autograd.h"
+#include "../nn/nn.h"
+
+typedef enum { DYNC__N_PLACEHOLDER, DYNC__N_GET_ATTR, DYNC__N_CALL_FUNCTION, DYNC__N_CALL_METHOD, DYNC__N_CALL_MODULE, DYNC__N_OUTPUT } dync__node_kind;
+struct dync_node {
+    dync__node_kind kind;
+    int op;                           /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs; -1 none */
+    const char *name;                 /* unique in the graph: relu, relu_1, x_19 */
+    const char *target;               /* "relu"; attribute path for get_attr ("0.weight"); source name for placeholders ("L_x_") */
+    dync__arg *args; int nargs;       /* tensors are A_NODE; output: one arg, nested A_LIST */
+    int nout;                         /* outputs of a call; 1 for placeholders */
+    dync__info info[DYNC__MAX_OUT];   /* of each output */
+    bool requires_grad[DYNC__MAX_OUT];
+    bool has_info;                    /* false for scalars and lists */
+    dync__tensor *value;              /* get_attr: the parameter or constant; the graph holds a reference */
+    const char *source;               /* placeholder: "L['x']" */
+    dync__arg scalar;                 /* placeholder of a number (symbolic or cell) */
+    dync_loc at;                      /* user line */
+    const char *stack;                /* "file:line in fn" lines, outermost first; may be NULL */
+    int64_t seq_nr;                   /* autograd sequence number, -1 none */
+    int index;                        /* position; kept current by the graph functions */
+    int n_users;                      /* uses, output included; dync__graph_renumber sets it */
+    void *mark;                       /* scratch of passes */
+    struct dync_graph *graph;
+};
+enum { DYNC__NODE_GETITEM = -2 };
+struct dync_graph {
+    dync__arena arena;
+    int32_t refs;
+    const char *name;                 /* class name in torch.fx text: "GraphModule" */
+    DYNC__VEC(dync_node *) node; /* in execution order; placeholders first, output last */
+    int n_inputs;
+    dync__map names;                  /* taken names */
+    bool failed;                      /* sticky: no memory */
+    void *user;                       /* capture: owner */
+};
+DYNC__FN dync_graph *dync__graph_new(const char *name);                       /* one reference */
+DYNC__FN dync_node *dync__graph_placeholder(dync_graph *, const char *name, const char *source, const dync__info *info_or_null);
+DYNC__FN dync_node *dync__graph_attr(dync_graph *, const char *name, const char *path, dync__tensor *value);
+/* Arguments are copied deep into the arena. name_hint NULL: the operator's name. */
+DYNC__FN dync_node *dync__graph_call(dync_graph *, int op, int nargs, const dync__arg *args, int nout, const dync__info *info, const char *name_hint);
+DYNC__FN dync_node *dync__graph_getitem(dync_graph *, dync_node *list, int i);
+DYNC__FN dync_node *dync__graph_output(dync_graph *, const dync__arg *value);  /* finishes the graph */
+DYNC__FN const char *dync__graph_unique(dync_graph *, const char *hint);       /* x, x_1, x_2 ... a legal C and Python identifier */
+DYNC__FN bool dync__graph_rename(dync_graph *, dync_node *, const char *name); /* dync_named */
+DYNC__FN void dync__graph_renumber(dync_graph *);                              /* index and n_users */
+DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /* verifier: DYNC_ERR_INTERNAL naming the node */
+DYNC__FN dync_graph *dync__graph_parse(const char *text);                      /* the C form back; NULL + DYNC_ERR_FORMAT */
+DYNC__FN int dync__graph_op_count(const dync_graph *);                         /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
+/* fn(user, arg*) for every A_NODE argument of a node, lists included. */
+DYNC__FN void dync__node_each_input(dync_node *, void (*fn)(void *user, dync__arg *), void *user);
+DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_node *new_node);
+/* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
+ * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
+DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+/* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and back (tensors given to the scope). */
+DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
+DYNC__FN dync_value dync__arg_to_value(const dync__arg *);                     /* takes the references of tensors over */
+/* Passes: fold.c cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
+DYNC__FN dync_status dync__graph_dce(dync_graph *);
+DYNC__FN dync_status dync__graph_cse(dync_graph *);
+DYNC__FN dync_status dync__graph_fold(dync_graph *);                           /* operators on constants only */
+#endif

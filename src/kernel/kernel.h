@@ -1,0 +1,48 @@
+/* kernel/kernel.h: what is not a loop nest. After codegen/, before runtime/. One row per kernel; each has its portable form. */
+#ifndef DYNC__KERNEL_H
+#define DYNC__KERNEL_H
+#include "../loop/loop.h"
+
+/* An operand: a strided view of a plan slot. data pointers come at run time (base of the slot; the layout's offset is applied by the kernel). */
+typedef struct dync__operand { int32_t slot; uint8_t dtype; bool written; dync__layout lay; } dync__operand;
+enum { DYNC__KCALL_OPERANDS = 8 };
+typedef struct dync__kcall {
+    const struct dync__kcall_row *row;
+    int n;                                   /* operands, outputs last */
+    dync__operand operand[DYNC__KCALL_OPERANDS];
+    int64_t attr[24];
+    double fattr[4];
+    size_t scratch_bytes;                    /* asked for by row->prepare */
+    const char *origin;
+} dync__kcall;
+typedef struct dync__kcall_row {
+    const char *name;
+    dync_status (*prepare)(dync__kcall *);   /* checks layouts, sets scratch_bytes; may be NULL */
+    dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);  /* data[i]: base of operand i's slot */
+} dync__kcall_row;
+/*   name                     operands and attributes (every layout may be strided; dtypes f32 f64 and by way of f32 f16 bf16; integers where said) */
+#define DYNC__KERNELS(X)                                                                                                                        \
+    X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */                              \
+    X(addmm)                 /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */                               \
+    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 dilation2 groups */                        \
+    X(conv2d_grad_input)     /* gy, w, gx; the same attr */                                                                                       \
+    X(conv2d_grad_weight)    /* x, gy, gw; the same attr */                                                                                       \
+    X(max_pool2d)            /* x, y, index i64; attr: kernel2 stride2 pad2 dilation2 ceil */                                                      \
+    X(max_pool2d_grad)       /* gy, index, gx */                                                                                                  \
+    X(avg_pool2d)            /* x, y; attr: kernel2 stride2 pad2 ceil count_include_pad divisor */                                                 \
+    X(avg_pool2d_grad)       /* gy, gx; the same attr */                                                                                          \
+    X(cumsum)                /* x, y; attr: dim; any dtype */                                                                                     \
+    X(sort)                  /* x, values, indices i64; attr: dim descending stable */                                                             \
+    X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
+    X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
+    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */
+#define DYNC__X(name) DYNC__K_##name,
+enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
+#undef DYNC__X
+DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
+/* The matmul that conv2d and others share: C[m,n] (+)= A[m,k] B[k,n], any strides, compute type f32 or f64. */
+DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
+    int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate);
+DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
+    int64_t b_col, double *c, int64_t c_row, int64_t c_col, bool accumulate);
+#endif

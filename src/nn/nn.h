@@ -1,0 +1,35 @@
+/* nn/nn.h: modules. After autograd/, before graph/. */
+#ifndef DYNC__NN_H
+#define DYNC__NN_H
+#include "../autograd/autograd.h"
+
+typedef struct dync__module_entry { const char *name; dync__tensor *tensor; bool is_buffer; } dync__module_entry;
+struct dync_module {
+    const char *class_name;              /* "Linear" */
+    const char *name;                    /* within its parent, or the user's variable name */
+    struct dync_module *parent;
+    dync_forward forward;                /* one of the two */
+    dync_forward_values forward_values;
+    const char *args;                    /* argument names of forward_values, or NULL */
+    void *user;
+    DYNC__VEC(dync__module_entry) entry; /* parameters and buffers in order of registration */
+    DYNC__VEC(dync_module *) child;
+    bool training;
+    uint64_t version;                    /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change in a child bumps every ancestor */
+    uint64_t id;
+    struct dync_compiled *compiled;      /* dync_module_compile's; NULL before */
+    int64_t ints[8]; double floats[4];   /* of built-in layers: kernel, stride, eps ... */
+    void (*destroy)(struct dync_module *);
+};
+/* Hook of compile/: runs m->compiled. */
+#if defined(DYNC__SPLIT)
+extern dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
+extern void (*dync__module_drop_compiled)(dync_module *);
+#else
+static dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
+static void (*dync__module_drop_compiled)(dync_module *);
+#endif
+DYNC__FN dync_value dync__module_forward(dync_module *, int nargs, const dync_value *args);  /* the plain forward, never the compiled one */
+/* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
+DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *, dync__str *out);
+#endif

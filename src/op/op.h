@@ -1,0 +1,127 @@
+/* op/op.h: operators: the table's types, inference, lowering, dispatch. After runtime/, before autograd/.
+ *
+ * Every operator call, whoever makes it, passes dync__dispatch: a stack of handlers per thread.
+ *   capture's tracer (records a node)  >  the tape (autograd/)  >  the bottom: eager (runs a cached one-operator plan),
+ *   or another tracer in its place (AOT, make_graph).
+ * A handler calls what is below by self->below. Composite operators without a lowering are expanded by their decompose function,
+ * which calls operators again from the top of the stack. */
+#ifndef DYNC__OP_H
+#define DYNC__OP_H
+#include "../runtime/runtime.h"
+
+/* ---- arguments --------------------------------------------------------------------------------------------------------------------- */
+typedef enum { DYNC__A_NONE, DYNC__A_TENSOR, DYNC__A_INT, DYNC__A_FLOAT, DYNC__A_BOOL, DYNC__A_DIMS, DYNC__A_DTYPE, DYNC__A_DEVICE,
+    DYNC__A_STR, DYNC__A_LIST /* of args: tensor lists, nested values in graph outputs */,
+    DYNC__A_HANDLE /* as it comes from an entry point: opened by dync__op_call */, DYNC__A_NODE /* in graphs, instead of a tensor */,
+    DYNC__A_PTR } dync__arg_kind;
+typedef struct dync__arg {
+    uint8_t kind;
+    int32_t n;                       /* DIMS, LIST: how many; NODE: 0 */
+    union { dync__tensor *t; dync_tensor *h; int64_t i; double f; bool b; const int64_t *dims; const char *s; struct dync__arg *list;
+            struct dync_node *node; void *p; } as;
+} dync__arg;
+DYNC__INLINE dync__arg dync__arg_none(void) { dync__arg a = {0}; return a; }
+DYNC__INLINE dync__arg dync__arg_t(dync__tensor *t) { dync__arg a = {0}; a.kind = t ? DYNC__A_TENSOR : DYNC__A_NONE; a.as.t = t; return a; }
+DYNC__INLINE dync__arg dync__arg_h(dync_tensor *h) { dync__arg a = {0}; a.kind = DYNC__A_HANDLE; a.as.h = h; return a; }
+DYNC__INLINE dync__arg dync__arg_i(int64_t i) { dync__arg a = {0}; a.kind = DYNC__A_INT; a.as.i = i; return a; }
+DYNC__INLINE dync__arg dync__arg_f(double f) { dync__arg a = {0}; a.kind = DYNC__A_FLOAT; a.as.f = f; return a; }
+DYNC__INLINE dync__arg dync__arg_b(bool b) { dync__arg a = {0}; a.kind = DYNC__A_BOOL; a.as.i = b; return a; }
+DYNC__INLINE dync__arg dync__arg_dtype(int dt) { dync__arg a = {0}; a.kind = DYNC__A_DTYPE; a.as.i = dt; return a; }
+DYNC__INLINE dync__arg dync__arg_dims(int n, const int64_t *d) { dync__arg a = {0}; a.kind = DYNC__A_DIMS; a.n = n; a.as.dims = d; return a; }
+DYNC__FN dync__arg dync__arg_value(dync_value v);           /* tensor, int, float, bool, none; others give NONE + DYNC_ERR_VALUE at the call */
+DYNC__INLINE bool dync__arg_is_number(const dync__arg *a) { return a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_BOOL; }
+DYNC__FN double dync__arg_number(const dync__arg *);
+
+/* ---- one call ------------------------------------------------------------------------------------------------------------------------ */
+enum { DYNC__MAX_OUT = 8, DYNC__MAX_ARGS = 16 };
+typedef struct dync__info {           /* what an output will be */
+    int dtype, device;
+    dync__layout lay;
+    int alias;                        /* argument whose storage it shares (views, in-place), -1 fresh */
+} dync__info;
+typedef struct dync__opcall {
+    const struct dync__op_row *row;
+    int op, nargs;
+    dync__arg *args;                  /* tensors opened; borrowed */
+    int nout;
+    dync__tensor *out[DYNC__MAX_OUT]; /* set by the handler that answers: owned references */
+    dync_loc at;
+} dync__opcall;
+
+/* ---- the table ------------------------------------------------------------------------------------------------------------------------- */
+typedef enum {
+    DYNC__POINTWISE,  /* one loop over the broadcast shape: expr */
+    DYNC__REDUCE,     /* expr maps, then a reduction over dims, then post */
+    DYNC__VIEW,       /* shares its first argument's storage: infer gives the layout, nothing runs */
+    DYNC__FACTORY,    /* no tensor arguments */
+    DYNC__KERNEL,     /* own lowering to kernel calls or special loops */
+    DYNC__COMPOSITE,  /* decompose only */
+    DYNC__INPLACE,    /* writes its first argument and returns it; inplace_of names the functional row */
+    DYNC__EFFECT      /* recorded and replayed for its effect (set_grad_enabled, manual_seed) */
+} dync__op_class;
+/* ops.def.h: X(name, class, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc). Each layer expands the
+ * columns it owns (op/table.c makes dync__op_row, autograd/grads.c the gradient table), so no layer names one above it. `none` in
+ * a function column is NULL. Functions: infer dync__i_*, expr dync__e_*, lower dync__l_*, grad dync__g_*, decompose dync__d_*. */
+typedef struct dync__op_row {
+    const char *name;                 /* PyTorch's */
+    const char *schema;               /* "(Value self, Value other)"; types: Tensor Tensor? Value Value? int int64 float bool Dims Dtype Tensor[] str; "-> Tensor" is implied, "-> (Tensor, Tensor)" where several */
+    dync__op_class cls;
+    int nout;
+    int inplace_of;                   /* row, or -1 */
+    dync_status (*infer)(const dync__opcall *, dync__info *out);       /* shapes, dtypes, strides; every error message about arguments comes from here */
+    int (*expr)(dync__lb *, const dync__opcall *, const int *in);      /* POINTWISE, REDUCE: in = loaded operands in the order of tensor and number arguments, cast to the computing dtype; gives the value (before rounding to the output dtype) */
+    dync_status (*lower)(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out); /* NULL: the class's own */
+    dync_status (*decompose)(dync__opcall *);                          /* sets out[] by calling operators */
+    const char *fx;                   /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
+    uint32_t flags;
+    const char *doc;                  /* one line; becomes the public comment */
+} dync__op_row;
+enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_RANDOM = 2, DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
+       DYNC__OP_BOOL_OUT = 8 /* comparisons */, DYNC__OP_CHEAP = 16 /* worth recomputing */, DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
+       DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */ };
+#include "ops.def.h"                  /* DYNC__OPS(X): the rows */
+enum {
+#define DYNC__X(name, ...) DYNC__OP_##name,
+    DYNC__OPS(DYNC__X)
+#undef DYNC__X
+    DYNC__N_OPS
+};
+DYNC__FN const dync__op_row *dync__op_info(int op);
+DYNC__FN int dync__op_find(const char *name);                          /* -1 if there is none */
+
+/* ---- dispatch (dispatch.c) ---------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__handler {
+    dync_status (*call)(struct dync__handler *self, dync__opcall *);
+    struct dync__handler *below;
+    void *state;
+} dync__handler;
+DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
+DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
+/* Takes the whole stack away (returns the old top) and puts it back: for code that must run really, e.g. inside a trace. */
+DYNC__FN dync__handler *dync__handler_swap(dync__handler *top);
+DYNC__FN dync_status dync__dispatch(dync__opcall *);                   /* from the top */
+DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);            /* eager: no tape, no trace */
+DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *); /* the handler under self, or the bottom */
+/* The tape installs itself here: called instead of the bottom when no handler is on the stack, and by tracers that want it. NULL: none. */
+#if defined(DYNC__SPLIT)
+extern dync_status (*dync__tape_hook)(dync__opcall *);
+#else
+static dync_status (*dync__tape_hook)(dync__opcall *);
+#endif
+/* Public entry: opens handles, checks argument kinds, dispatches, gives the result to the scope. */
+DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at);
+DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at);        /* several outputs: a list */
+/* Internal: arguments opened; owned results in out. at: that of the thread. */
+DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out);
+DYNC__FN void dync__opcall_text(dync__str *, const dync__opcall *);     /* "add: f32[2, 3], 1" */
+
+/* ---- inference and lowering ------------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out);          /* the row's */
+DYNC__FN dync_status dync__op_fake(dync__opcall *);                                  /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
+/* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists flattened), out: per output.
+ * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
+DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in, int n_in, const dync__operand *out);
+DYNC__FN bool dync__op_can_lower(int op);
+/* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
+DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
+#endif

@@ -1,0 +1,47 @@
+/* runtime/runtime.h: plans. After kernel/, before op/.
+ *
+ * A plan is what runs: slots (inputs, outputs, constants, temporaries in one arena) and steps (fused kernels, kernel calls) in order.
+ * Eager operators and compiled graphs are both plans: op/ lowers operators into a builder (dync__pb), dync__plan_new turns it into
+ * a plan: fuse, simplify, schedule, memory plan, code. */
+#ifndef DYNC__RUNTIME_H
+#define DYNC__RUNTIME_H
+#include "../codegen/codegen.h"
+#include "../kernel/kernel.h"
+
+typedef enum { DYNC__SLOT_INPUT, DYNC__SLOT_OUTPUT, DYNC__SLOT_TEMP, DYNC__SLOT_CONST } dync__slot_kind;
+typedef struct dync__slot {
+    uint8_t kind, dtype;
+    int32_t index;               /* of the input, output or constant */
+    int64_t size;                /* elements; -1 unknown (inputs) */
+    int64_t arena_offset;        /* TEMP: bytes, set by the memory plan */
+    const char *name;
+} dync__slot;
+typedef struct dync__step { dync__kernel *kernel; dync__kcall *call; } dync__step;      /* one of the two */
+
+/* Builder: slots and unfused steps in program order, all in the arena. */
+typedef struct dync__pb {
+    dync__arena *arena;
+    DYNC__VEC(dync__slot) slot;
+    DYNC__VEC(dync__step) step;
+    DYNC__VEC(void *) constant;  /* data pointers, borrowed */
+    int n_inputs, n_outputs;
+    uint64_t rng_used;           /* numbers drawn by one run */
+    const char *origin;          /* operator being lowered */
+    bool fast_math;
+} dync__pb;
+DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name); /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
+DYNC__FN int dync__pb_constant(dync__pb *, int dtype, int64_t size, void *data);
+DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);                 /* buf ids are slot numbers */
+DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
+
+typedef struct dync__plan_options { bool no_fuse, no_memplan, fast_math; const char *name; } dync__plan_options;
+typedef struct dync__plan dync__plan;
+DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */
+/* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of fresh storage. An input may be written
+ * (in-place). Thread safe; scratch comes from the calling thread's cache. */
+DYNC__FN dync_status dync__plan_run(const dync__plan *, void *const *inputs, void *const *outputs);
+DYNC__FN void dync__plan_free(dync__plan *);
+DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *);
+DYNC__FN int dync__plan_step_count(const dync__plan *);
+DYNC__FN void dync__plan_dump(dync__str *, const dync__plan *);               /* steps, fused loops, memory */
+#endif
