@@ -21,11 +21,14 @@ struct dync_module {
     int64_t ints[8]; double floats[4];   /* of built-in layers: kernel, stride, eps ... */
     void (*destroy)(struct dync_module *);
 };
-/* Hook of compile/: runs m->compiled. */
+/* Hooks. call_compiled: of compile/, runs m->compiled (not asked while a trace is open: the forward is then inlined). touched: of capture/, told of every
+ * module whose forward runs or whose parameter, buffer or training flag is read while dync__tls.compiling. */
 #if defined(DYNC__SPLIT)
+extern void (*dync__module_touched)(dync_module *);
 extern dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
 extern void (*dync__module_drop_compiled)(dync_module *);
 #else
+static void (*dync__module_touched)(dync_module *);
 static dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
 static void (*dync__module_drop_compiled)(dync_module *);
 #endif

@@ -99,10 +99,12 @@ DYNC__FN void dync__handler_push(dync__handler *);                     /* on top
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
 /* Takes the whole stack away (returns the old top) and puts it back: for code that must run really, e.g. inside a trace. */
 DYNC__FN dync__handler *dync__handler_swap(dync__handler *top);
+/* The bottom: eager, or a tracer put in its place (AOT, make_graph), which the tape then sits on. Returns the one before; NULL is eager. */
+DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom);
 DYNC__FN dync_status dync__dispatch(dync__opcall *);                   /* from the top */
-DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);            /* eager: no tape, no trace */
+DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);            /* the bottom in force: no tape, no capture. The tape runs its operator through this */
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *); /* the handler under self, or the bottom */
-/* The tape installs itself here: called instead of the bottom when no handler is on the stack, and by tracers that want it. NULL: none. */
+/* The tape installs itself here: called instead of the bottom when no handler is (left) on the stack. NULL: none. */
 #if defined(DYNC__SPLIT)
 extern dync_status (*dync__tape_hook)(dync__opcall *);
 #else
