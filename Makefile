@@ -1,0 +1,198 @@
+# dync: everything is built by a C11 compiler and make. `make help` lists the targets.
+# Honoured: CC CXX CFLAGS LDFLAGS V=1 (show commands) WERROR=1 B=dir (where products go) T=filter (for `make run`).
+
+CC      ?= cc
+CXX     ?= c++
+CFLAGS  ?= -O2 -g
+LIBS    := -lm -pthread
+B       ?= build
+NM      ?= nm
+READELF ?= readelf
+
+Q := $(if $(V),,@)
+STD      := -std=c11 -pedantic
+WARN     := -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wundef -Wdouble-promotion -Wvla -Wwrite-strings
+WARN_C   := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
+STRICT   := $(if $(WERROR),-Werror)
+USER     := -Wall -Wextra $(STRICT)
+DEPS      = -MMD -MP -MF $@.d
+
+# ---- what there is ---------------------------------------------------------------------------------------------------
+SRC_H    := src/dync.in.h $(wildcard src/*/*.h)
+SRC_C    := $(wildcard src/*/*.c)
+SRC      := $(SRC_H) $(SRC_C)
+TOOLS    := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
+# A test is a .c file of tests/ that says TEST_MAIN; tests/unit links the split build, the others dync.o.
+TESTS    := $(shell grep -l '^TEST_MAIN' tests/*/*.c 2>/dev/null)
+UNIT     := $(patsubst %.c,$(B)/%,$(filter tests/unit/%,$(TESTS)))
+MERGED   := $(patsubst %.c,$(B)/%,$(filter-out tests/unit/%,$(TESTS)))
+MODELS   := $(filter $(B)/tests/models/% $(B)/tests/fault/%,$(MERGED))
+QUICK    := $(UNIT) $(filter-out $(MODELS),$(MERGED))
+EXAMPLES := $(patsubst %.c,$(B)/%,$(filter-out examples/demo.c,$(wildcard examples/*.c)))
+SAMPLES  := $(patsubst %.c,$(B)/%,$(wildcard tests/samples/*.c))
+BENCH    := $(patsubst %.c,$(B)/%,$(filter-out bench/hand%.c,$(wildcard bench/*.c)))
+HAND     := $(patsubst %.c,$(B)/%.o,$(wildcard bench/hand*.c))
+RUN      := $(B)/tools/runtests --out $(B)/run
+SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_STATIC DYNC_SMALL
+
+.DEFAULT_GOAL := all
+.PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 asan \
+        ubsan sanitize tsan valgrind soak size help clean run
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: headers $(B)/dync.o $(B)/split/libdync.a $(TOOLS)
+
+# ---- the generated files: src/api/ops.h and src/op/entries.c from the operator table, dync.h from src/ -----------------
+# Each is written only when its text changes, so that touching a comment rebuilds nothing that cannot differ.
+GEN := build/gen
+HOSTCC ?= $(CC)
+$(GEN)/%: tools/%.c tools/tool.h
+	@mkdir -p $(@D)
+	$(Q)$(HOSTCC) $(STD) -Wall -Wextra -O1 $< -o $@
+$(GEN)/genops: src/op/ops.def.h
+
+define update
+	@if cmp -s $(1) $(2); then rm $(1); else mv $(1) $(2); echo "wrote $(2)"; fi
+endef
+$(GEN)/ops.stamp: $(GEN)/genops
+	$(Q)$(GEN)/genops api > $(GEN)/ops.h && $(GEN)/genops entries > $(GEN)/entries.c
+	$(call update,$(GEN)/ops.h,src/api/ops.h)
+	$(call update,$(GEN)/entries.c,src/op/entries.c)
+	@touch $@
+$(GEN)/dync.stamp: $(GEN)/amalgamate $(GEN)/ops.stamp $(filter-out src/api/ops.h src/op/entries.c,$(SRC))
+	$(Q)$(GEN)/amalgamate src/dync.in.h > $(GEN)/dync.h
+	$(call update,$(GEN)/dync.h,dync.h)
+	@touch $@
+dync.h: $(GEN)/dync.stamp ;
+headers amalgamate: dync.h
+headers-current: $(GEN)/genops $(GEN)/amalgamate
+	@mkdir -p $(GEN)/now
+	@$(GEN)/genops api > $(GEN)/now/ops.h && cmp $(GEN)/now/ops.h src/api/ops.h
+	@$(GEN)/genops entries > $(GEN)/now/entries.c && cmp $(GEN)/now/entries.c src/op/entries.c
+	@$(GEN)/amalgamate src/dync.in.h > $(GEN)/now/dync.h && cmp $(GEN)/now/dync.h dync.h
+
+# ---- the library, merged and split --------------------------------------------------------------------------------------
+$(B)/dync.c:
+	@mkdir -p $(@D)
+	@printf '#define DYNC_IMPLEMENTATION\n#include "dync.h"\n' > $@
+$(B)/dync.o: $(B)/dync.c dync.h
+	@echo "  CC   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -c $< -o $@
+$(B)/split/%.o: src/%.c | dync.h
+	@mkdir -p $(@D)
+	@echo "  CC   $@"
+	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
+$(B)/split/libdync.a: $(patsubst src/%.c,$(B)/split/%.o,$(SRC_C))
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+split: $(B)/split/libdync.a
+$(B)/tools/%: tools/%.c tools/tool.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(USER) -O1 $< -o $@
+$(B)/tools/genops: src/op/ops.def.h
+
+# ---- tests and examples -----------------------------------------------------------------------------------------------------
+# Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already: they link dync.o.
+LINK = $(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -I. -Itests -DDYNC__IMPLEMENTED $< $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
+$(UNIT): $(B)/%: %.c $(B)/split/libdync.a
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
+$(MERGED) $(EXAMPLES) $(SAMPLES) $(B)/examples/demo: $(B)/%: %.c $(B)/dync.o
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LINK)
+$(BENCH): $(B)/%: %.c $(B)/dync.o $(HAND)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LINK)
+$(HAND): $(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) -O3 -march=native $(DEPS) -c $< -o $@
+
+# One line per program; the last says how many passed and failed.
+STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers"
+BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "switches=$(MAKE) -s switches" \
+             "embed=$(MAKE) -s embed"
+check: $(QUICK) $(B)/tools/runtests
+	@$(RUN) $(QUICK) $(STRUCTURE)
+test: $(QUICK) $(MODELS) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
+	@$(RUN) $(QUICK) $(MODELS) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
+	        --plain $(STRUCTURE) $(BUILDS)
+run: $(QUICK) $(MODELS) $(B)/tools/runtests
+	@$(RUN) $(foreach t,$(QUICK) $(MODELS),$(if $(findstring $(T),$t),$t))
+examples: $(EXAMPLES) $(B)/tools/runtests
+	@$(RUN) --examples examples/expected $(EXAMPLES)
+samples: $(SAMPLES) $(B)/tools/runtests
+	@$(RUN) --examples tests/samples/expected $(SAMPLES)
+demo: $(B)/examples/demo
+	@$(B)/examples/demo
+bench: $(BENCH)
+	@for b in $(BENCH); do $$b || exit 1; done
+soak: test
+	@$(MAKE) -s sanitize valgrind
+	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(MODELS); do $$t --seed $$seed | tail -n 1; done; done
+
+# ---- structure ------------------------------------------------------------------------------------------------------------------
+layers: $(B)/tools/layers
+	@$(B)/tools/layers src/dync.in.h $(SRC)
+size: $(B)/tools/size
+	@$(B)/tools/size dync.h $(SRC)
+# Unoptimised, so that every helper has its symbol; asked of the compiler, of the symbol table and of the debug information.
+$(B)/names.o: $(B)/dync.c dync.h
+	$(Q)$(CC) $(STD) -O0 -g3 -fno-eliminate-unused-debug-types -I. -c $< -o $@
+names: $(B)/tools/names $(B)/names.o
+	@$(NM) $(B)/names.o | $(B)/tools/names symbols
+	@$(NM) -u $(B)/names.o | $(B)/tools/names calls
+	@$(CC) $(STD) -dD -E -I. $(B)/dync.c | $(B)/tools/names macros
+	@$(READELF) --debug-dump=info $(B)/names.o 2>/dev/null | $(B)/tools/names types
+switches: $(B)/dync.c dync.h
+	@for s in $(SWITCHES); do $(CC) $(STD) $(USER) -Werror -D$$s -I. -fsyntax-only $(B)/dync.c || { echo "fails with $$s"; exit 1; }; done
+	@printf '#include "tests/embed/small.c"\n' > $(B)/small.c
+	$(Q)$(CC) $(STD) $(USER) -Os -DDYNC_SMALL -I. $(B)/small.c $(LDFLAGS) -lm -o $(B)/small && $(B)/small >$(B)/small.out
+
+# ---- C++ and embedding -----------------------------------------------------------------------------------------------------------------
+CXX_WARN := -Wall -Wextra -pedantic -Wshadow -Werror
+CXX_TESTS := $(wildcard tests/api/*.cpp)
+cxx: $(B)/dync.o
+	@mkdir -p $(B)/cxx
+	@for std in 17 20; do for t in $(CXX_TESTS); do o=$(B)/cxx/`basename $$t .cpp`$$std; \
+	    $(CXX) -std=c++$$std $(CXX_WARN) -I. -Itests $$t $(B)/dync.o $(LDFLAGS) $(LIBS) -o $$o && $$o || exit 1; done; done
+embed: dync.h
+	@CC="$(CC)" CXX="$(CXX)" CFLAGS="$(CFLAGS)" LDFLAGS="$(LDFLAGS)" sh tests/embed/run.sh $(B)/embed
+m32: dync.h
+	@CC="$(CC)" sh tests/embed/run.sh $(B)/embed m32
+
+# ---- sanitizers -------------------------------------------------------------------------------------------------------------------------
+SAN = $(MAKE) --no-print-directory B=$(B)/$@ CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all" \
+      LDFLAGS="-fsanitize=$(1)"
+asan: ; @$(call SAN,address) run samples
+ubsan: ; @$(call SAN,undefined) run samples
+sanitize: ; @$(call SAN,address$(comma)undefined) run samples
+tsan: ; @$(call SAN,thread) run T=thread
+comma := ,
+# The samples are compiled without optimisation: a leak or a bad read then has its line.
+valgrind:
+	@$(MAKE) --no-print-directory B=$(B)/valgrind CFLAGS="-O1 -g" valgrind-run
+.PHONY: valgrind-run
+valgrind-run: $(SAMPLES) $(B)/tools/runtests
+	@$(RUN) --with "valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all" \
+	        --examples tests/samples/expected $(SAMPLES)
+
+clean:
+	rm -rf build $(B)
+help:
+	@echo "make            headers, library, tools"
+	@echo "make demo       trains a network on handwritten digits and shows what the compiler did"
+	@echo "make test       every deterministic test; the last line is N passed, N failed"
+	@echo "make check      the quick ones, under a minute; make run T=softmax: those whose name contains T"
+	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
+	@echo "make bench      times and ratios"
+	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
+	@echo "make layers names size switches cxx split embed m32   structure and build variants"
+	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
+	@echo "make clean      removes build/"
+	@echo "variables       CC CXX CFLAGS LDFLAGS V=1 WERROR=1 B=dir"
+
+-include $(wildcard $(B)/split/*/*.d $(B)/tests/*/*.d $(B)/examples/*.d $(B)/bench/*.d)

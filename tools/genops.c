@@ -1,0 +1,204 @@
+/* tools/genops.c: writes what follows from the operator table, src/op/ops.def.h.
+ *
+ *   genops api       src/api/ops.h: documentation, prototypes and location macros of every public operator
+ *   genops entries   src/op/entries.c: the bodies, which pack arguments and call dync__op_call
+ *
+ * It is compiled against the table, so a new row needs no change here. Output goes to stdout. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../src/op/ops.def.h"
+
+typedef struct op_row { const char *name, *cls, *schema; int nout; const char *flags, *doc; } op_row;
+static const op_row rows[] = {
+#define ROW(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc) \
+    {#name, #cls, schema, nout, #flags, doc},
+    DYNC__OPS(ROW)
+#undef ROW
+};
+enum { N_ROWS = sizeof rows / sizeof rows[0], MAX_PARAMS = 16, NAME_CAP = 64 };
+
+/* One row per schema type: its C type in the public half, how the macro passes it on, how the entry packs it. %s is its name. */
+typedef struct param_type { const char *schema, *c, *pass, *pack; } param_type;
+static const param_type types[] = {
+    {"Value",    "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
+    {"Value?",   "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
+    {"Tensor",   "dync_tensor *",    "%s",         "dync__arg_h(%s)"},
+    {"Tensor?",  "dync_tensor *",    "%s",         "%s ? dync__arg_h(%s) : dync__arg_none()"},
+    {"Tensor[]", "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
+    {"int",      "int ",             "%s",         "dync__arg_i(%s)"},
+    {"int64",    "int64_t ",         "%s",         "dync__arg_i(%s)"},
+    {"float",    "double ",          "%s",         "dync__arg_f(%s)"},
+    {"bool",     "bool ",            "%s",         "dync__arg_b(%s)"},
+    {"Dims",     "dync_dims ",       "%s",         "dync__arg_dims(%s.n, %s.d)"},
+    {"Dtype",    "dync_dtype ",      "%s",         "dync__arg_dtype((int)%s)"},
+    {"Device",   "dync_device ",     "%s",         "dync__arg_device((int)%s)"},
+    {"str",      "const char *",     "%s",         "dync__arg_s(%s)"},
+};
+typedef struct param { const param_type *type; char name[NAME_CAP]; } param;
+
+static void fail(const op_row *row, const char *what, const char *at)
+{
+    fprintf(stderr, "genops: row %s: %s: \"%s\" in schema \"%s\"\n", row->name, what, at, row->schema);
+    exit(1);
+}
+
+static const param_type *find_type(const op_row *row, const char *word)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].schema, word) == 0) return &types[i];
+    fail(row, "unknown type", word);
+    return NULL;
+}
+
+/* One word into out; stops at a space, comma or closing parenthesis. */
+static const char *read_word(const op_row *row, const char *s, char *out)
+{
+    size_t n = 0;
+    while (*s == ' ') s++;
+    for (; *s && !strchr(" ,)", *s); s++) {
+        if (n + 1 == NAME_CAP) fail(row, "word too long", s);
+        out[n++] = *s;
+    }
+    out[n] = 0;
+    return s;
+}
+
+static int parse_schema(const op_row *row, param *out)
+{
+    const char *s = row->schema;
+    char word[NAME_CAP];
+    int n = 0;
+    if (*s != '(') fail(row, "expected (", s);
+    for (s++; *s && *s != ')';) {
+        if (n == MAX_PARAMS) fail(row, "too many parameters", s);
+        s = read_word(row, s, word);
+        out[n].type = find_type(row, word);
+        s = read_word(row, s, out[n].name);
+        if (!isalpha((unsigned char)out[n].name[0])) fail(row, "expected a name", s);
+        n++;
+        while (*s == ' ') s++;
+        if (*s == ',') s++;
+        else if (*s != ')') fail(row, "expected , or )", s);
+    }
+    if (*s != ')') fail(row, "expected )", s);
+    return n;
+}
+
+/* Prints a form with each %s replaced by name. */
+static void print_form(const char *form, const char *name)
+{
+    for (; *form; form++) {
+        if (form[0] == '%' && form[1] == 's') { fputs(name, stdout); form++; }
+        else putchar(*form);
+    }
+}
+
+static void print_params(const param *p, int n, int with_location)
+{
+    for (int i = 0; i < n; i++) printf("%s%s%s", i ? ", " : "", p[i].type->c, p[i].name);
+    if (with_location) printf("%sdync_loc at", n ? ", " : "");
+    else if (!n) printf("void");
+}
+
+static const char *result_type(const op_row *row)
+{
+    return row->nout == 1 ? "dync_tensor *" : row->nout == 0 ? "void " : "dync_value ";
+}
+
+static int is_public(const op_row *row) { return strstr(row->flags, "DYNC__OP_PRIVATE") == NULL; }
+
+/* ---- src/api/ops.h -------------------------------------------------------------------------------------------- */
+
+static void print_doc(const op_row *row)
+{
+    printf("/* dync_%s: %s.", row->name, row->doc);
+    if (strcmp(row->cls, "INPLACE") == 0) printf(" In place; returns self.");
+    if (strcmp(row->cls, "VIEW") == 0) printf(" A view: shares self's memory.");
+    if (row->nout > 1) printf(" A list of %d tensors.", row->nout);
+    if (strstr(row->flags, "DYNC__OP_NONDIFF")) printf(" No gradient.");
+    if (strstr(row->flags, "DYNC__OP_DATA_SHAPE")) printf(" The shape depends on data: a graph break.");
+    printf(" */\n");
+}
+
+static void print_api(const op_row *row)
+{
+    param p[MAX_PARAMS];
+    int n = parse_schema(row, p);
+    print_doc(row);
+    printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
+    print_params(p, n, 0);
+    printf(");\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
+    print_params(p, n, 1);
+    printf(");\n#define dync_%s(", row->name);
+    for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : "", p[i].name);
+    printf(") dync_%s_at(", row->name);
+    for (int i = 0; i < n; i++) {
+        print_form(p[i].type->pass, p[i].name);
+        printf(", ");
+    }
+    printf("DYNC_HERE)\n");
+}
+
+static const char api_head[] =
+    "/* ---- operators: PyTorch's names, semantics, type promotion and broadcasting; trailing _ works in place ---------\n"
+    " *\n"
+    " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`.\n"
+    " *\n"
+    " * Each operator is a function, dync_add, and a macro of that name that hands its place in the source to dync_add_at, so\n"
+    " * that an error says file and line. (dync_add)(a, b) is the function. What holds for all of them:\n"
+    " *\n"
+    " *   dync_value  any C expression: a tensor, a number, a bool (DYNC_V): dync_add(x, 2), dync_sub(1.0, x)\n"
+    " *   dims        a shape literal of dimensions, dync_shape(0, -1); DYNC_ALL is all of them\n"
+    " *   dim         -rank <= dim < rank; negative counts from the end\n"
+    " *   ->          a new tensor, owned by the scope; NULL on failure\n"
+    " *   errors      DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY\n"
+    " *   notes       NULL operands give NULL; a failed call leaves its operands as they were\n"
+    " *   thread      any */\n"
+    "#define DYNC_ALL ((dync_dims)DYNC_BRACES(0, {0}))               /* every dimension */\n"
+    "#define DYNC_END INT64_MAX                                       /* open slice end */\n";
+
+/* ---- src/op/entries.c --------------------------------------------------------------------------------------------- */
+
+static void print_entry(const op_row *row)
+{
+    param p[MAX_PARAMS];
+    int n = parse_schema(row, p);
+    const char *call = row->nout > 1 ? "dync__op_call_list" : "dync__op_call", *give = row->nout ? "return " : "(void)";
+    printf("\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
+    print_params(p, n, 1);
+    printf(")\n{\n");
+    if (n) printf("    dync__arg args[%d];\n", n);
+    for (int i = 0; i < n; i++) {
+        printf("    args[%d] = ", i);
+        print_form(p[i].type->pack, p[i].name);
+        printf(";\n");
+    }
+    printf("    %s%s(DYNC__OP_%s, %d, %s, at);\n}\n", give, call, row->name, n, n ? "args" : "NULL");
+    printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
+    print_params(p, n, 0);
+    printf(") { %sdync_%s_at(", row->nout ? "return " : "", row->name);
+    for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
+    printf("DYNC_NOWHERE); }\n");
+}
+
+static const char entries_head[] =
+    "/* op/entries.c: the public functions of the operators. After api/, before dispatch.c, which opens the handles packed here.\n"
+    " *\n"
+    " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */\n"
+    "#include \"../dync.in.h\"\n"
+    "#include \"op.h\"\n";
+
+int main(int argc, char **argv)
+{
+    int api = argc == 2 && strcmp(argv[1], "api") == 0;
+    if (!api && !(argc == 2 && strcmp(argv[1], "entries") == 0)) {
+        fprintf(stderr, "usage: genops api|entries\n");
+        return 2;
+    }
+    fputs(api ? api_head : entries_head, stdout);
+    for (int i = 0; i < (int)N_ROWS; i++)
+        if (is_public(&rows[i])) (api ? print_api : print_entry)(&rows[i]);
+    return fflush(stdout) != 0 || ferror(stdout);
+}

@@ -1,0 +1,152 @@
+/* tools/runtests.c: runs test programs one after the other and adds up what they say.
+ *
+ *   runtests [--out dir] [--with "command"] [--examples expected-dir] name ... | what=shell command ...
+ *
+ * A program whose last line reads "N passed, N failed, N skipped" counts as that; any other program, and each `what=command`, counts as
+ * one test that passes if its exit status is 0. --with puts a command before each program (valgrind, qemu). Under --examples a program
+ * runs in an empty folder and its standard output is compared with expected-dir/name.txt, where * stands for any text within a line.
+ * Output is shown only where something failed, but for the lines that begin with "skip ". The last line is "N passed, N failed". */
+#include <time.h>
+#include "tool.h"
+
+typedef struct totals { long passed, failed, skipped; } totals;
+static const char *out_dir = "build/run", *with = "", *expected_dir;
+
+static double now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The summary in the last line of a program's output; false if there is none. */
+static bool read_summary(const char *text, totals *t)
+{
+    const char *last = text;
+    for (const char *p = text; *p; p += tool_line(p)) last = p;
+    *t = (totals){0};
+    return sscanf(last, "%ld passed, %ld failed, %ld skipped", &t->passed, &t->failed, &t->skipped) >= 2;
+}
+
+/* One line of expected text against one of output; * matches any run of characters. Both end at their newline. */
+static bool line_matches(const char *want, const char *got)
+{
+    for (; *want && *want != '\n'; want++, got++) {
+        if (*want == '*') {
+            for (; *got && *got != '\n'; got++)
+                if (line_matches(want + 1, got)) return true;
+            return line_matches(want + 1, got);
+        }
+        if (*want != *got) return false;
+    }
+    return *got == 0 || *got == '\n';
+}
+
+/* Prints the first line that differs; true where there is none. */
+static bool matches_expected(const char *name, const char *got)
+{
+    char path[TOOL_PATH];
+    char *want;
+    int row = 1;
+    snprintf(path, sizeof path, "%s/%s.txt", expected_dir, name);
+    want = tool_read(path);
+    if (!want) {
+        printf("  %s is missing; the program printed:\n%s", path, got);
+        return false;
+    }
+    for (const char *w = want;; w += tool_line(w), got += tool_line(got), row++) {
+        if (*w ? *got && line_matches(w, got) : !*got) {
+            if (*w) continue;
+            free(want);
+            return true;
+        }
+        printf("  %s line %d\n    got      %.*s\n    expected %.*s\n", path, row, (int)strcspn(got, "\n"), got,
+               (int)strcspn(w, "\n"), w);
+        free(want);
+        return false;
+    }
+}
+
+static char *read_or_empty(const char *path)
+{
+    char *text = tool_read(path);
+    return text ? text : (char *)tool_alloc(1);
+}
+
+static void show_skips(const char *text)
+{
+    for (; *text; text += tool_line(text))
+        if (strncmp(text, "skip ", 5) == 0) printf("  %.*s", (int)tool_line(text), text);
+}
+
+/* Runs one item, prints its line, adds to the sums. */
+static void run(const char *item, totals *sum)
+{
+    char name[TOOL_PATH], out[TOOL_PATH * 2], err[TOOL_PATH * 2], *command, *text, *errors;
+    const char *equals = strchr(item, '=');
+    size_t cap = strlen(item) + strlen(with) + 6 * TOOL_PATH;
+    double start = now();
+    int status;
+    bool ok;
+    totals t;
+    if (strlen(item) >= TOOL_PATH && !equals) tool_die("name too long: %s", item);
+    if (equals) snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
+    else snprintf(name, sizeof name, "%s", base_name(item));
+    snprintf(out, sizeof out, "%s/%s.out", out_dir, name);
+    snprintf(err, sizeof err, "%s/%s.err", out_dir, name);
+    command = tool_alloc(cap);
+    if (equals) snprintf(command, cap, "( %s ) >%s 2>%s", equals + 1, out, err);
+    else if (expected_dir)
+        snprintf(command, cap, "root=$PWD; rm -rf %s/%s.d; mkdir -p %s/%s.d && cd %s/%s.d && %s $root/%s >$root/%s 2>$root/%s",
+                 out_dir, name, out_dir, name, out_dir, name, with, item, out, err);
+    else snprintf(command, cap, "%s %s >%s 2>%s", with, item, out, err);
+    fflush(stdout);
+    status = system(command);
+    text = read_or_empty(out);
+    errors = read_or_empty(err);
+    if (!read_summary(text, &t)) t = status == 0 ? (totals){1, 0, 0} : (totals){0, 1, 0};
+    else if (status != 0 && t.failed == 0) t.failed = 1;
+    ok = t.failed == 0;
+    printf("%-4s %-34s %5ld passed %6.1f s\n", ok ? "ok" : "FAIL", name, t.passed, now() - start);
+    if (ok && expected_dir && !equals && !matches_expected(base_name(item), text)) {
+        t = (totals){0, 1, 0};
+        ok = true;                                         /* the difference has been shown */
+    }
+    if (!ok) printf("%s%s  repeat: %s %s\n", text, errors, with, equals ? equals + 1 : item);
+    else show_skips(text);
+    sum->passed += t.passed;
+    sum->failed += t.failed;
+    sum->skipped += t.skipped;
+    free(command);
+    free(text);
+    free(errors);
+}
+
+int main(int argc, char **argv)
+{
+    totals sum = {0};
+    char command[TOOL_PATH * 2];
+    int i = 1;
+    for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
+        if (strcmp(argv[i], "--out") == 0) out_dir = argv[i + 1];
+        else if (strcmp(argv[i], "--with") == 0) with = argv[i + 1];
+        else if (strcmp(argv[i], "--examples") == 0) expected_dir = argv[i + 1];
+        else tool_die("runtests: unknown option %s", argv[i]);
+    }
+    snprintf(command, sizeof command, "mkdir -p %s", out_dir);
+    if (system(command) != 0) tool_die("runtests: cannot make %s", out_dir);
+    for (; i < argc; i++) {
+        if (strcmp(argv[i], "--examples") == 0 && i + 1 < argc) { expected_dir = argv[++i]; continue; }
+        if (strcmp(argv[i], "--plain") == 0) { expected_dir = NULL; continue; }
+        run(argv[i], &sum);
+    }
+    if (sum.skipped) printf("%ld skipped, with the reasons above\n", sum.skipped);
+    printf("%ld passed, %ld failed\n", sum.passed, sum.failed);
+    return sum.failed != 0 || sum.passed == 0;
+}
