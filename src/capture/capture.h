@@ -1,0 +1,205 @@
+/* capture/capture.h: from a C function to compiled segments behind guards. After graph/, before aot/.
+ *
+ * A call flattens its arguments, looks for an entry whose guards hold and runs the entry's tree; a miss traces the function with
+ * fake tensors. The trace is cut into segments at breaks; each segment is a graph that a backend compiled.
+ *
+ *   entry ── root tnode ── segments ... ── RETURN value
+ *                        └ segments ... ── BRANCH on env value ── outcome 0: tnode ...
+ *                                                              └─ outcome 1: tnode ...
+ *
+ * The environment of one call is an array of real tensors: arguments, foreign tensors, segment outputs. An entry with an opaque
+ * break is open: its C function runs every call, is traced anew and finds its segments interned. */
+#ifndef DYNC__CAPTURE_H
+#define DYNC__CAPTURE_H
+#include "../graph/graph.h"
+
+/* ---- guards -------------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__tensor_guard {
+    uint8_t dtype, ndim, requires_grad;
+    uint16_t device;
+    int32_t same_as;                     /* earlier tensor of the call that is the same one, or -1 */
+    int32_t shares_storage;              /* earliest tensor of the call on the same storage, or -1; guarded where the entry writes */
+    const int64_t *dims;                 /* ndim sizes, then ndim strides */
+    const char *source;                  /* "L['x']" */
+} dync__tensor_guard;
+typedef struct dync__guard_item {        /* one value of the arguments in preorder */
+    uint8_t kind;
+    bool free_value;                     /* number passed on as a run-time value: its value is not guarded */
+    int32_t n;                           /* items of a list; index of a tensor */
+    union { int64_t i; double f; const char *s; void *p; } as;
+    uint64_t version;                    /* modules */
+    const char *source;
+} dync__guard_item;
+typedef struct dync__foreign { dync_tensor *handle; uint64_t id; int env; dync__tensor_guard guard; dync_tensor **address; } dync__foreign;
+typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
+typedef struct dync__module_guard { dync_module *module; uint64_t id, version; } dync__module_guard;
+
+/* ---- segments -------------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__segment {
+    struct dync__segment *next;          /* in the compiled function's table */
+    uint64_t hash;
+    dync_graph *graph;                   /* as handed to the backend, all live values as outputs */
+    dync_callable code;
+    int n_in, n_out;
+    bool *used;                          /* outputs really needed; NULL: not narrowed */
+    bool narrowable;                     /* no random ancestor, nothing written */
+    int n_ops;                           /* call_function nodes, for explain */
+} dync__segment;
+typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
+
+typedef struct dync__foreign_use { int env, index; } dync__foreign_use;
+typedef enum { DYNC__TN_OPEN /* being traced */, DYNC__TN_RETURN, DYNC__TN_BRANCH, DYNC__TN_OPAQUE } dync__tnode_kind;
+enum { DYNC__MAX_OUTCOMES = 8 };
+typedef struct dync__outval {            /* returned value, a tree */
+    uint8_t kind;                        /* dync_kind */
+    int32_t n;                           /* list items; tensor: env index */
+    bool alias_view;                     /* unused by tensors held as they are */
+    union { dync_value value; struct dync__outval *items; } as;
+} dync__outval;
+typedef struct dync__tnode {
+    dync__tnode_kind kind;
+    DYNC__VEC(dync__segref) seg;
+    DYNC__VEC(dync__foreign_use) foreign; /* foreign tensors that enter the environment here */
+    int branch_env;                      /* tensor branched on */
+    int n_outcomes;
+    struct { int64_t value; struct dync__tnode *next; } outcome[DYNC__MAX_OUTCOMES];
+    dync__outval result;
+    int8_t grad_mode_after;              /* -1 untouched, else the mode to leave behind */
+} dync__tnode;
+
+typedef struct dync__entry {
+    dync__arena arena;
+    int n_args, n_items, n_tensors, n_env;
+    bool flat, mutates;                  /* flat: arguments are tensors only; mutates: something is written in place */
+    dync__guard_item *item;
+    dync__tensor_guard *tensor;
+    bool grad_mode;
+    uint8_t default_dtype;
+    int threads;
+    DYNC__VEC(dync__foreign) foreign;
+    DYNC__VEC(dync__int_guard) ints;
+    DYNC__VEC(dync__module_guard) modules;
+    dync__tnode *root;
+    bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
+    int64_t hits;
+    char reason[256];                    /* why it refused the last call that missed */
+} dync__entry;
+
+/* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
+struct dync_compiled {
+    dync_callee callee;                  /* strings owned */
+    char *name, *args, *symbolic, *options_text, *backend_name;
+    dync_backend backend;
+    dync_compile_options opt;
+    uint64_t id;
+    int32_t refs;
+    dync__mutex lock;                    /* insertion only */
+    dync__entry **entries;               /* published whole: readers never see a half-made list */
+    int n_entries, cap_entries;
+    int last_hit;
+    dync__segment *segments;
+    int n_frames;                        /* backend compiles */
+    bool gave_up, warned;                /* recompile limit reached: runs eagerly */
+    dync_compiled *next;                 /* process-wide list, for dync_reset */
+};
+
+/* One call in flight. */
+typedef struct dync__callargs {
+    int nargs;
+    const dync_value *args;
+    int n_tensors;
+    dync__tensor *tensor[64];            /* flattened, borrowed */
+} dync__callargs;
+enum { DYNC__MAX_LEAVES = 64 };
+
+/* value.c */
+enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
+DYNC__FN int dync__callee_arity(const dync_callee *);              /* -1: any */
+DYNC__FN bool dync__callee_valid(const dync_callee *);
+DYNC__FN dync_module *dync__callee_module(const dync_callee *);    /* NULL where it is none */
+DYNC__FN dync_compiled *dync__callee_compiled(const dync_callee *);
+#if defined(DYNC__SPLIT)
+extern dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);   /* program/ is above */
+#else
+static dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
+#endif
+DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
+DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
+/* guard.c */
+DYNC__FN dync_status dync__guards_make(dync__entry *, const dync_compiled *, const dync__callargs *);
+DYNC__FN bool dync__guards_hold(const dync__entry *, const dync__callargs *);
+DYNC__FN void dync__guards_reason(const dync__entry *, const dync__callargs *, dync__str *out); /* the first failing check */
+DYNC__FN void dync__guards_print(const dync__entry *, dync__str *out);               /* one per line */
+DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
+DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
+/* segment.c */
+DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash);
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs);
+DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
+DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
+DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
+DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
+DYNC__FN void dync__segment_free(dync__segment *);
+/* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
+typedef struct dync__raw_callable { dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out); void *state; } dync__raw_callable;
+DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
+typedef struct dync__raw_state { dync__raw_callable raw; int n_out; } dync__raw_state;
+
+/* ---- the tracer (trace.c) -------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;
+/* What an explaining call collects: graphs in order and breaks. One per thread while open. */
+typedef struct dync__capture_log {
+    DYNC__VEC(dync_graph *) graphs;
+    DYNC__VEC(dync__break_record) breaks;
+    DYNC__VEC(const char *) guards;
+    dync__arena arena;
+    uint64_t compile_ns;
+} dync__capture_log;
+
+typedef struct dync__path_step { dync__tnode *node; int64_t outcome; } dync__path_step;
+typedef struct dync__tracer {
+    dync__handler handler;
+    dync_compiled *fn;
+    dync__entry *entry;
+    const dync__callargs *call;
+    uint64_t id;
+    dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
+    DYNC__VEC(dync__tensor *) real;      /* env: real tensors (owned), NULL where dead or not yet made */
+    DYNC__VEC(dync__tensor *) fake;      /* env: their fakes (owned) */
+    DYNC__VEC(dync_node *) holder;       /* env: placeholder in the pending graph, or NULL */
+    DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
+    DYNC__VEC(int) marks;                /* pending length at entry of each open frame */
+    DYNC__VEC(const char *) frames;      /* their names */
+    DYNC__VEC(dync_loc) frame_at;
+    DYNC__VEC(uint8_t) frame_broken;
+    DYNC__VEC(dync__path_step) path;     /* decided outcomes that are replayed, then extended */
+    int path_pos;
+    dync__tensor **path_env; int path_env_n;  /* env of the run that is extended: segment outputs already computed */
+    dync__tnode *at;                     /* tree position being filled */
+    dync_status status;                  /* first failure inside the trace */
+    bool opaque, make_graph, stopped;
+    bool grad_mode_before;
+    struct dync__tracer *outer;
+} dync__tracer;
+DYNC__FN dync__tracer *dync__tracer_current(void);
+/* Traces (and runs) one call: fills or extends entry. path: outcomes known so far, with the env they computed. */
+DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__entry *, const dync__callargs *, const dync__path_step *path, int n_path,
+                                      dync__tensor **env, int n_env, dync_value *result);
+DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);   /* the plain C call */
+/* A break met in traced code: cuts the graph, runs what is pending. fullgraph: records DYNC_ERR_UNSUPPORTED and returns it. */
+DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
+DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);           /* after a cut: the real tensor (borrowed) or NULL + error */
+DYNC__FN void dync__trace_stack(dync__tracer *, dync__str *);                            /* "file:line in fn" lines, outermost first */
+DYNC__FN void dync__capture_install(void);                                               /* intercepts; idempotent */
+
+/* cache.c, explain.c, callback.c */
+DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
+DYNC__FN void dync__callbacks_start(void);
+DYNC__FN void dync__callbacks_end(void);
+DYNC__FN void dync__callbacks_clear(void);
+#if defined(DYNC__SPLIT)
+extern DYNC__TLS dync__capture_log *dync__capture_log_now;
+#else
+static DYNC__TLS dync__capture_log *dync__capture_log_now;
+#endif
+#endif

@@ -1,0 +1,368 @@
+/* capture/guard.c: the conditions under which a compiled entry may serve a call: made from the call that was traced, checked in one
+ * pass over the next, and told as text when they fail. The order inside a tensor check and every text are PyTorch 2.4's
+ * (torch/csrc/dynamo/guards.cpp). */
+#include "../dync.in.h"
+#include "capture.h"
+
+/* ---- making ------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source)
+{
+    int n = t->lay.ndim;
+    int64_t *dims = dync__arena_alloc(arena, (size_t)(2 * n + 1) * sizeof *dims);
+    if (!dims) return DYNC_ERR_MEMORY;
+    memcpy(dims, t->lay.shape, (size_t)n * sizeof *dims);
+    memcpy(dims + n, t->lay.stride, (size_t)n * sizeof *dims);
+    g->dtype = t->dtype;
+    g->ndim = (uint8_t)n;
+    g->requires_grad = (t->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    g->device = t->device;
+    g->dims = dims;
+    g->same_as = g->shares_storage = -1;
+    g->source = source;
+    return DYNC_OK;
+}
+
+typedef struct dync__guard_maker { dync__entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
+
+static int dync__count_values(const dync_value *v, int n)
+{
+    int count = n;
+    for (int i = 0; i < n; i++)
+        if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) count += dync__count_values(v[i].as.l->items, v[i].as.l->n);
+    return count;
+}
+
+static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source)
+{
+    int k = m->tensor++;
+    const dync__tensor *t = m->call->tensor[k];
+    dync__tensor_guard *g = &m->e->tensor[k];
+    item->n = k;
+    DYNC__TRY(dync__tensor_guard_make(&m->e->arena, g, t, source));
+    for (int j = 0; j < k; j++) {
+        if (g->same_as < 0 && m->call->tensor[j] == t) g->same_as = j;
+        if (g->shares_storage < 0 && m->call->tensor[j]->storage == t->storage) g->shares_storage = j;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source)
+{
+    if (!source) return DYNC_ERR_MEMORY;
+    dync__guard_item *item = &m->e->item[m->item++];
+    item->kind = (uint8_t)v->kind;
+    item->source = source;
+    switch (v->kind) {
+    case DYNC_KIND_TENSOR: return dync__guard_tensor_leaf(m, item, source);
+    case DYNC_KIND_LIST:
+        item->n = v->as.l ? v->as.l->n : 0;
+        for (int i = 0; i < item->n; i++)
+            DYNC__TRY(dync__guard_value(m, &v->as.l->items[i], dync__arena_printf(&m->e->arena, "%s[%d]", source, i)));
+        return DYNC_OK;
+    case DYNC_KIND_STR:
+        item->as.s = dync__arena_strdup(&m->e->arena, v->as.s ? v->as.s : "");
+        return item->as.s ? DYNC_OK : DYNC_ERR_MEMORY;
+    case DYNC_KIND_MODULE:
+        item->as.p = v->as.m;
+        item->version = v->as.m ? v->as.m->version : 0;
+        return DYNC_OK;
+    case DYNC_KIND_BOOL: item->as.i = v->as.b; return DYNC_OK;
+    case DYNC_KIND_INT: item->as.i = v->as.i; return DYNC_OK;
+    case DYNC_KIND_FLOAT: item->as.f = v->as.f; return DYNC_OK;
+    case DYNC_KIND_PTR: item->as.p = v->as.p; return DYNC_OK;
+    case DYNC_KIND_NONE: case DYNC_KIND_SYM: break;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__guards_make(dync__entry *e, const dync_compiled *f, const dync__callargs *call)
+{
+    dync__guard_maker m = {.e = e, .call = call};
+    e->n_items = dync__count_values(call->args, call->nargs);
+    e->n_args = call->nargs;
+    e->n_tensors = call->n_tensors;
+    e->item = dync__arena_alloc(&e->arena, (size_t)(e->n_items + 1) * sizeof *e->item);
+    e->tensor = dync__arena_alloc(&e->arena, (size_t)(e->n_tensors + 1) * sizeof *e->tensor);
+    if (!e->item || !e->tensor) return DYNC_ERR_MEMORY;
+    e->flat = true;
+    for (int i = 0; i < call->nargs; i++) {
+        const char *name = dync__arg_name(&e->arena, f->args, i);
+        if (!name) return DYNC_ERR_MEMORY;
+        if (call->args[i].kind != DYNC_KIND_TENSOR) e->flat = false;
+        DYNC__TRY(dync__guard_value(&m, &call->args[i], dync__arena_printf(&e->arena, "L['%s']", name)));
+    }
+    e->grad_mode = !dync__tls.grad_enabled_off;
+    e->default_dtype = dync__tls.default_dtype;
+    e->threads = dync__pool_threads();
+    return DYNC_OK;
+}
+
+/* ---- checking ------------------------------------------------------------------------------------------------------------- */
+DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__tensor *t)
+{
+    if (t->dtype != g->dtype || t->lay.ndim != g->ndim || t->device != g->device ||
+        ((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
+        return false;
+    for (int i = 0; i < g->ndim; i++)
+        if (t->lay.shape[i] != g->dims[i] || t->lay.stride[i] != g->dims[g->ndim + i]) return false;
+    return true;
+}
+
+static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
+{
+    if (g->kind != (uint8_t)v->kind) return false;
+    switch (v->kind) {
+    case DYNC_KIND_LIST: return (v->as.l ? v->as.l->n : 0) == g->n;
+    case DYNC_KIND_STR: return strcmp(v->as.s ? v->as.s : "", g->as.s) == 0;
+    case DYNC_KIND_MODULE: return g->as.p == v->as.m && (!v->as.m || v->as.m->version == g->version);
+    case DYNC_KIND_BOOL: return g->as.i == v->as.b;
+    case DYNC_KIND_INT: return g->as.i == v->as.i;
+    case DYNC_KIND_FLOAT: return memcmp(&g->as.f, &v->as.f, sizeof g->as.f) == 0;
+    case DYNC_KIND_PTR: return g->as.p == v->as.p;
+    case DYNC_KIND_NONE: case DYNC_KIND_TENSOR: case DYNC_KIND_SYM: break;
+    }
+    return true;
+}
+
+/* Walks the values against the items; gives the first that differs (its item) or NULL. */
+static const dync__guard_item *dync__items_differ(const dync__guard_item **item, const dync_value *v, int n, const dync_value **bad)
+{
+    for (int i = 0; i < n; i++) {
+        const dync__guard_item *g = (*item)++;
+        if (!dync__item_holds(g, &v[i])) {
+            *bad = &v[i];
+            return g;
+        }
+        if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) {
+            const dync__guard_item *inner = dync__items_differ(item, v[i].as.l->items, v[i].as.l->n, bad);
+            if (inner) return inner;
+        }
+    }
+    return NULL;
+}
+
+static bool dync__aliases_hold(const dync__entry *e, const dync__callargs *c)
+{
+    for (int i = 1; i < e->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        for (int j = 0; j < i; j++) {
+            bool is = c->tensor[i] == c->tensor[j];
+            bool was = same >= 0 && (j == same || e->tensor[j].same_as == same);
+            if (is != was) return false;
+        }
+        if (e->mutates) {
+            int shared = e->tensor[i].shares_storage;
+            for (int j = 0; j < i; j++) {
+                bool was = shared >= 0 && (j == shared || e->tensor[j].shares_storage == shared);
+                if ((c->tensor[i]->storage == c->tensor[j]->storage) != was) return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Everything that is not an argument: what was met while tracing. */
+static bool dync__surroundings_hold(const dync__entry *e)
+{
+    for (int i = 0; i < e->ints.n; i++)
+        if (*e->ints.at[i].address != e->ints.at[i].value) return false;
+    for (int i = 0; i < e->modules.n; i++)
+        if (e->modules.at[i].module->version != e->modules.at[i].version) return false;
+    for (int i = 0; i < e->foreign.n; i++) {
+        const dync__foreign *f = &e->foreign.at[i];
+        const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
+        if (!t || (!f->address && t->id != f->id) || !dync__tensor_guard_holds(&f->guard, t)) return false;
+    }
+    return true;
+}
+
+DYNC__FN bool dync__guards_hold(const dync__entry *e, const dync__callargs *c)
+{
+    if (c->n_tensors != e->n_tensors || c->nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off ||
+        e->default_dtype != dync__tls.default_dtype)
+        return false;
+    if (!e->flat) {
+        const dync__guard_item *item = e->item;
+        const dync_value *bad;
+        if (dync__items_differ(&item, c->args, c->nargs, &bad)) return false;
+    }
+    for (int i = 0; i < e->n_tensors; i++)
+        if (!dync__tensor_guard_holds(&e->tensor[i], c->tensor[i])) return false;
+    if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
+    if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e)) return false;
+    return e->threads == dync__pool_threads();
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------------------------ */
+static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out)
+{
+    if (t->device != g->device && (t->device & 0xff) == (g->device & 0xff)) {
+        dync__str_addf(out, "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d", g->source,
+                       g->device >> 8, t->device >> 8);
+    } else if (t->device != g->device) {
+        static const char *const kinds[] = {"CPU", "CUDA", "Meta"};
+        dync__str_addf(out, "tensor '%s' dispatch key set mismatch. expected %s, actual %s", g->source,
+                       kinds[(g->device & 0xff) % 3], kinds[(t->device & 0xff) % 3]);
+    } else if (t->dtype != g->dtype) {
+        dync__str_addf(out, "tensor '%s' dtype mismatch. expected %s, actual %s", g->source, dync__dtype_info(g->dtype)->guard,
+                       dync__dtype_info(t->dtype)->guard);
+    } else if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) {
+        dync__str_addf(out, "tensor '%s' requires_grad mismatch. expected requires_grad=%d", g->source, g->requires_grad);
+    } else if (t->lay.ndim != g->ndim) {
+        dync__str_addf(out, "tensor '%s' rank mismatch. expected %d, actual %d", g->source, g->ndim, t->lay.ndim);
+    } else {
+        for (int i = 0; i < g->ndim; i++)
+            if (t->lay.shape[i] != g->dims[i]) {
+                dync__str_addf(out, "tensor '%s' size mismatch at index %d. expected %lld, actual %lld", g->source, i,
+                               (long long)g->dims[i], (long long)t->lay.shape[i]);
+                return true;
+            }
+        for (int i = 0; i < g->ndim; i++)
+            if (t->lay.stride[i] != g->dims[g->ndim + i]) {
+                dync__str_addf(out, "tensor '%s' stride mismatch at index %d. expected %lld, actual %lld", g->source, i,
+                               (long long)g->dims[g->ndim + i], (long long)t->lay.stride[i]);
+                return true;
+            }
+        return false;
+    }
+    return true;
+}
+
+static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
+{
+    char number[40];
+    switch ((dync_kind)g->kind) {
+    case DYNC_KIND_FLOAT:
+        dync__double_text(g->as.f, number, sizeof number);
+        dync__str_addf(out, "%s == %s%s", g->source, number, strpbrk(number, ".enN") ? "" : ".0");
+        break;
+    case DYNC_KIND_INT: dync__str_addf(out, "%s == %lld", g->source, (long long)g->as.i); break;
+    case DYNC_KIND_BOOL: dync__str_addf(out, "%s == %s", g->source, g->as.i ? "True" : "False"); break;
+    case DYNC_KIND_STR: dync__str_addf(out, "%s == '%s'", g->source, g->as.s); break;
+    case DYNC_KIND_LIST: dync__str_addf(out, "len(%s) == %d", g->source, g->n); break;
+    case DYNC_KIND_NONE: dync__str_addf(out, "%s is None", g->source); break;
+    case DYNC_KIND_MODULE: dync__str_addf(out, "%s is the same module, unchanged", g->source); break;
+    case DYNC_KIND_PTR: dync__str_addf(out, "%s is the same pointer", g->source); break;
+    case DYNC_KIND_TENSOR: case DYNC_KIND_SYM: dync__str_addf(out, "%s", g->source); break;
+    }
+}
+
+static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dync__str *out)
+{
+    static const char *const names[] = {"NoneType", "bool", "int", "float", "str", "Tensor", "list", "Module", "pointer", "SymInt"};
+    if (g->kind == DYNC_KIND_TENSOR)
+        dync__str_addf(out, "expected type of '%s' to be a tensor type, ' but found <class '%s'>", g->source, names[v->kind]);
+    else dync__guard_constant_text(g, out);
+}
+
+static bool dync__alias_reason(const dync__entry *e, const dync__callargs *c, dync__str *out)
+{
+    for (int i = 1; i < e->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        if (same >= 0 && c->tensor[i] != c->tensor[same]) {
+            dync__str_addf(out, "%s is %s", e->tensor[same].source, e->tensor[i].source);
+            return true;
+        }
+    }
+    for (int i = 1; i < e->n_tensors; i++)
+        for (int j = 0; j < i; j++) {
+            if (c->tensor[i] != c->tensor[j] || e->tensor[i].same_as == j) continue;
+            if (e->tensor[i].same_as >= 0 && e->tensor[i].same_as == e->tensor[j].same_as) continue;
+            dync__str_addf(out, "Duplicate tensors found: [\"%s\", \"%s\"]", e->tensor[j].source, e->tensor[i].source);
+            return true;
+        }
+    for (int i = 1; e->mutates && i < e->n_tensors; i++)
+        for (int j = 0; j < i; j++)
+            if ((c->tensor[i]->storage == c->tensor[j]->storage) != (e->tensor[i].shares_storage == j)) {
+                dync__str_addf(out, "%s and %s %s memory", e->tensor[j].source, e->tensor[i].source,
+                               e->tensor[i].shares_storage == j ? "share" : "do not share");
+                return true;
+            }
+    return false;
+}
+
+static bool dync__foreign_reason(const dync__foreign *f, dync__str *out)
+{
+    const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
+    if (!t || (!f->address && t->id != f->id)) {
+        dync__str_addf(out, "%s is alive", f->guard.source);
+        return true;
+    }
+    return dync__tensor_reason(&f->guard, t, out);
+}
+
+static bool dync__surroundings_reason(const dync__entry *e, dync__str *out)
+{
+    for (int i = 0; i < e->ints.n; i++)
+        if (*e->ints.at[i].address != e->ints.at[i].value) {
+            dync__str_addf(out, "G['%s'] == %lld", e->ints.at[i].name, (long long)e->ints.at[i].value);
+            return true;
+        }
+    for (int i = 0; i < e->modules.n; i++)
+        if (e->modules.at[i].module->version != e->modules.at[i].version) {
+            dync__str_addf(out, "module '%s' is unchanged", e->modules.at[i].module->class_name);
+            return true;
+        }
+    for (int i = 0; i < e->foreign.n; i++)
+        if (dync__foreign_reason(&e->foreign.at[i], out)) return true;
+    return false;
+}
+
+DYNC__FN void dync__guards_reason(const dync__entry *e, const dync__callargs *c, dync__str *out)
+{
+    const dync__guard_item *item = e->item;
+    const dync_value *bad = NULL;
+    if (c->nargs != e->n_args) {
+        dync__str_addf(out, "%d arguments, not %d", e->n_args, c->nargs);
+        return;
+    }
+    const dync__guard_item *differs = dync__items_differ(&item, c->args, c->nargs, &bad);
+    if (differs) {
+        dync__kind_reason(differs, bad, out);
+        return;
+    }
+    bool grad = e->grad_mode == dync__tls.grad_enabled_off, dtype = e->default_dtype != dync__tls.default_dtype;
+    bool threads = e->threads != dync__pool_threads();
+    if (grad || dtype || threads) {
+        dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "", threads ? "num_threads " : "",
+                       dtype ? "default_dtype " : "");
+        return;
+    }
+    for (int i = 0; i < e->n_tensors; i++)
+        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out)) return;
+    if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, out)) return;
+    dync__str_add(out, "the entry was given up");
+}
+
+static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
+{
+    dync__str_addf(out, "TENSOR_MATCH %s: %s", g->source, dync__dtype_info(g->dtype)->fx);
+    dync__shape_text(out, g->ndim, g->dims);
+    dync__str_add(out, " stride ");
+    dync__shape_text(out, g->ndim, g->dims + g->ndim);
+    dync__str_addf(out, " requires_grad=%d\n", g->requires_grad);
+}
+
+DYNC__FN void dync__guards_print(const dync__entry *e, dync__str *out)
+{
+    for (int i = 0; i < e->n_items; i++) {
+        const dync__guard_item *g = &e->item[i];
+        if (g->kind == DYNC_KIND_TENSOR) {
+            const dync__tensor_guard *t = &e->tensor[g->n];
+            dync__tensor_guard_text(t, out);
+            if (t->same_as >= 0) dync__str_addf(out, "ALIAS %s is %s\n", e->tensor[t->same_as].source, t->source);
+        } else {
+            dync__guard_constant_text(g, out);
+            dync__str_add(out, "\n");
+        }
+    }
+    if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
+    for (int i = 0; i < e->foreign.n; i++) dync__tensor_guard_text(&e->foreign.at[i].guard, out);
+    for (int i = 0; i < e->ints.n; i++)
+        dync__str_addf(out, "G['%s'] == %lld\n", e->ints.at[i].name, (long long)e->ints.at[i].value);
+    for (int i = 0; i < e->modules.n; i++)
+        dync__str_addf(out, "MODULE_VERSION %s == %llu\n", e->modules.at[i].module->class_name,
+                       (unsigned long long)e->modules.at[i].version);
+    dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
+                   dync__dtype_info(e->default_dtype)->name, e->threads);
+}

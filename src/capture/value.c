@@ -1,0 +1,142 @@
+/* capture/value.c: arguments of a call as flat tensors, names of arguments, and calling the user's function.
+ * Before guard.c. Values are walked in preorder everywhere: the same order in guards, sources and fakes. */
+#include "../dync.in.h"
+#include "capture.h"
+
+static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
+{
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "arguments nest deeper than 16 lists");
+    if (v->kind == DYNC_KIND_TENSOR) {
+        if (c->n_tensors == DYNC__MAX_LEAVES)
+            return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
+        dync__tensor *t = dync__open(v->as.t);
+        if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        c->tensor[c->n_tensors++] = t;
+    } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
+        for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__flatten_value(c, &v->as.l->items[i], depth + 1));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const dync_value *args)
+{
+    c->nargs = nargs;
+    c->args = args;
+    c->n_tensors = 0;
+    for (int i = 0; i < nargs; i++) DYNC__TRY(dync__flatten_value(c, &args[i], 0));
+    return DYNC_OK;
+}
+
+DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i)
+{
+    const char *p = names ? names : "";
+    for (int k = 0; *p; k++) {
+        while (*p == ' ' || *p == ',') p++;
+        const char *end = p;
+        while (*end && *end != ',') end++;
+        const char *stop = end;
+        while (stop > p && stop[-1] == ' ') stop--;
+        if (k == i && stop > p) return dync__arena_printf(arena, "%.*s", (int)(stop - p), p);
+        p = end;
+    }
+    return dync__arena_printf(arena, "arg%d", i);
+}
+
+/* ---- callees: what dync_compile and dync_frame take ------------------------------------------------------------------- */
+enum { DYNC__CALLEE_FN0, DYNC__CALLEE_FN6 = 6, DYNC__CALLEE_VALUES, DYNC__CALLEE_MODULE, DYNC__CALLEE_COMPILED, DYNC__CALLEE_GRAPH,
+       DYNC__CALLEE_PROGRAM };
+
+static dync_callee dync__callee_make(int kind, void (*fn)(void), void *object)
+{
+    dync_callee c;
+    memset(&c, 0, sizeof c);
+    c.kind = kind;
+    c.fn = fn;
+    c.object = object;
+    return c;
+}
+typedef dync_tensor *(*dync__fn0)(void);
+typedef dync_tensor *(*dync__fn1)(dync_tensor *);
+typedef dync_tensor *(*dync__fn2)(dync_tensor *, dync_tensor *);
+typedef dync_tensor *(*dync__fn3)(dync_tensor *, dync_tensor *, dync_tensor *);
+typedef dync_tensor *(*dync__fn4)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
+typedef dync_tensor *(*dync__fn5)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
+typedef dync_tensor *(*dync__fn6)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
+DYNC_API dync_callee dync_fn0(dync__fn0 f) { return dync__callee_make(0, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fn1(dync__fn1 f) { return dync__callee_make(1, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fn2(dync__fn2 f) { return dync__callee_make(2, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fn3(dync__fn3 f) { return dync__callee_make(3, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fn4(dync__fn4 f) { return dync__callee_make(4, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fn5(dync__fn5 f) { return dync__callee_make(5, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fn6(dync__fn6 f) { return dync__callee_make(6, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fnv(dync_function f) { return dync__callee_make(DYNC__CALLEE_VALUES, (void (*)(void))f, NULL); }
+DYNC_API dync_callee dync_fnm(dync_module *m)
+{
+    dync_callee c = dync__callee_make(DYNC__CALLEE_MODULE, NULL, m);
+    if (m) c.args = m->args;
+    return c;
+}
+DYNC_API dync_callee dync_fnc(dync_compiled *f) { return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f); }
+DYNC_API dync_callee dync_fng(dync_graph *g) { return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g); }
+DYNC_API dync_callee dync_fnp(dync_program *p) { return dync__callee_make(DYNC__CALLEE_PROGRAM, NULL, p); }
+DYNC_API dync_callee dync_fn_same(dync_callee c) { return c; }
+
+DYNC_API dync_callee dync_bind_callee(dync_callee c, const char *name, void *user, const char *args)
+{
+    c.name = name;
+    if (user) c.user = user;
+    if (args) c.args = args;
+    return c;
+}
+
+static dync_callee dync__callee_flag(dync_callee c, int flag)
+{
+    c.flags |= flag;
+    return c;
+}
+DYNC_API dync_callee dync_disable_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_DISABLED); }
+DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_ALLOWED); }
+DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_CONSTANT); }
+
+DYNC__FN int dync__callee_arity(const dync_callee *c) { return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1; }
+DYNC__FN dync_module *dync__callee_module(const dync_callee *c) { return c->kind == DYNC__CALLEE_MODULE ? c->object : NULL; }
+DYNC__FN dync_compiled *dync__callee_compiled(const dync_callee *c) { return c->kind == DYNC__CALLEE_COMPILED ? c->object : NULL; }
+DYNC__FN bool dync__callee_valid(const dync_callee *c)
+{
+    return c->kind <= DYNC__CALLEE_VALUES ? c->fn != NULL : c->object != NULL;
+}
+
+static dync_tensor *dync__callee_call_tensors(const dync_callee *c, dync_tensor *const *t)
+{
+    switch (c->kind) {
+    case 0: return ((dync__fn0)c->fn)();
+    case 1: return ((dync__fn1)c->fn)(t[0]);
+    case 2: return ((dync__fn2)c->fn)(t[0], t[1]);
+    case 3: return ((dync__fn3)c->fn)(t[0], t[1], t[2]);
+    case 4: return ((dync__fn4)c->fn)(t[0], t[1], t[2], t[3]);
+    case 5: return ((dync__fn5)c->fn)(t[0], t[1], t[2], t[3], t[4]);
+    default: return ((dync__fn6)c->fn)(t[0], t[1], t[2], t[3], t[4], t[5]);
+    }
+}
+
+DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const dync_value *args)
+{
+    if (c->kind <= DYNC__CALLEE_FN6) {
+        if (nargs != c->kind) {
+            dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", c->name ? c->name : "the function", c->kind, nargs);
+            return DYNC_NONE;
+        }
+        dync_tensor *t[6] = {0};
+        for (int i = 0; i < nargs; i++)
+            if (!(t[i] = dync_as_tensor(args[i]))) return DYNC_NONE;
+        dync_tensor *r = dync__callee_call_tensors(c, t);
+        return r ? dync_v_tensor(r) : DYNC_NONE;
+    }
+    switch (c->kind) {
+    case DYNC__CALLEE_VALUES: return ((dync_function)c->fn)(args, nargs, c->user);
+    case DYNC__CALLEE_MODULE: return dync__module_forward(c->object, nargs, args);
+    case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&((dync_compiled *)c->object)->callee, nargs, args);
+    case DYNC__CALLEE_GRAPH: return dync_graph_run(c->object, args, nargs);
+    default: return dync__program_run_hook ? dync__program_run_hook(c->object, nargs, args) : DYNC_NONE;
+    }
+}
