@@ -54,6 +54,31 @@
 #define DYNC__INLINE static inline
 #endif
 
+/* Position of the highest set bit + 1; 0 for 0. */
+#if defined(__GNUC__)
+#define DYNC__BIT_LENGTH(x) ((x) ? 64 - __builtin_clzll((unsigned long long)(x)) : 0)
+#else
+static inline int dync__bit_length(unsigned long long x)
+{
+    int n = 0;
+    for (; x; x >>= 1) n++;
+    return n;
+}
+#define DYNC__BIT_LENGTH(x) dync__bit_length((unsigned long long)(x))
+#endif
+
+/* AddressSanitizer also sees uses of freed blocks that wait in a cache. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DYNC__ASAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define DYNC__ASAN
+#endif
+#if defined(__SANITIZE_ADDRESS__) && !defined(DYNC__ASAN)
+#define DYNC__ASAN
+#endif
+
 #if defined(DYNC_NO_THREADS)
 #define DYNC__TLS
 #else
@@ -97,5 +122,19 @@
 #define DYNC__ASSERT(x) DYNC_ASSERT(x)
 #else
 #define DYNC__ASSERT(x) ((void)0)
+#endif
+
+/* Between these, float code means what it says under any flags of the user (-Ofast, -march=native): no contraction, NaN exists. */
+#if defined(__clang__)
+#define DYNC__STRICT_FP_BEGIN \
+    _Pragma("float_control(push)") _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
+#define DYNC__STRICT_FP_END _Pragma("float_control(pop)")
+#elif defined(__GNUC__)
+#define DYNC__STRICT_FP_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\", \"fp-contract=off\")")
+#define DYNC__STRICT_FP_END _Pragma("GCC pop_options")
+#else
+#define DYNC__STRICT_FP_BEGIN
+#define DYNC__STRICT_FP_END
 #endif
 #endif

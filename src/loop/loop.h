@@ -14,6 +14,12 @@
  * Pointwise kernels have one phase and no outer loops, or any split: the meaning is the same.
  * Values are scalars of a compute type: F32 F64 I64 I32 BOOL. Narrower dtypes exist in buffers only: load widens, store rounds.
  * Integer dtypes narrower than the compute type wrap through the primitive `wrap` where an operator's result must.
+ * An empty inner nest reduces to the identity: 0, 1, -inf or the least integer, +inf or the greatest, false, true, position 0.
+ *
+ * Meaning where C leaves a choice (eval.c is the reference): integer arithmetic wraps; min(a, b) is a < b || a is NaN ? a : b and max
+ * likewise with >, so of two zeros the second is taken; shl and shr by a count outside [0, bits) give 0 and the sign; BOOL and or xor
+ * not are logical; NaN is one value: its sign and payload are unspecified but through neg, abs, select, bitcast, load and store.
+ * select(lt(x, k), k, x) and select(lt(k, x), k, x) are how vecmath clamps: one max or min instruction on x86-64.
  */
 #ifndef DYNC__LOOP_H
 #define DYNC__LOOP_H
@@ -82,6 +88,7 @@ typedef struct dync__kernel {
     dync__arena *arena;                                   /* where the vectors grow */
     bool uses_random;
     bool failed;                                          /* sticky: memory ran out while building */
+    struct { int32_t head[64]; DYNC__VEC(int32_t) next; } share; /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
 } dync__kernel;
 
 /* ---- builder (loop.c): appends to k in the current section; ids are never negative unless k->failed ------------------------------ */
@@ -103,6 +110,24 @@ DYNC__FN int dync__lb_wrap(dync__lb *, int a, int storage_dtype);          /* no
 DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
 DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
 DYNC__FN int dync__lb_type(const dync__lb *, int value);
+/* The doors under all of the above: `add` folds, simplifies and shares; `share` only looks for an equal value that may be used in this
+ * section, and appends. across: values of earlier phases count as well. An instruction's section is the builder's. */
+DYNC__FN int dync__lb_add(dync__lb *, const dync__inst *);
+DYNC__FN int dync__lb_share(dync__lb *, const dync__inst *, bool across);
+DYNC__FN dync__inst dync__inst_make(int prim, int type, int a, int b, int c);  /* no buffer, no immediate */
+DYNC__FN bool dync__inst_has_value(const dync__inst *);                    /* false for store and storex */
+DYNC__FN int dync__reduce_type(int kind, int operand_type);                /* I64 for argmax and argmin, else the operand's */
+
+/* ---- eval.c: the meaning of every primitive, one value at a time ----------------------------------------------------------------------- */
+typedef union dync__scalar { int64_t i; double d; float f; } dync__scalar;  /* f for F32, d for F64, i else: I32 sign-extended, BOOL 0 or 1 */
+/* A pure primitive (arithmetic, compare, select, cast, bitcast, wrap): type is the result's, arg_type that of a (of b for select). */
+DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a, dync__scalar b, dync__scalar c, int64_t imm);
+DYNC__FN bool dync__prim_is_pure(int prim);
+DYNC__FN bool dync__has_fma(void);                                         /* whether `fma` rounds once on this machine */
+DYNC__FN dync__scalar dync__const_scalar(const dync__inst *);
+/* The oracle: runs k index by index. buffers[i] belongs to k->buf[i]. Sums are compensated. Indices of loadx and storex are checked
+ * where the size is known (DYNC_ERR_INDEX). */
+DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
 
 /* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA ------- */
 #define DYNC__VECMATH(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sinh) X(cosh) X(asin) X(acos) \

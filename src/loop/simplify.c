@@ -1,0 +1,408 @@
+/* loop/simplify.c: folding while building, and the passes that shrink a kernel. After lowering, before and after fusion.
+ *
+ * Everything here keeps results to the bit (NaN being one value): an identity is used only where IEEE 754 has no exception to it,
+ * so x + 0 stays (x = -0) and x - 0 goes. fma is folded only where one rounding and two agree, as the machine that folds need
+ * not be the one that runs. Constants are folded by dync__prim_eval, the definition of the primitives.
+ * Simplify rebuilds the kernel through the builder: each live instruction is folded and shared again (value numbering). */
+#include "../dync.in.h"
+#include "loop.h"
+
+/* ---- constants --------------------------------------------------------------------------------------- */
+
+static const dync__inst *dync__fold_def(const dync__lb *b, int v)
+{
+    return &b->k->inst.at[v];
+}
+
+static bool dync__fold_is_const(const dync__lb *b, int v)
+{
+    return v >= 0 && dync__fold_def(b, v)->prim == DYNC__P_const_;
+}
+
+static bool dync__fold_is_float(int type)
+{
+    return type == DYNC_F32 || type == DYNC_F64;
+}
+
+/* Is v the float constant x (the sign of zero counts), or the integer constant x? */
+static bool dync__fold_is(const dync__lb *b, int v, double x)
+{
+    if (!dync__fold_is_const(b, v)) return false;
+    const dync__inst *in = dync__fold_def(b, v);
+    if (!dync__fold_is_float(in->type)) return (double)in->imm.i == x && in->imm.i > -1000 && in->imm.i < 1000;
+    return memcmp(&in->imm.f, &x, sizeof x) == 0;
+}
+
+static uint64_t dync__fold_bits(int type, dync__scalar s)
+{
+    uint32_t u;
+    memcpy(&u, &s.f, sizeof u);
+    return type == DYNC_F32 ? u : (uint64_t)s.i;
+}
+
+static bool dync__fold_is_nan(int type, dync__scalar s)
+{
+    uint64_t bits = dync__fold_bits(type, s);
+    if (type == DYNC_F32) return (bits & 0x7fffffffu) > 0x7f800000u;
+    return type == DYNC_F64 && (bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
+}
+
+static int dync__fold_emit(dync__lb *b, int type, dync__scalar s)
+{
+    if (type == DYNC_F32) return dync__lb_f(b, type, (double)s.f);
+    return type == DYNC_F64 ? dync__lb_f(b, type, s.d) : dync__lb_i(b, type, s.i);
+}
+
+/* The constant that a pure instruction over constants is, or -1. */
+static int dync__fold_constants(dync__lb *b, const dync__inst *in)
+{
+    dync__scalar s[3];
+    memset(s, 0, sizeof s);
+    for (int i = 0; i < dync__prim_info(in->prim)->n_args; i++) {
+        if (!dync__fold_is_const(b, in->arg[i])) return -1;
+        s[i] = dync__const_scalar(dync__fold_def(b, in->arg[i]));
+    }
+    int arg_type = dync__lb_type(b, in->arg[in->prim == DYNC__P_select ? 1 : 0]);
+    dync__scalar r = dync__prim_eval(in->prim, in->type, arg_type, s[0], s[1], s[2], in->imm.i);
+    if (in->prim == DYNC__P_fma) {
+        dync__scalar p = dync__prim_eval(DYNC__P_mul, in->type, in->type, s[0], s[1], s[2], 0);
+        dync__scalar two = dync__prim_eval(DYNC__P_add, in->type, in->type, p, s[2], s[2], 0);
+        dync__scalar one = two;
+        if (in->type == DYNC_F32)
+            one.f = fmaf(s[0].f, s[1].f, s[2].f);
+        else
+            one.d = fma(s[0].d, s[1].d, s[2].d);
+        if (dync__fold_bits(in->type, one) != dync__fold_bits(in->type, two)) return -1;
+        r = one;
+    }
+    /* a NaN made from bits may be meant to keep its payload */
+    if (in->prim == DYNC__P_bitcast && dync__fold_is_nan(in->type, r)) return -1;
+    return dync__fold_emit(b, in->type, r);
+}
+
+/* ---- identities: the value that `in` equals, or -1; may rewrite `in` to a cheaper equal ----------------------- */
+
+static bool dync__fold_defined_by(const dync__lb *b, int v, int prim)
+{
+    return dync__fold_def(b, v)->prim == prim;
+}
+
+static void dync__fold_rewrite(dync__inst *in, int prim, int x, int y)
+{
+    in->prim = (uint8_t)prim;
+    in->arg[0] = x;
+    in->arg[1] = y;
+    in->arg[2] = -1;
+}
+
+/* A power of two whose reciprocal is exact and normal. */
+static bool dync__fold_exact_reciprocal(int type, double x, double *out)
+{
+    int exponent, limit = type == DYNC_F32 ? 120 : 1000;
+    double m = frexp(x, &exponent);
+    *out = 1.0 / x;
+    return (m == 0.5 || m == -0.5) && exponent > -limit && exponent < limit;
+}
+
+static int dync__fold_float(dync__lb *b, dync__inst *in)
+{
+    int x = in->arg[0], y = in->arg[1], z = in->arg[2];
+    double reciprocal;
+    switch (in->prim) {
+    case DYNC__P_add:
+        if (dync__fold_is(b, y, -0.0)) return x;
+        if (dync__fold_defined_by(b, y, DYNC__P_neg)) dync__fold_rewrite(in, DYNC__P_sub, x, dync__fold_def(b, y)->arg[0]);
+        return -1;
+    case DYNC__P_sub:
+        if (dync__fold_is(b, y, 0.0)) return x;
+        if (dync__fold_defined_by(b, y, DYNC__P_neg)) dync__fold_rewrite(in, DYNC__P_add, x, dync__fold_def(b, y)->arg[0]);
+        return -1;
+    case DYNC__P_mul:
+        if (dync__fold_is(b, y, 1.0)) return x;
+        if (dync__fold_defined_by(b, x, DYNC__P_neg) && dync__fold_defined_by(b, y, DYNC__P_neg))
+            dync__fold_rewrite(in, DYNC__P_mul, dync__fold_def(b, x)->arg[0], dync__fold_def(b, y)->arg[0]);
+        return -1;
+    case DYNC__P_div:
+        if (dync__fold_is(b, y, 1.0)) return x;
+        if (dync__fold_is_const(b, y) && dync__fold_exact_reciprocal(in->type, dync__fold_def(b, y)->imm.f, &reciprocal))
+            dync__fold_rewrite(in, DYNC__P_mul, x, dync__lb_f(b, in->type, reciprocal));
+        return -1;
+    case DYNC__P_fma:
+        if (dync__fold_is(b, z, -0.0))
+            dync__fold_rewrite(in, DYNC__P_mul, x, y);
+        else if (dync__fold_is(b, y, 1.0))
+            dync__fold_rewrite(in, DYNC__P_add, x, z);
+        else if (dync__fold_is(b, x, 1.0))
+            dync__fold_rewrite(in, DYNC__P_add, y, z);
+        return -1;
+    default: return -1;
+    }
+}
+
+static int dync__fold_int(dync__lb *b, const dync__inst *in)
+{
+    int x = in->arg[0], y = in->arg[1];
+    switch (in->prim) {
+    case DYNC__P_add:
+    case DYNC__P_or_:
+    case DYNC__P_shl:
+    case DYNC__P_shr:
+        if (dync__fold_is(b, y, 0.0)) return x;
+        return in->prim == DYNC__P_or_ && x == y ? x : -1;
+    case DYNC__P_sub:
+    case DYNC__P_xor_:
+        if (dync__fold_is(b, y, 0.0)) return x;
+        return x == y ? dync__lb_i(b, in->type, 0) : -1;
+    case DYNC__P_mul:
+        if (dync__fold_is(b, y, 1.0)) return x;
+        return dync__fold_is(b, y, 0.0) ? y : -1;
+    case DYNC__P_div: return dync__fold_is(b, y, 1.0) ? x : -1;
+    case DYNC__P_and_:
+        if (x == y || dync__fold_is(b, y, in->type == DYNC_BOOL ? 1.0 : -1.0)) return x;
+        return dync__fold_is(b, y, 0.0) ? y : -1;
+    default: return -1;
+    }
+}
+
+/* Is every value of `from` exact in `to`? */
+static bool dync__fold_widens(int from, int to)
+{
+    if (from == DYNC_BOOL) return true;
+    if (from == DYNC_F32) return to == DYNC_F64;
+    return from == DYNC_I32 && (to == DYNC_I64 || to == DYNC_F64);
+}
+
+static int dync__fold_unary(dync__lb *b, dync__inst *in)
+{
+    int x = in->arg[0];
+    const dync__inst *def = dync__fold_def(b, x);
+    switch (in->prim) {
+    case DYNC__P_neg: return def->prim == DYNC__P_neg ? def->arg[0] : -1;
+    case DYNC__P_not_:
+        if (def->prim == DYNC__P_not_) return def->arg[0];
+        if (in->type == DYNC_BOOL && (def->prim == DYNC__P_eq || def->prim == DYNC__P_ne))
+            dync__fold_rewrite(in, def->prim == DYNC__P_eq ? DYNC__P_ne : DYNC__P_eq, def->arg[0], def->arg[1]);
+        return -1;
+    case DYNC__P_abs:
+        if (def->prim == DYNC__P_abs) return x;
+        if (def->prim == DYNC__P_neg) in->arg[0] = def->arg[0];
+        return -1;
+    case DYNC__P_floor:
+    case DYNC__P_ceil:
+    case DYNC__P_trunc:
+    case DYNC__P_rint:
+        return def->prim == DYNC__P_floor || def->prim == DYNC__P_ceil || def->prim == DYNC__P_trunc || def->prim == DYNC__P_rint
+                   ? x
+                   : -1;
+    case DYNC__P_bitcast:
+        return def->prim == DYNC__P_bitcast && dync__lb_type(b, def->arg[0]) == in->type ? def->arg[0] : -1;
+    case DYNC__P_cast:
+        if (def->type == in->type) return x;
+        if (def->prim == DYNC__P_cast && dync__lb_type(b, def->arg[0]) == in->type && dync__fold_widens(in->type, def->type))
+            return def->arg[0];
+        return -1;
+    case DYNC__P_wrap:
+        if (def->prim == DYNC__P_wrap && def->imm.i == in->imm.i) return x;
+        return def->buf >= 0 && b->k->buf.at[def->buf].dtype == in->imm.i ? x : -1;
+    default: return -1;
+    }
+}
+
+static int dync__fold_select(dync__lb *b, dync__inst *in)
+{
+    int x = in->arg[0];
+    if (in->arg[1] == in->arg[2]) return in->arg[1];
+    if (dync__fold_is_const(b, x)) return dync__fold_def(b, x)->imm.i ? in->arg[1] : in->arg[2];
+    if (dync__fold_defined_by(b, x, DYNC__P_not_)) {
+        int swap = in->arg[1];
+        in->arg[0] = dync__fold_def(b, x)->arg[0];
+        in->arg[1] = in->arg[2];
+        in->arg[2] = swap;
+    }
+    return -1;
+}
+
+/* Exactly commutative primitives get their constant, else the later value, on the right: equal values then look equal.
+ * min and max are not among them (signed zeros). */
+static void dync__fold_order(const dync__lb *b, dync__inst *in)
+{
+    switch (in->prim) {
+    case DYNC__P_add:
+    case DYNC__P_mul:
+    case DYNC__P_fma:
+    case DYNC__P_and_:
+    case DYNC__P_or_:
+    case DYNC__P_xor_:
+    case DYNC__P_eq:
+    case DYNC__P_ne: break;
+    default: return;
+    }
+    bool const0 = dync__fold_is_const(b, in->arg[0]), const1 = dync__fold_is_const(b, in->arg[1]);
+    if (const0 == const1 ? in->arg[0] > in->arg[1] : const0) {
+        int swap = in->arg[0];
+        in->arg[0] = in->arg[1];
+        in->arg[1] = swap;
+    }
+}
+
+static int dync__fold_identity(dync__lb *b, dync__inst *in)
+{
+    int n_args = dync__prim_info(in->prim)->n_args;
+    dync__fold_order(b, in);
+    if (in->prim == DYNC__P_select) return dync__fold_select(b, in);
+    if ((in->prim == DYNC__P_min || in->prim == DYNC__P_max) && in->arg[0] == in->arg[1]) return in->arg[0];
+    if (n_args == 1) return dync__fold_unary(b, in);
+    if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') return -1;
+    return dync__fold_is_float(in->type) ? dync__fold_float(b, in) : dync__fold_int(b, in);
+}
+
+static int dync__fold_add(dync__lb *b, const dync__inst *original, bool across)
+{
+    dync__inst in = *original;
+    for (int i = 0; i < dync__prim_info(in.prim)->n_args; i++)
+        if (in.arg[i] < 0) b->k->failed = true;
+    if (b->k->failed) return -1;
+    if (dync__prim_is_pure(in.prim)) {
+        uint8_t prim;
+        do { /* each rewrite is to a cheaper primitive or drops an operand, so this ends */
+            prim = in.prim;
+            int v = dync__fold_constants(b, &in);
+            if (v < 0) v = dync__fold_identity(b, &in);
+            if (v >= 0) return v;
+            if (b->k->failed) return -1;
+        } while (in.prim != prim);
+    }
+    return dync__lb_share(b, &in, across);
+}
+
+DYNC__FN int dync__lb_add(dync__lb *b, const dync__inst *in)
+{
+    return dync__fold_add(b, in, false);
+}
+
+/* ---- the passes ------------------------------------------------------------------------------------------- */
+
+/* Drops values that no store needs. Numbers are given anew in place. */
+static void dync__simplify_dead(dync__kernel *k)
+{
+    size_t bytes = (size_t)DYNC__MAX(k->inst.n, 1) * sizeof(int32_t);
+    int32_t *number = dync__alloc(bytes);
+    if (!number) {
+        k->failed = true;
+        return;
+    }
+    for (int i = 0; i < k->inst.n; i++) number[i] = !dync__inst_has_value(&k->inst.at[i]);
+    for (int i = k->inst.n - 1; i >= 0; i--)
+        for (int a = 0; number[i] && a < 3; a++)
+            if (k->inst.at[i].arg[a] >= 0) number[k->inst.at[i].arg[a]] = 1;
+    int n = 0;
+    k->uses_random = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        if (!number[i]) continue;
+        dync__inst in = k->inst.at[i];
+        for (int a = 0; a < 3; a++)
+            if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        k->uses_random |= in.prim == DYNC__P_random;
+        number[i] = n;
+        k->inst.at[n++] = in;
+    }
+    k->inst.n = n;
+    memset(&k->share, 0, sizeof k->share);
+    dync__free(number, bytes);
+}
+
+/* A value of an earlier phase that costs no more to make than to keep is made again in the builder's phase. */
+static int dync__simplify_local(dync__lb *b, int v)
+{
+    const dync__inst *def = dync__fold_def(b, v);
+    if (!(def->section & 1) || def->section == b->section) return v;
+    if (def->prim != DYNC__P_const_ && def->prim != DYNC__P_index && def->prim != DYNC__P_load) return v;
+    dync__inst copy = *def;
+    for (int i = v + 1; copy.buf >= 0 && i < b->k->inst.n; i++)
+        if (!dync__inst_has_value(&b->k->inst.at[i]) && b->k->inst.at[i].buf == copy.buf) return v;
+    return dync__lb_share(b, &copy, false);
+}
+
+/* Passes every instruction through the builder again. across: equal values of different phases become one, which is then kept;
+ * local: what is not worth keeping is made again where it is used. */
+static void dync__simplify_rebuild(dync__kernel *k, bool across, bool local)
+{
+    dync__inst *old = k->inst.at;
+    int n = k->inst.n;
+    size_t bytes = (size_t)DYNC__MAX(n, 1) * sizeof(int32_t);
+    int32_t *number = dync__alloc(bytes);
+    if (!number) {
+        k->failed = true;
+        return;
+    }
+    k->inst.at = NULL;
+    k->inst.n = k->inst.cap = 0;
+    memset(&k->share, 0, sizeof k->share);
+    dync__lb b;
+    memset(&b, 0, sizeof b);
+    b.k = k;
+    for (int i = 0; i < n && !k->failed; i++) {
+        dync__inst in = old[i];
+        b.section = in.section;
+        b.origin = in.origin;
+        for (int a = 0; a < 3; a++) {
+            if (in.arg[a] < 0) continue;
+            in.arg[a] = number[in.arg[a]];
+            if (local && (in.section & 1)) in.arg[a] = dync__simplify_local(&b, in.arg[a]);
+        }
+        number[i] = dync__fold_add(&b, &in, across);
+    }
+    dync__free(number, bytes);
+}
+
+DYNC__FN void dync__kernel_simplify(dync__kernel *k)
+{
+    if (k->failed) return;
+    bool phases = k->inst.n > 0 && k->inst.at[k->inst.n - 1].section > 2;
+    dync__simplify_dead(k);
+    if (!k->failed) dync__simplify_rebuild(k, phases, false);
+    if (!k->failed && phases) dync__simplify_rebuild(k, false, true);
+    if (!k->failed) dync__simplify_dead(k);
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------------------- */
+
+/* Folds loop d into its outer neighbour d - 1: a stride of d - 1 is that of d times the extent of d, or d has extent 1. */
+static bool dync__collapse_allows(const dync__kernel *k, int d)
+{
+    int64_t product;
+    if (!dync__mul_ok(k->extent[d - 1], k->extent[d], &product)) return false;
+    for (int i = 0; i < k->inst.n; i++) {
+        if (k->inst.at[i].access < 0) continue;
+        const dync__access *a = &k->access.at[k->inst.at[i].access];
+        if (!dync__mul_ok(a->stride[d], k->extent[d], &product) || product != a->stride[d - 1]) return false;
+    }
+    return true;
+}
+
+/* Removes loop d; its stride is no longer needed. */
+static void dync__collapse_remove(dync__kernel *k, int d)
+{
+    for (int e = d; e + 1 < k->n_dims; e++) k->extent[e] = k->extent[e + 1];
+    for (int i = 0; i < k->access.n; i++) {
+        int64_t *stride = k->access.at[i].stride;
+        for (int e = d; e + 1 < k->n_dims; e++) stride[e] = stride[e + 1];
+        stride[k->n_dims - 1] = 0;
+    }
+    k->n_outer -= d < k->n_outer;
+    k->n_dims--;
+    k->extent[k->n_dims] = 0;
+}
+
+/* Accesses that no instruction uses may lose their meaning. */
+DYNC__FN void dync__kernel_collapse(dync__kernel *k)
+{
+    for (int d = k->n_dims - 1; d >= 0; d--)
+        if (k->extent[d] == 1) dync__collapse_remove(k, d);
+    for (int d = k->n_dims - 1; d > 0; d--) {
+        if (d == k->n_outer || !dync__collapse_allows(k, d)) continue;
+        k->extent[d - 1] *= k->extent[d];
+        for (int i = 0; i < k->access.n; i++) k->access.at[i].stride[d - 1] = k->access.at[i].stride[d];
+        dync__collapse_remove(k, d);
+    }
+}
