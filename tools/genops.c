@@ -156,7 +156,7 @@ static const char api_head[] =
     " *   errors      DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY\n"
     " *   notes       NULL operands give NULL; a failed call leaves its operands as they were\n"
     " *   thread      any */\n"
-    "#define DYNC_ALL ((dync_dims)DYNC_BRACES(0, {0}))               /* every dimension */\n"
+    "#define DYNC_ALL (DYNC_LITERAL(dync_dims){0, {0}})              /* every dimension */\n"
     "#define DYNC_END INT64_MAX                                       /* open slice end */\n";
 
 /* ---- src/op/entries.c --------------------------------------------------------------------------------------------- */

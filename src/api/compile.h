@@ -1,27 +1,57 @@
-/* ---- compile: the heart ---------------------------------------------------------- */
-/* What can be compiled: a C function of 0..6 tensors returning a tensor, the general form below, a module, a graph, a program,
+/* ---- compile: the heart ---------------------------------------------------------------------------------------------------------
+ * What can be compiled: a C function of 0..6 tensors returning a tensor, the general form dync_function, a module, a graph, a program,
  * another compiled function (peeled off). */
 typedef dync_value (*dync_function)(const dync_value *args, int nargs, void *user);
 typedef enum { DYNC_DYNAMIC_AUTO, DYNC_DYNAMIC_OFF, DYNC_DYNAMIC_ON } dync_dynamic;
-typedef struct {
-    const char *name;      /* default: the function's name in the source */
-    const char *args;      /* argument names for messages and printed graphs, "x, y"; default "arg0, arg1, ..." */
-    const char *backend;   /* default "inductor" */
-    const struct dync_backend *backend_object; /* wins over .backend and needs no registration */
-    const char *symbolic;  /* names of number arguments that stay symbolic, "d, scale" */
-    const char *options;   /* backend options, "opt_level=0, threads=1" */
-    bool fullgraph;        /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place */
-    dync_dynamic dynamic;
-    int recompile_limit;   /* default 8 */
-    bool error_on_recompile;
-    bool double_backward;  /* keep double backward working through the compiled function (default: upstream's error) */
-    void *user;            /* for the general form */
-    int last_;
-    void (*guard_fail)(const char *reason, void *user); void *guard_fail_user; /* once per cached entry that refused a call */
+typedef struct dync_compile_options {
+    const char *name DYNC__ZERO;       /* default: the function's name in the source */
+    const char *args DYNC__ZERO;       /* argument names for messages and printed graphs, "x, y"; default "arg0, arg1, ..." */
+    const char *backend DYNC__ZERO;    /* default "inductor" */
+    const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
+    const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
+    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1" */
+    bool fullgraph DYNC__ZERO;         /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place */
+    dync_dynamic dynamic DYNC__ZERO;   /* AUTO: a size seen with a second value becomes symbolic; OFF: never; ON: at once */
+    int recompile_limit DYNC__ZERO;    /* default 8 */
+    bool error_on_recompile DYNC__ZERO;
+    bool double_backward DYNC__ZERO;   /* keep double backward working through the compiled function (default: upstream's error) */
+    void *user DYNC__ZERO;             /* for the general form */
+    void (*guard_fail)(const char *reason, void *user) DYNC__ZERO; /* once per cached entry that refused a call */
+    void *guard_fail_user DYNC__ZERO;
+    int last_ DYNC__ZERO;              /* private: so that a call without options has one */
 } dync_compile_options;
-#define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .last_ = 0)   /* dync_compile(fn) or dync_compile(fn, .args = "x, y", ...) */
-#define DYNC_COMPILE_(fn, ...) dync_compile_opt(DYNC_FN(fn), #fn, (dync_compile_options){__VA_ARGS__})
-typedef struct dync_callee { int kind, flags; void (*fn)(void); void *object, *user; const char *name, *args; } dync_callee; /* opaque */
+
+/* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from whatever can be compiled. */
+typedef struct dync_callee { int kind, flags; void (*fn)(void); void *object, *user; const char *name, *args; } dync_callee;
+DYNC_API dync_callee dync_fn0(dync_tensor *(*fn)(void));
+DYNC_API dync_callee dync_fn1(dync_tensor *(*fn)(dync_tensor *));
+DYNC_API dync_callee dync_fn2(dync_tensor *(*fn)(dync_tensor *, dync_tensor *));
+DYNC_API dync_callee dync_fn3(dync_tensor *(*fn)(dync_tensor *, dync_tensor *, dync_tensor *));
+DYNC_API dync_callee dync_fn4(dync_tensor *(*fn)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *));
+DYNC_API dync_callee dync_fn5(dync_tensor *(*fn)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *));
+DYNC_API dync_callee dync_fn6(dync_tensor *(*fn)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *));
+DYNC_API dync_callee dync_fnv(dync_function fn);
+DYNC_API dync_callee dync_fnm(dync_module *m);
+DYNC_API dync_callee dync_fnc(dync_compiled *f);
+DYNC_API dync_callee dync_fng(dync_graph *g);
+DYNC_API dync_callee dync_fnp(dync_program *p);
+DYNC_API dync_callee dync_fn_same(dync_callee callee);
+#if defined(__cplusplus)
+#define DYNC_FN(f) dync_fn(f)
+inline dync_callee dync_fn(dync_tensor *(*f)(void)) { return dync_fn0(f); }
+inline dync_callee dync_fn(dync_tensor *(*f)(dync_tensor *)) { return dync_fn1(f); }
+inline dync_callee dync_fn(dync_tensor *(*f)(dync_tensor *, dync_tensor *)) { return dync_fn2(f); }
+inline dync_callee dync_fn(dync_tensor *(*f)(dync_tensor *, dync_tensor *, dync_tensor *)) { return dync_fn3(f); }
+inline dync_callee dync_fn(dync_tensor *(*f)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *)) { return dync_fn4(f); }
+inline dync_callee dync_fn(dync_tensor *(*f)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *)) { return dync_fn5(f); }
+inline dync_callee dync_fn(dync_tensor *(*f)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *)) { return dync_fn6(f); }
+inline dync_callee dync_fn(dync_function f) { return dync_fnv(f); }
+inline dync_callee dync_fn(dync_module *m) { return dync_fnm(m); }
+inline dync_callee dync_fn(dync_compiled *f) { return dync_fnc(f); }
+inline dync_callee dync_fn(dync_graph *g) { return dync_fng(g); }
+inline dync_callee dync_fn(dync_program *p) { return dync_fnp(p); }
+inline dync_callee dync_fn(dync_callee callee) { return callee; }
+#else
 #define DYNC_FN(f) _Generic((f), dync_tensor *(*)(void): dync_fn0, dync_tensor *(*)(dync_tensor *): dync_fn1, \
     dync_tensor *(*)(dync_tensor *, dync_tensor *): dync_fn2, dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *): dync_fn3, \
     dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): dync_fn4, \
@@ -29,45 +59,124 @@ typedef struct dync_callee { int kind, flags; void (*fn)(void); void *object, *u
     dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): dync_fn6, \
     dync_function: dync_fnv, dync_module *: dync_fnm, dync_compiled *: dync_fnc, dync_graph *: dync_fng, dync_program *: dync_fnp, \
     dync_callee: dync_fn_same)(f)
-dync_callee dync_fn0(dync_tensor *(*)(void)), dync_fn1(dync_tensor *(*)(dync_tensor *)), dync_fn2(dync_tensor *(*)(dync_tensor *, dync_tensor *)),
-    dync_fn3(dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *)),
-    dync_fn4(dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *)),
-    dync_fn5(dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *)),
-    dync_fn6(dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *)),
-    dync_fnv(dync_function), dync_fnm(dync_module *), dync_fnc(dync_compiled *), dync_fng(dync_graph *), dync_fnp(dync_program *), dync_fn_same(dync_callee);
-/* A callee with argument names for graphs and messages, where dync_compile's .args is not at hand: dync_frame(dync_args(bad, "param, y"), a, a) */
+#endif
+
+/* dync_args, dync_bind: a callee with argument names for graphs and messages, where dync_compile's .args is not at hand:
+ * dync_frame(dync_args(bad, "param, y"), a, a); dync_bind also gives the user pointer of the general form.
+ *   names   copied when the callee is used */
 #define dync_args(fn, names)       dync_bind_callee(DYNC_FN(fn), #fn, NULL, names)
-#define dync_bind(fn, user, names) dync_bind_callee(DYNC_FN(fn), #fn, user, names)   /* with the user pointer of the general form */
-dync_callee dync_bind_callee(dync_callee, const char *name, void *user, const char *args);
-dync_compiled *dync_compile_opt(dync_callee, const char *fn_name, dync_compile_options);
-void           dync_compiled_free(dync_compiled *);
-#define dync_call(f, ...)       dync_as_tensor(dync_call_value(f, __VA_ARGS__))   /* one tensor back */
-#define dync_call0(f)           dync_as_tensor(dync_call_values(f, 0, NULL))       /* no arguments */
-#define dync_call_value(f, ...) dync_call_values(f, DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
-dync_value     dync_call_values(dync_compiled *, int nargs, const dync_value *args);
-#define dync_call_into(f, out, ...) dync_call_into_values(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
-dync_status    dync_call_into_values(dync_compiled *, dync_value out, int nargs, const dync_value *args); /* out: a tensor or a list of them, written in place */
-/* Inside a compiled function: a nested call that Dynamo would treat as its own frame. Plain C calls inline. */
-#define dync_frame(fn, ...)     dync_as_tensor(dync_frame_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)}))
-dync_value     dync_frame_values(dync_callee, const char *name, int nargs, const dync_value *args);
-void           dync_graph_break(const char *reason);
-void           dync_host_print(const char *text);    /* prints; inside a traced function a graph break, reason "print" */
-void           dync_set_verify(bool);                /* run every cached call both ways and report the first difference */
-void           dync_set_lint(bool);                  /* trace twice at the first compile and report what differs: impure reads */
-bool           dync_is_compiling(void);
-void           dync_guard_int(const char *global_name, const int64_t *address), dync_guard_tensor(const char *global_name, dync_tensor **address);
-void           dync_mark_dynamic(dync_tensor *, int dim);   /* dync_size of a marked dimension inside the function is then an error */
-int64_t        dync_dim(const dync_tensor *, int dim);   /* for an element of a shape argument only: the size, kept symbolic where it is dynamic */
-bool           dync_dim_lt(const dync_tensor *, int dim, int64_t n), dync_dim_eq(const dync_tensor *, int dim, int64_t n),
-               dync_dim_gt(const dync_tensor *, int dim, int64_t n);  /* guard on the outcome only; dync_size(x, dim) guards on the size */
-void           dync_reset(void);                     /* forget every compiled entry, guard failure record and compile callback; configuration stays */
-/* Wrappers to call through dync_frame, or to compile: dync_frame(dync_disable(fn), x) */
-#define        dync_disable(fn)                dync_disable_callee(DYNC_FN(fn))
-#define        dync_allow_in_graph(fn)         dync_allow_in_graph_callee(DYNC_FN(fn))
-#define        dync_assume_constant_result(fn) dync_assume_constant_result_callee(DYNC_FN(fn))
-dync_callee    dync_disable_callee(dync_callee), dync_allow_in_graph_callee(dync_callee), dync_assume_constant_result_callee(dync_callee);
-int            dync_on_compile_start(void (*fn)(void *user), void *user), dync_on_compile_end(void (*fn)(void *user), void *user);
-void           dync_remove_callback(int id);
-void           dync_module_compile_opt(dync_module *, const char *name, dync_compile_options);
-#define        dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .last_ = 0)
-#define        DYNC_MODULE_COMPILE_(m, ...) dync_module_compile_opt(m, #m, (dync_compile_options){__VA_ARGS__})
+#define dync_bind(fn, user, names) dync_bind_callee(DYNC_FN(fn), #fn, user, names)
+DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void *user, const char *args);
+
+/* dync_compile(fn) or dync_compile(fn, .args = "x, y", ...): a function with guards and compiled code; compiling happens in the first call.
+ *
+ *   fn       what can be compiled, see above; modules, graphs and programs are borrowed
+ *   ->       released by dync_compiled_free; NULL on failure
+ *   errors   DYNC_ERR_VALUE (NULL, unknown backend), DYNC_ERR_MEMORY
+ *   notes    C++17: dync_compile(fn, options) with a dync_compile_options */
+#if DYNC__DESIGNATORS
+#define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .last_ = 0)
+#define DYNC_COMPILE_(fn, ...) dync_compile_opt(DYNC_FN(fn), #fn, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
+#else
+#define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)
+#define DYNC_COMPILE_(fn, options, ...) dync_compile_opt(DYNC_FN(fn), #fn, options)
+#endif
+DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options);
+
+/* dync_compiled_free: releases it and its cached code. NULL does nothing.
+ *   thread  not while running */
+DYNC_API void dync_compiled_free(dync_compiled *f);
+
+/* dync_call(f, a, 3, list): runs the compiled function. The first call with new guards traces and compiles; later ones run the code.
+ * dync_call gives one tensor, dync_call_value whatever the function returns, dync_call0 calls without arguments.
+ *
+ *   args    any values; lists nest
+ *   ->      owned by the scope; NULL or none on failure
+ *   errors  those of the function; DYNC_ERR_UNSUPPORTED and DYNC_ERR_RECOMPILE_LIMIT under .fullgraph; DYNC_ERR_BACKEND
+ *   notes   a call during which an error is recorded returns nothing and caches nothing. In the steady state a call makes no malloc
+ *   thread  any */
+#define dync_call(f, ...)       dync_as_tensor(dync_call_value(f, __VA_ARGS__))
+#define dync_call0(f)           dync_as_tensor(dync_call_values(f, 0, NULL))
+#define dync_call_value(f, ...) dync_call_values(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args);
+
+/* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls in real time.
+ *   out     a tensor or a list of them, of the results' shapes and dtypes
+ *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE */
+#define dync_call_into(f, out, ...) dync_call_into_values(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args);
+
+/* ---- inside a compiled function; outside of one they do what they can, or nothing ---------------------------------------------- */
+
+/* dync_frame(fn, x): a nested call that Dynamo would treat as its own frame; breaks inside it are its own. Plain C calls inline.
+ *   ->      as dync_call; outside of a compiled function fn is simply called */
+#define dync_frame(fn, ...) dync_as_tensor(dync_frame_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__)))
+DYNC_API dync_value dync_frame_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
+
+/* dync_graph_break: ends the graph here; what follows until the next operator runs in every call, in its place.
+ *   reason  shown by dync_explain */
+DYNC_API void dync_graph_break(const char *reason);
+
+/* dync_host_print: writes text to stdout; a graph break, reason "print". */
+DYNC_API void dync_host_print(const char *text);
+
+/* dync_is_compiling: true while a function is being traced. A guard. */
+DYNC_API bool dync_is_compiling(void);
+
+/* dync_guard_int, dync_guard_tensor: declares a C variable the function reads: it is read again in every call, and a changed value (or
+ * another tensor) is another entry.
+ *   global_name   copied; the guard's name, G['name']
+ *   address       borrowed while the compiled function lives */
+DYNC_API void dync_guard_int(const char *global_name, const int64_t *address);
+DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
+
+/* dync_mark_dynamic: this dimension is symbolic from the first compile on. dync_size of it inside a traced function is then an error:
+ * dync_dim is meant.
+ *   dim     -rank <= dim < rank */
+DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
+
+/* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape argument and nothing else.
+ * dync_dim_lt, _eq, _gt: compare it with n and guard on the outcome only; dync_size(x, dim) guards on the size. */
+DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
+DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
+DYNC_API bool dync_dim_eq(const dync_tensor *t, int dim, int64_t n);
+DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
+
+/* Wrappers to call through dync_frame, or to compile: dync_frame(dync_disable(fn), x).
+ *   dync_disable                  fn runs as it is, in every call, between two graphs
+ *   dync_allow_in_graph           fn becomes one node of the graph and is not looked into
+ *   dync_assume_constant_result   fn runs once; its result is baked in */
+#define dync_disable(fn)                dync_disable_callee(DYNC_FN(fn))
+#define dync_allow_in_graph(fn)         dync_allow_in_graph_callee(DYNC_FN(fn))
+#define dync_assume_constant_result(fn) dync_assume_constant_result_callee(DYNC_FN(fn))
+DYNC_API dync_callee dync_disable_callee(dync_callee callee);
+DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee callee);
+DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
+
+/* ---- around compiling ---------------------------------------------------------------------------------------------------------- */
+
+/* dync_set_verify: runs every cached call both ways and reports the first difference as DYNC_ERR_ACCURACY.
+ * dync_set_lint: traces twice at the first compile and reports what differs: impure reads. Both are off at first. */
+DYNC_API void dync_set_verify(bool on);
+DYNC_API void dync_set_lint(bool on);
+
+/* dync_reset: forgets every compiled entry, guard failure record and compile callback; configuration stays.
+ *   thread  not while running */
+DYNC_API void dync_reset(void);
+
+/* dync_on_compile_start, _end: fn runs before and after each compilation.
+ *   ->      an id for dync_remove_callback, -1 on failure */
+DYNC_API int dync_on_compile_start(void (*fn)(void *user), void *user);
+DYNC_API int dync_on_compile_end(void (*fn)(void *user), void *user);
+DYNC_API void dync_remove_callback(int id);
+
+/* dync_module_compile(m, .backend = "eager"): compiles a module in place: dync_forward_call and dync_module_call run its compiled form.
+ *   errors  as dync_compile */
+#if DYNC__DESIGNATORS
+#define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .last_ = 0)
+#define DYNC_MODULE_COMPILE_(m, ...) dync_module_compile_opt(m, #m, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
+#else
+#define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)
+#define DYNC_MODULE_COMPILE_(m, options, ...) dync_module_compile_opt(m, #m, options)
+#endif
+DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_compile_options options);

@@ -1,33 +1,56 @@
-/* Configuration: switches, hooks and helpers that everything below uses. */
+/* ---- configuration: defined by the user before the include ------------------------------------------------------------
+ *
+ *   DYNC_IMPLEMENTATION   in exactly one C file of the program
+ *   DYNC_STATIC           every function static: several private copies may live in one program
+ *   DYNC_MALLOC(n) DYNC_REALLOC(p, n) DYNC_FREE(p)   the allocator; all three or none
+ *   DYNC_NO_JIT           no machine code: the portable tile interpreter runs everything
+ *   DYNC_NO_THREADS       no thread pool, no thread-local state, no atomics
+ *   DYNC_NO_STDIO         no files, nothing printed
+ *   DYNC_NO_ENV           environment variables are not read
+ *   DYNC_NO_ATOMICS       plain counters: for compilers without atomic builtins
+ *   DYNC_NO_F64           for targets without a usable double
+ *   DYNC_NO_LOCATION      errors without file:line; smaller code
+ *   DYNC_SMALL            all of the above that a microcontroller can miss
+ *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is never asserted on)
+ *   DYNC_MAX_DIMS         most dimensions of a tensor, 8
+ *
+ * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard headers and without feature macros.
+ * C++: functions are extern "C"; overloads take the place of _Generic. C++20 has the option macros (options in the order of their
+ * struct); C++17 takes the same options as a plain struct: dync_make o = {}; o.shape = dync_shape(2, 3); dync_zeros(o). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #ifndef DYNC_NO_STDIO
 #include <stdio.h>
 #endif
-/* ---- configuration (defined by the user before the include) ----------------
- * DYNC_IMPLEMENTATION   in exactly one translation unit
- * DYNC_STATIC           every function static (several private copies may live in one program)
- * DYNC_MALLOC(n) DYNC_REALLOC(p,n) DYNC_FREE(p)   all three or none
- * DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ATOMICS DYNC_NO_F64 ...   for small targets; DYNC_SMALL: all that an MCU can miss
- * DYNC_NO_LOCATION   without file:line
- * DYNC_ASSERT(x) DYNC_MAX_DIMS (8)
- * Every call below compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard headers and without
- * feature macros. C++: functions are extern "C"; C++20 has the macro forms, C++17 the same options as plain structs;
- * overloads and constructors of dync_value take the place of _Generic.
- */
+
 #if defined(DYNC_SMALL)
+#ifndef DYNC_NO_JIT
 #define DYNC_NO_JIT
+#endif
+#ifndef DYNC_NO_THREADS
 #define DYNC_NO_THREADS
+#endif
+#ifndef DYNC_NO_STDIO
 #define DYNC_NO_STDIO
+#endif
+#ifndef DYNC_NO_ENV
 #define DYNC_NO_ENV
+#endif
+#ifndef DYNC_NO_LOCATION
 #define DYNC_NO_LOCATION
+#endif
+#endif
+
+#if defined(__cplusplus) && defined(DYNC_STATIC)
+#error "dync: DYNC_STATIC needs the implementation in the same file, and that is C"
 #endif
 #if defined(__cplusplus)
 #define DYNC__LINKAGE extern "C"
 #else
 #define DYNC__LINKAGE extern
 #endif
+/* In front of each public function. */
 #ifndef DYNC_API
 #if defined(DYNC_STATIC) && defined(__GNUC__)
 #define DYNC_API __attribute__((unused)) static
@@ -40,25 +63,37 @@
 #endif
 #endif
 #if defined(__GNUC__)
-#define DYNC__CLEANUP(fn) __attribute__((cleanup(fn)))
+#define DYNC__CLEANUP(fn) __attribute__((cleanup(fn)))   /* fn(&variable) when the variable's block is left, by whatever way */
 #else
 #define DYNC__CLEANUP(fn)
+#endif
+/* A literal of struct type, in both languages: DYNC_LITERAL(dync_dims){0, {0}}. */
+#if defined(__cplusplus)
+#define DYNC_LITERAL(type) type
+#else
+#define DYNC_LITERAL(type) (type)
+#endif
+/* After an option in a struct: default zero in C++ too, so that -Wextra has nothing to say about options left out. */
+#if defined(__cplusplus)
+#define DYNC__ZERO = {}
+#else
+#define DYNC__ZERO
+#endif
+/* True where .name = value may be used in a call: C, and C++ from C++20. */
+#if !defined(__cplusplus) || __cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
+#define DYNC__DESIGNATORS 1
+#else
+#define DYNC__DESIGNATORS 0
 #endif
 #define DYNC_VERSION "0.1.0"
 
 /* Where in the user's source a call stands: each operator macro passes DYNC_HERE on. */
 typedef struct dync_loc { const char *file; int line; const char *func; } dync_loc;
+#define DYNC_NOWHERE (DYNC_LITERAL(dync_loc){0, 0, 0})
 #if defined(DYNC_NO_LOCATION)
 #define DYNC_HERE DYNC_NOWHERE
-#elif defined(__cplusplus)
-#define DYNC_HERE (dync_loc{__FILE__, __LINE__, __func__})
 #else
-#define DYNC_HERE ((dync_loc){__FILE__, __LINE__, __func__})
-#endif
-#if defined(__cplusplus)
-#define DYNC_NOWHERE (dync_loc{0, 0, 0})
-#else
-#define DYNC_NOWHERE ((dync_loc){0, 0, 0})
+#define DYNC_HERE (DYNC_LITERAL(dync_loc){__FILE__, __LINE__, __func__})
 #endif
 
 #ifndef DYNC_MAX_DIMS

@@ -1,21 +1,47 @@
-/* ---- explain, counters, logs ---------------------------------------------------------- */
+/* ---- explain, counters, logs --------------------------------------------------------------------------------------------------- */
+
+/* What happened to one function: how many graphs, where it broke and why, what is guarded. Owned by the scope. */
 typedef struct dync_explain_output {
     int graph_count, graph_break_count, op_count, nbreaks, nguards;
     const struct { const char *reason, *stack /* "file:line in fn" lines, outermost first */; } *breaks;
     const char *const *guards;
 } dync_explain_output;
-#define dync_explain(fn, ...) dync_explain_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
-dync_explain_output dync_explain_values(dync_callee, const char *name, int nargs, const dync_value *args);
-char               *dync_explain_str(const dync_explain_output *);
-dync_status         dync_explain_html(const dync_explain_output *, const char *path);
-typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles; } dync_counters;
-dync_counters       dync_get_counters(void);
-void                dync_set_log(const char *what);   /* as DYNC_LOG: "graph,guards,recompiles,aot,ir,code,perf" */
 
-dync_status         dync_config_set(const char *key, const char *value);  /* "repro_after", "repro_level", "debug_dir", ... */
-void                dync_profile_start(void), dync_profile_stop(void);
-dync_status         dync_profile_save(const char *path);                 /* Chrome trace; events through dync_profile_event */
+/* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
+ *   ->      zeros on failure
+ *   notes   compiled entries that exist are not touched */
+#define dync_explain(fn, ...) dync_explain_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
+
+/* dync_explain_str: the same as text: Graph Count, Graph Break Count, Op Count, Break Reasons.
+ *   ->      owned by the scope
+ * dync_explain_html: as a page.
+ *   errors  DYNC_ERR_IO */
+DYNC_API char *dync_explain_str(const dync_explain_output *output);
+DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
+
+/* dync_get_counters: process-wide, since the start. */
+typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles; } dync_counters;
+DYNC_API dync_counters dync_get_counters(void);
+
+/* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
+ *   what    "graph,guards,recompiles,aot,ir,code,perf"; NULL or "": nothing
+ *   notes   an unknown name is reported once, with those that exist */
+DYNC_API void dync_set_log(const char *what);
+
+/* dync_config_set: "repro_after", "repro_level", "debug_dir", ...
+ *   errors  DYNC_ERR_VALUE, naming the keys that exist */
+DYNC_API dync_status dync_config_set(const char *key, const char *value);
+
+/* dync_profile_start, _stop, _event, _save: a record of what ran. Event i since the start; save writes a Chrome trace.
+ *   ->      dync_profile_event: false past the last
+ *   errors  DYNC_ERR_IO */
 typedef struct { const char *name; int64_t seq_nr, thread, fwd_thread, start_ns, time_ns; } dync_profile_event_info;
-bool                dync_profile_event(int i, dync_profile_event_info *out);
+DYNC_API void dync_profile_start(void);
+DYNC_API void dync_profile_stop(void);
+DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out);
+DYNC_API dync_status dync_profile_save(const char *path);
+
+/* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that reached DYNC_MALLOC or the buffer. */
 typedef struct { int64_t live_bytes, peak_bytes, live_tensors, mallocs; } dync_memory;
-dync_memory         dync_memory_stats(void);
+DYNC_API dync_memory dync_memory_stats(void);

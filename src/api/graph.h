@@ -1,41 +1,118 @@
-/* ---- graphs and backends: a graph handed to compile() lives until the callable it gave has been destroyed ---- */
+/* ---- graphs and backends: a graph handed to compile() lives until the callable it gave has been destroyed ------------------------- */
+
+/* What a backend makes of a graph.
+ *   run       values in the order of the placeholders; returns what the graph returns, owned by the scope
+ *   destroy   may be NULL
+ *   narrow    may be NULL: the outputs really needed are known now; wrappers forward it */
 typedef struct {
     dync_value (*run)(void *state, const dync_value *args, int nargs);
     void (*destroy)(void *state);
-    dync_status (*narrow)(void *state, const bool *output_used);  /* optional: the outputs really needed are known now; wrappers forward it */
+    dync_status (*narrow)(void *state, const bool *output_used);
     void *state;
 } dync_callable;
+
+/* A backend: compile() makes a callable of a graph.
+ *   tags            "debug", "experimental": hidden from dync_list_backends by default
+ *   example_inputs  one value per placeholder, tensors with their real metadata
+ *   options         the user's .options, "" where none were given */
 typedef struct dync_backend {
-    const char *name, *tags;   /* tags: "debug", "experimental": hidden from dync_list_backends by default */
+    const char *name, *tags;
     dync_status (*compile)(dync_graph *graph, const dync_value *example_inputs, int n, const char *options, dync_callable *out, void *user);
     void *user;
 } dync_backend;
-dync_status         dync_register_backend(const dync_backend *);
-const dync_backend *dync_lookup_backend(const char *name);                  /* NULL and an error naming those that exist */
+
+/* dync_register_backend: process-wide; the struct and its texts are copied.
+ *   errors  DYNC_ERR_VALUE (no name, no compile, the name is taken), DYNC_ERR_MEMORY */
+DYNC_API dync_status dync_register_backend(const dync_backend *backend);
+
+/* dync_lookup_backend: a backend by its name.
+ *   ->      borrowed from the registry; NULL and an error naming those that exist
+ *   errors  DYNC_ERR_VALUE */
+DYNC_API const dync_backend *dync_lookup_backend(const char *name);
+
+/* dync_list_backends: their names, sorted.
+ *   exclude_tags   DYNC_EXCLUDE_DEFAULT; NULL excludes nothing
+ *   names          borrowed texts, at most capacity of them
+ *   ->             how many there are */
 #define DYNC_EXCLUDE_DEFAULT "debug,experimental"
-int                 dync_list_backends(const char *exclude_tags, const char **names, int capacity); /* sorted; NULL excludes nothing; returns how many there are */
-dync_status         dync_compile_graph(const char *backend, dync_graph *, const dync_value *example_inputs, int n, dync_callable *out);
-dync_backend        dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null);
-int                 dync_graph_len(const dync_graph *);
-dync_node          *dync_graph_node(const dync_graph *, int i);
-const char         *dync_node_op(const dync_node *);      /* placeholder | get_attr | call_function | call_method | call_module | output */
-const char         *dync_node_target(const dync_node *);  /* "relu" */
-const char         *dync_node_name(const dync_node *);
-char               *dync_graph_str(const dync_graph *);   /* C that compiles against dync.h, types as comments; owned by the scope */
-char               *dync_graph_readable(const dync_graph *); /* torch.fx print_readable text, and Python that PyTorch can run */
-#define DYNC_LET(name, expr) dync_tensor *name = dync_named(#name, expr)   /* names the value in printed graphs; expr must not mention name */
-#define DYNC_SET(name, expr) (name = dync_named(#name, expr))              /* reassignment: x, x_1, x_2, ... */
-dync_tensor        *dync_named(const char *name, dync_tensor *);
-dync_value          dync_graph_run(dync_graph *, const dync_value *args, int nargs);  /* the graph interpreted: gm.forward */
-#define dync_make_graph(fn, ...) dync_make_graph_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
-dync_graph         *dync_graph_retain(dync_graph *);
-void                dync_graph_free(dync_graph *);
-dync_status         dync_graph_split(dync_graph *, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts);
-dync_status         dync_aot_export(dync_graph *, const dync_value *inputs, int n, bool joint, dync_graph **out);
-char               *dync_graph_seq_table(const dync_graph *);              /* conformance.md A-21 */
-dync_backend        dync_explain_backend(const char *inner, struct dync_explain_output *out);
-dync_status         dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user);
-dync_value          dync_op_call_values(const char *name, int nargs, const dync_value *args);
+DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, int capacity);
+
+/* dync_compile_graph: has a backend compile a graph.
+ *   out     the caller calls out->destroy(out->state)
+ *   errors  DYNC_ERR_VALUE, and those of the backend */
+DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, const dync_value *example_inputs, int n, dync_callable *out);
+
+/* dync_aot_autograd: a backend that traces forward and backward jointly and gives each to a compiler of its own.
+ *   fw_compiler, bw_compiler_or_null   borrowed while the backend is used; NULL: fw_compiler does both */
+DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null);
+
+/* dync_graph_len, dync_graph_node: the nodes in the order of execution; placeholders first, output last.
+ *   ->      borrowed from the graph; NULL on failure
+ *   errors  DYNC_ERR_INDEX */
+DYNC_API int dync_graph_len(const dync_graph *graph);
+DYNC_API dync_node *dync_graph_node(const dync_graph *graph, int i);
+
+/* dync_node_op: placeholder | get_attr | call_function | call_method | call_module | output. dync_node_target: "relu".
+ * dync_node_name: its name in the graph.
+ *   ->      borrowed from the graph */
+DYNC_API const char *dync_node_op(const dync_node *node);
+DYNC_API const char *dync_node_target(const dync_node *node);
+DYNC_API const char *dync_node_name(const dync_node *node);
+
+/* dync_graph_str: C that compiles against dync.h, types as comments. dync_graph_readable: torch.fx print_readable text, which is Python
+ * that PyTorch can run.
+ *   ->      owned by the scope; NULL on failure */
+DYNC_API char *dync_graph_str(const dync_graph *graph);
+DYNC_API char *dync_graph_readable(const dync_graph *graph);
+
+/* DYNC_LET(y, dync_add(x, 1)): declares y and names the value in printed graphs; expr must not mention the name.
+ * DYNC_SET(x, expr): reassignment: x, x_1, x_2, ... */
+#define DYNC_LET(name, expr) dync_tensor *name = dync_named(#name, expr)
+#define DYNC_SET(name, expr) (name = dync_named(#name, expr))
+DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *t);
+
+/* dync_graph_run: the graph interpreted, node by node.
+ *   args    one value per placeholder
+ *   ->      what the graph returns, owned by the scope
+ *   thread  any */
+DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, int nargs);
+
+/* dync_make_graph(fn, x, y): the graph of one run of fn on these arguments (make_fx): no guards, no breaks.
+ *   ->      owned by the scope; NULL on failure
+ *   errors  DYNC_ERR_UNSUPPORTED (a break), DYNC_ERR_DATA_PTR */
+#define dync_make_graph(fn, ...) dync_make_graph_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
+
+/* dync_make_graph_mode: for this thread's next dync_make_graph: run on the real tensors, on fake ones, or with symbolic sizes. */
 typedef enum { DYNC_TRACE_REAL, DYNC_TRACE_FAKE, DYNC_TRACE_SYMBOLIC } dync_trace_mode;
-void                dync_make_graph_mode(dync_trace_mode);                 /* for this thread's next dync_make_graph */
-dync_graph         *dync_make_graph_values(dync_callee, const char *name, int nargs, const dync_value *args); /* make_fx */
+DYNC_API void dync_make_graph_mode(dync_trace_mode mode);
+
+/* dync_graph_retain, dync_graph_free: one reference more, or one less. */
+DYNC_API dync_graph *dync_graph_retain(dync_graph *graph);
+DYNC_API void dync_graph_free(dync_graph *graph);
+
+/* dync_graph_split: cuts a graph into parts such that each holds only nodes picked, or only nodes not picked.
+ *   parts   *nparts is the capacity, then the count; each to be freed
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts);
+
+/* dync_aot_export: the functional graph that AOT autograd makes, forward only or joint with backward.
+ *   out     to be freed */
+DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out);
+
+/* dync_graph_seq_table: which forward node each backward node belongs to, one line a node.
+ *   ->      owned by the scope */
+DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
+
+/* dync_explain_backend: a backend that records what it is given into out, and compiles with inner. */
+DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out);
+
+/* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values; one node in graphs.
+ *   schema         "(Tensor x, float s) -> Tensor"
+ *   meta_or_null   gives the result's shape and dtype for fake tensors; NULL: a graph break
+ *   errors         DYNC_ERR_VALUE (name taken, bad schema) */
+DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user);
+
+/* dync_op_call_values: calls any operator, built in or registered, by its name.
+ *   ->      owned by the scope */
+DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args);

@@ -1,25 +1,94 @@
-/* ---- modules, losses, optimizers ------------------------------------------------ */
-dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias), *dync_nn_relu(void), *dync_nn_sigmoid(void),
-    *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias), *dync_nn_batch_norm2d(int64_t features),
-    *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional);
+/* ---- modules ------------------------------------------------------------------------------------------------------------------
+ * A module owns its parameters, buffers and children. One made by the user is released by dync_module_free; a child belongs to its
+ * parent. Names may be dotted paths: "encoder.0.weight". Unless said otherwise: errors DYNC_ERR_VALUE (NULL, unknown name),
+ * DYNC_ERR_MEMORY; thread not while running. */
+
+/* The modules at hand, with PyTorch's initial values and names of parameters.
+ *   sizes   >= 1; stride >= 1, padding >= 0
+ *   ->      a module, to be freed or taken by dync_sequential or dync_module_add; NULL on failure */
+DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias);
+DYNC_API dync_module *dync_nn_relu(void);
+DYNC_API dync_module *dync_nn_sigmoid(void);
+DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
+DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features);
+DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional);
+
+/* dync_sequential(a, b, c): one after the other; children are named "0", "1", "2".
+ *   children   taken, also on failure
+ *   ->         a module; NULL on failure */
+#if defined(__cplusplus)
+#define dync_sequential(...) dync_sequential_of(DYNC_COUNT(__VA_ARGS__), dync_pack<dync_module *, DYNC_COUNT(__VA_ARGS__)>{{__VA_ARGS__}}.items)
+#else
 #define dync_sequential(...) dync_sequential_of(DYNC_COUNT(__VA_ARGS__), (dync_module *[]){__VA_ARGS__})
-dync_module *dync_sequential_of(int n, dync_module **);
+#endif
+DYNC_API dync_module *dync_sequential_of(int n, dync_module **children);
+
+/* dync_module_new: a module of one's own.
+ *   class_name   in printed graphs and files; copied
+ *   forward      called by dync_forward_call
+ *   user         what dync_module_user gives
+ *   ->           a module; NULL on failure */
 typedef dync_tensor *(*dync_forward)(dync_module *self, dync_tensor *x);
-dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user);
-/* forward of any arguments: dync_module_new_values("Net", net_forward, "a, b, e, f", user); called with dync_module_call(m, a, b, 2, 2) */
+DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user);
+
+/* dync_module_new_values: the same with any arguments: dync_module_new_values("Net", net_forward, "a, b, e, f", user).
+ *   args    their names, for messages and graphs */
 typedef dync_value (*dync_forward_values)(dync_module *self, const dync_value *args, int nargs);
-dync_module *dync_module_new_values(const char *class_name, dync_forward_values, const char *args, void *user);
-#define      dync_module_call(m, ...) dync_module_call_values(m, DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
-dync_value   dync_module_call_values(dync_module *, int nargs, const dync_value *args);
-void        *dync_module_user(const dync_module *);
-dync_status  dync_module_register_class(const char *class_name, dync_forward_values); /* so that a saved module finds its forward */
-dync_module *dync_module_open(const char *path);  /* a whole module: structure and state, from a file dync_module_save wrote */
-dync_module *dync_module_child(dync_module *, const char *name);            /* dotted paths work: "encoder.0" */
-void         dync_module_add(dync_module *, const char *name, dync_module *child);
-dync_tensor *dync_module_param(dync_module *, const char *name), *dync_module_buffer(dync_module *, const char *name); /* dotted paths work */
-bool         dync_module_is_compiled(const dync_module *);
-void         dync_module_set_param(dync_module *, const char *name, dync_tensor *), dync_module_set_buffer(dync_module *, const char *name, dync_tensor *);
-dync_tensor *dync_forward_call(dync_module *, dync_tensor *x);              /* runs the compiled form once dync_module_compile was called */
-void         dync_module_train(dync_module *, bool), dync_module_free(dync_module *);
-int          dync_module_parameters(dync_module *, dync_tensor **out, int capacity); /* returns how many there are */
-dync_status  dync_module_save(dync_module *, const char *path), dync_module_load(dync_module *, const char *path); /* state as safetensors; save also writes the structure into its metadata */
+DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user);
+
+/* dync_module_call(m, a, b, 2, 2): runs the module, its compiled form once dync_module_compile was called. dync_forward_call: the same
+ * for one tensor.
+ *   ->      owned by the scope; none or NULL on failure
+ *   thread  any, unless the module is being changed */
+#define dync_module_call(m, ...) dync_module_call_values(m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args);
+DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
+
+/* dync_module_user: the pointer given to dync_module_new. */
+DYNC_API void *dync_module_user(const dync_module *m);
+
+/* dync_module_register_class: lets dync_module_open find the forward of a class of one's own. Process-wide. */
+DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward);
+
+/* dync_module_open: a whole module, structure and state, from a file that dync_module_save wrote.
+ *   ->      a module; NULL on failure
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered), DYNC_ERR_MEMORY */
+DYNC_API dync_module *dync_module_open(const char *path);
+
+/* dync_module_child: a child by its path.
+ *   ->      borrowed; NULL on failure */
+DYNC_API dync_module *dync_module_child(dync_module *m, const char *name);
+
+/* dync_module_add: makes child a child of m.
+ *   child   taken */
+DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child);
+
+/* dync_module_param, dync_module_buffer: a parameter or buffer by its path.
+ *   ->      borrowed; NULL on failure */
+DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name);
+DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
+
+/* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the module's version is a guard).
+ *   t       a reference is kept; a parameter becomes a leaf that requires grad */
+DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t);
+DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t);
+
+/* dync_module_is_compiled: was dync_module_compile called on it? */
+DYNC_API bool dync_module_is_compiled(const dync_module *m);
+
+/* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made in training mode. */
+DYNC_API void dync_module_train(dync_module *m, bool training);
+
+/* dync_module_free: releases a module and its children. NULL does nothing. */
+DYNC_API void dync_module_free(dync_module *m);
+
+/* dync_module_parameters: every parameter, children's included, in the order of their making.
+ *   out     borrowed tensors, at most capacity of them; may be NULL if capacity is 0
+ *   ->      how many there are */
+DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity);
+
+/* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its metadata as well.
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   notes   a failed load leaves the module as it was */
+DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
+DYNC_API dync_status dync_module_load(dync_module *m, const char *path);

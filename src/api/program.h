@@ -1,8 +1,30 @@
-/* ---- programs: export, save, load ------------------------------------------------------ */
-#define dync_export(fn, ...) dync_export_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
-dync_program *dync_export_values(dync_callee, const char *name, int nargs, const dync_value *args);
-dync_value    dync_program_run(dync_program *, int nargs, const dync_value *args);
-dync_status   dync_program_save(const dync_program *, const char *path), dync_program_save_c(const dync_program *, const char *path),
-              dync_program_save_onnx(const dync_program *, const char *path);
-dync_program *dync_program_load(const char *path), *dync_program_load_onnx(const char *path);
-void          dync_program_free(dync_program *);
+/* ---- programs: export, save, load ------------------------------------------------------------------------------------------------ */
+
+/* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these shapes and dtypes.
+ *   ->      released by dync_program_free; NULL on failure
+ *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY */
+#define dync_export(fn, ...) dync_export_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
+
+/* dync_program_run: runs it.
+ *   args    shapes and dtypes as exported
+ *   ->      owned by the scope; none on failure
+ *   errors  DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  any */
+DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
+
+/* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no malloc and no dync.h, for a
+ * microcontroller. dync_program_save_onnx: an ONNX model.
+ *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY */
+DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
+DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
+DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
+
+/* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked.
+ *   ->      released by dync_program_free; NULL on failure
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY */
+DYNC_API dync_program *dync_program_load(const char *path);
+DYNC_API dync_program *dync_program_load_onnx(const char *path);
+
+/* dync_program_free: NULL does nothing. */
+DYNC_API void dync_program_free(dync_program *program);

@@ -1,36 +1,177 @@
-/* ---- tensors ------------------------------------------------------------------ */
+/* ---- tensors --------------------------------------------------------------------------------------------------------------- */
 typedef struct { int n; int64_t d[DYNC_MAX_DIMS]; } dync_dims;
+/* dync_shape(2, 3): sizes, or dimensions, as an argument. DYNC_SCALAR is the shape of a 0-dim tensor. */
+#if defined(__cplusplus)
+template <class... T> inline dync_dims dync_shape(T... sizes) { return dync_dims{(int)sizeof...(sizes), {(int64_t)sizes...}}; }
+#else
 #define dync_shape(...) ((dync_dims){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#define DYNC_SCALAR ((dync_dims){0, {0}})                       /* the shape of a 0-dim tensor */
-/* dync_zeros(dync_shape(2, 3), .dtype = DYNC_F64, .requires_grad = true) */
-typedef struct { dync_dims shape; dync_dtype dtype; dync_device device; bool requires_grad; const char *name; } dync_make;
-/* dync_from((float[]){1, 2, 3}, dync_shape(3), .requires_grad = true): the data are of .dtype */
-typedef struct { const void *data; dync_dims shape; dync_dtype dtype; dync_device device; bool requires_grad; const char *name; } dync_make_from;
-#define dync_empty(...) dync_empty_opt((dync_make){.shape = __VA_ARGS__})
-#define dync_zeros(...) dync_zeros_opt((dync_make){.shape = __VA_ARGS__})
-#define dync_ones(...)  dync_ones_opt((dync_make){.shape = __VA_ARGS__})
-#define dync_randn(...) dync_randn_opt((dync_make){.shape = __VA_ARGS__})
-#define dync_rand(...)  dync_rand_opt((dync_make){.shape = __VA_ARGS__})
-#define dync_from(...)  dync_from_opt((dync_make_from){.data = __VA_ARGS__})   /* copies */
-#define dync_wrap(...)  dync_wrap_opt((dync_make_from){.data = __VA_ARGS__})   /* borrows the caller's memory */
-#define dync_constant(...) dync_constant_opt((dync_make_from){.data = __VA_ARGS__}) /* inside a traced function: baked into the graph */
+#endif
+#define DYNC_SCALAR (DYNC_LITERAL(dync_dims){0, {0}})
+
+/* Making tensors: dync_zeros(dync_shape(2, 3), .dtype = DYNC_F64, .requires_grad = true), and likewise dync_empty (contents undefined),
+ * dync_ones, dync_randn (normal), dync_rand (uniform in [0, 1)) and dync_full(shape, value, ...).
+ *
+ *   shape          sizes >= 0; at most DYNC_MAX_DIMS of them
+ *   dtype          default DYNC_F32, for dync_full too
+ *   device         default DYNC_CPU; DYNC_META has a shape and no data
+ *   requires_grad  floating dtypes only
+ *   name           in printed graphs and error messages; copied
+ *   ->             a new row-major tensor, owned by the scope
+ *   errors         DYNC_ERR_SHAPE (negative, too many, too large), DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
+ *   notes          random ones draw from this thread's generator (dync_manual_seed) */
+typedef struct dync_make {
+    dync_dims shape DYNC__ZERO;
+    dync_dtype dtype DYNC__ZERO;
+    dync_device device DYNC__ZERO;
+    bool requires_grad DYNC__ZERO;
+    const char *name DYNC__ZERO;
+} dync_make;
+DYNC_API dync_tensor *dync_empty_opt(dync_make options);
+DYNC_API dync_tensor *dync_zeros_opt(dync_make options);
+DYNC_API dync_tensor *dync_ones_opt(dync_make options);
+DYNC_API dync_tensor *dync_randn_opt(dync_make options);
+DYNC_API dync_tensor *dync_rand_opt(dync_make options);
+DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options);
+
+/* Tensors over data of .dtype: dync_from((float[]){1, 2, 3}, dync_shape(3), .requires_grad = true) copies; dync_wrap borrows the
+ * caller's memory for as long as any tensor uses it; dync_constant copies and, inside a traced function, is baked into the graph.
+ *
+ *   data           row major, as many elements as the shape has; NULL only where that is none
+ *   ->             a new tensor, owned by the scope
+ *   errors         as above; DYNC_ERR_VALUE (data NULL)
+ *   notes          inside a traced function dync_from and dync_wrap are graph breaks */
+typedef struct dync_make_from {
+    const void *data DYNC__ZERO;
+    dync_dims shape DYNC__ZERO;
+    dync_dtype dtype DYNC__ZERO;
+    dync_device device DYNC__ZERO;
+    bool requires_grad DYNC__ZERO;
+    const char *name DYNC__ZERO;
+} dync_make_from;
+DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
+DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
+DYNC_API dync_tensor *dync_constant_opt(dync_make_from options);
+
+#if DYNC__DESIGNATORS
+#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
+#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
+#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
+#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
+#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
 #define dync_full(shape_, ...) DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)   /* (shape, value) or (shape, value, .dtype = ...) */
-#define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), (dync_make){.shape = shape_})
-#define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), (dync_make){.shape = shape_, __VA_ARGS__})
-dync_tensor *dync_empty_opt(dync_make), *dync_zeros_opt(dync_make), *dync_ones_opt(dync_make), *dync_randn_opt(dync_make),
-    *dync_rand_opt(dync_make), *dync_full_opt(dync_value, dync_make), *dync_from_opt(dync_make_from), *dync_wrap_opt(dync_make_from),
-    *dync_constant_opt(dync_make_from);
-dync_tensor *dync_parameter(dync_tensor *), *dync_set_(dync_tensor *, dync_tensor *), *dync_shallow_copy(dync_tensor *);
-dync_tensor *dync_arange(double start, double end, double step);
-void         dync_manual_seed(uint64_t);
-int          dync_ndim(const dync_tensor *);
-int64_t      dync_size(const dync_tensor *, int dim), dync_stride(const dync_tensor *, int dim), dync_numel(const dync_tensor *);
-dync_dtype   dync_type(const dync_tensor *);
-bool         dync_requires_grad(const dync_tensor *);
-void        *dync_data(dync_tensor *);     /* raw pointer; design.md 5 says what reads do inside a traced function */
-double       dync_item(dync_tensor *);     /* one element as a number (NaN and an error if there are more); traced: design.md 5 */
-bool         dync_bool(dync_tensor *);     /* for `if`; traced: a branch on its value */
-void         dync_print(dync_tensor *);    /* NumPy-like; inside a traced function a graph break, reason "print" */
-char        *dync_str(dync_tensor *);      /* owned by the scope */
-bool         dync_equal(dync_tensor *, dync_tensor *), dync_allclose(dync_tensor *, dync_tensor *, double rtol, double atol);
-dync_tensor *dync_to_dtype(dync_tensor *, dync_dtype), *dync_to_device(dync_tensor *, dync_device);
+#define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_})
+#define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__})
+#endif
+#if defined(__cplusplus)     /* the data and the shape are the two first of the options by name: C++ does not mix the forms */
+#define DYNC__FROM(data_, ...) dync_make_from{.data = data_, .shape = __VA_ARGS__}
+#else
+#define DYNC__FROM(...) (dync_make_from){.data = __VA_ARGS__}
+#endif
+#if DYNC__DESIGNATORS
+#define dync_from(...)     dync_from_opt(DYNC__FROM(__VA_ARGS__))
+#define dync_wrap(...)     dync_wrap_opt(DYNC__FROM(__VA_ARGS__))
+#define dync_constant(...) dync_constant_opt(DYNC__FROM(__VA_ARGS__))
+#else
+#define DYNC__MAKERS(name)                                                                       \
+    inline dync_tensor *name(const dync_make &options) { return name##_opt(options); }           \
+    inline dync_tensor *name(const dync_dims &shape)                                             \
+    {                                                                                            \
+        dync_make options = dync_make();                                                         \
+        options.shape = shape;                                                                   \
+        return name##_opt(options);                                                              \
+    }
+#define DYNC__MAKERS_FROM(name)                                                                  \
+    inline dync_tensor *name(const dync_make_from &options) { return name##_opt(options); }      \
+    inline dync_tensor *name(const void *data, const dync_dims &shape)                           \
+    {                                                                                            \
+        dync_make_from options = dync_make_from();                                               \
+        options.data = data;                                                                     \
+        options.shape = shape;                                                                   \
+        return name##_opt(options);                                                              \
+    }
+DYNC__MAKERS(dync_empty) DYNC__MAKERS(dync_zeros) DYNC__MAKERS(dync_ones) DYNC__MAKERS(dync_randn) DYNC__MAKERS(dync_rand)
+DYNC__MAKERS_FROM(dync_from) DYNC__MAKERS_FROM(dync_wrap) DYNC__MAKERS_FROM(dync_constant)
+template <class T> inline dync_tensor *dync_full(const dync_dims &shape, T value)
+{
+    dync_make options = dync_make();
+    options.shape = shape;
+    return dync_full_opt(dync_v(value), options);
+}
+#undef DYNC__MAKERS
+#undef DYNC__MAKERS_FROM
+#endif
+
+/* dync_parameter: marks a tensor as a parameter: a leaf that requires grad and prints as one.
+ *   t       floating, no gradient history
+ *   ->      t
+ *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
+DYNC_API dync_tensor *dync_parameter(dync_tensor *t);
+
+/* dync_set_: self becomes a view of other's memory, with other's shape, strides and dtype.
+ *   ->      self
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
+DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other);
+
+/* dync_shallow_copy: another handle on the same memory, without gradient history. */
+DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
+
+/* dync_arange: start, start + step, … up to and without end; f32.
+ *   step    not 0, and of the sign of end - start
+ *   ->      1-dim, owned by the scope
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+DYNC_API dync_tensor *dync_arange(double start, double end, double step);
+
+/* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same numbers, on every target.
+ *   notes   inside a traced function it is part of the program and happens in every call */
+DYNC_API void dync_manual_seed(uint64_t seed);
+
+/* dync_ndim, dync_size, dync_stride, dync_numel, dync_type, dync_requires_grad: metadata. Strides count elements.
+ *   dim     -rank <= dim < rank
+ *   ->      -1 (false, DYNC_F32) on failure
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
+ *   notes   inside a traced function each is a guard */
+DYNC_API int dync_ndim(const dync_tensor *t);
+DYNC_API int64_t dync_size(const dync_tensor *t, int dim);
+DYNC_API int64_t dync_stride(const dync_tensor *t, int dim);
+DYNC_API int64_t dync_numel(const dync_tensor *t);
+DYNC_API dync_dtype dync_type(const dync_tensor *t);
+DYNC_API bool dync_requires_grad(const dync_tensor *t);
+
+/* dync_data: the address of the first element.
+ *   ->      borrowed while a tensor uses the memory; elements are dync_stride apart. NULL for an empty tensor or on failure
+ *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator bodies; DYNC_ERR_DEVICE
+ *   notes   inside a traced function a graph break */
+DYNC_API void *dync_data(dync_tensor *t);
+
+/* dync_item: one element as a number.
+ *   t       exactly one element
+ *   ->      NaN on failure
+ *   errors  DYNC_ERR_VALUE
+ *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break for floating ones */
+DYNC_API double dync_item(dync_tensor *t);
+
+/* dync_bool: one element as a condition, for `if`.
+ *   t       exactly one element
+ *   ->      false on failure
+ *   errors  DYNC_ERR_VALUE
+ *   notes   inside a traced function a branch: each outcome is compiled when it first comes */
+DYNC_API bool dync_bool(dync_tensor *t);
+
+/* dync_print, dync_str: the elements as PyTorch prints them; dync_print writes the text and a newline to stdout.
+ *   ->      dync_str: owned by the scope
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   notes   inside a traced function a graph break, reason "print" */
+DYNC_API void dync_print(dync_tensor *t);
+DYNC_API char *dync_str(dync_tensor *t);
+
+/* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
+ *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
+ *   notes   inside a traced function a branch on the outcome */
+DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
+DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, double rtol, double atol);
+
+/* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
+ *   grad    passes through between floating dtypes
+ *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY */
+DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
+DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);

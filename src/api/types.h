@@ -1,16 +1,18 @@
-/* ---- values ---------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------------------------------------- */
 typedef struct dync_tensor dync_tensor;     /* reference counted handle; owned by the innermost scope */
-typedef struct dync_module dync_module;
+typedef struct dync_module dync_module;     /* parameters, buffers, children and a forward function */
 typedef struct dync_compiled dync_compiled; /* a function compiled with guards: what dync_compile returns */
 typedef struct dync_graph dync_graph;       /* FX-like graph of one capture */
-typedef struct dync_node dync_node;
+typedef struct dync_node dync_node;         /* one line of it; borrowed from the graph */
 typedef struct dync_program dync_program;   /* a guard-free whole program with its weights: saved, loaded, exported */
-typedef struct dync_list dync_list;
+typedef struct dync_list dync_list;         /* the items of a list value */
 struct dync_explain_output;
 
 typedef enum { DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_I8, DYNC_U8, DYNC_BOOL } dync_dtype;
 typedef enum { DYNC_CPU, DYNC_CUDA, DYNC_META } dync_device;
 #define DYNC_CUDA_AT(index) ((dync_device)(DYNC_CUDA | (index) << 8))
+
+/* ---- values: what goes into and out of compiled functions ----------------------------------------------------------------- */
 typedef enum { DYNC_KIND_NONE, DYNC_KIND_BOOL, DYNC_KIND_INT, DYNC_KIND_FLOAT, DYNC_KIND_STR, DYNC_KIND_TENSOR,
                DYNC_KIND_LIST, DYNC_KIND_MODULE, DYNC_KIND_PTR, DYNC_KIND_SYM } dync_kind;
 typedef struct dync_value {
@@ -19,7 +21,40 @@ typedef struct dync_value {
     union { bool b; int64_t i; double f; const char *s; dync_tensor *t; dync_list *l; dync_module *m; void *p; } as;
 } dync_value;
 
+/* dync_v_int and its kin: one C value as a dync_value; DYNC_V picks among them. Tensors, lists and strings are borrowed. A pointer
+ * value is passed on as it is and never followed. */
+DYNC_API dync_value dync_v_value(dync_value v);
+DYNC_API dync_value dync_v_tensor(dync_tensor *t);
+DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t);
+DYNC_API dync_value dync_v_list(dync_list *l);
+DYNC_API dync_value dync_v_module(dync_module *m);
+DYNC_API dync_value dync_v_bool(bool b);
+DYNC_API dync_value dync_v_int(int64_t i);
+DYNC_API dync_value dync_v_float(double f);
+DYNC_API dync_value dync_v_str(const char *s);
+DYNC_API dync_value dync_v_ptr(void *p);
+
 /* DYNC_V(x): any C expression as a dync_value, so that dync_add(x, 2), dync_sub(1.0, x) and dync_call(f, x, 3, list) all work. */
+#if defined(__cplusplus)
+#define DYNC_V(x) dync_v(x)
+inline dync_value dync_v(dync_value v) { return v; }
+inline dync_value dync_v(dync_tensor *t) { return dync_v_tensor(t); }
+inline dync_value dync_v(const dync_tensor *t) { return dync_v_const_tensor(t); }
+inline dync_value dync_v(dync_list *l) { return dync_v_list(l); }
+inline dync_value dync_v(dync_module *m) { return dync_v_module(m); }
+inline dync_value dync_v(bool b) { return dync_v_bool(b); }
+inline dync_value dync_v(int i) { return dync_v_int(i); }
+inline dync_value dync_v(unsigned i) { return dync_v_int(i); }
+inline dync_value dync_v(long i) { return dync_v_int(i); }
+inline dync_value dync_v(unsigned long i) { return dync_v_int((int64_t)i); }
+inline dync_value dync_v(long long i) { return dync_v_int(i); }
+inline dync_value dync_v(unsigned long long i) { return dync_v_int((int64_t)i); }
+inline dync_value dync_v(float f) { return dync_v_float((double)f); }
+inline dync_value dync_v(double f) { return dync_v_float(f); }
+inline dync_value dync_v(const char *s) { return dync_v_str(s); }
+inline dync_value dync_v(void *p) { return dync_v_ptr(p); }
+inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
+#else
 #define DYNC_V_OF(x) _Generic((x), dync_value: dync_v_value, dync_tensor *: dync_v_tensor, dync_list *: dync_v_list, \
     const dync_tensor *: dync_v_const_tensor, dync_module *: dync_v_module, bool: dync_v_bool, signed char: dync_v_int, short: dync_v_int, int: dync_v_int, \
     long: dync_v_int, long long: dync_v_int, unsigned char: dync_v_int, unsigned short: dync_v_int, unsigned: dync_v_int, \
@@ -31,51 +66,129 @@ typedef struct dync_value {
 #else
 #define DYNC_V(x) DYNC_V_OF(x)
 #endif
-dync_value dync_v_value(dync_value), dync_v_tensor(dync_tensor *), dync_v_const_tensor(const dync_tensor *), dync_v_list(dync_list *), dync_v_module(dync_module *),
-    dync_v_bool(bool), dync_v_int(int64_t), dync_v_float(double), dync_v_str(const char *), dync_v_ptr(void *);
-#define dync_tuple(...) dync_tuple_of(DYNC_COUNT(__VA_ARGS__), (dync_value[]){DYNC_MAP_V(__VA_ARGS__)})
-dync_value dync_tuple_of(int n, const dync_value *items);      /* also what a list is; nests */
-int        dync_len(dync_value list);
-dync_value dync_at(dync_value list, int i);
-dync_tensor *dync_as_tensor(dync_value v);                     /* NULL and an error if v is no tensor */
-#define DYNC_NONE  ((dync_value){DYNC_KIND_NONE, 0, {0}})
+#endif
+
+/* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full expression. */
+#if defined(__cplusplus)
+template <class T, int n> struct dync_pack { T items[n]; };
+#define DYNC_VALUES(...) (dync_pack<dync_value, DYNC_COUNT(__VA_ARGS__)>{{DYNC_MAP_V(__VA_ARGS__)}}.items)
+#else
+#define DYNC_VALUES(...) (dync_value[]){DYNC_MAP_V(__VA_ARGS__)}
+#endif
+
+#define DYNC_NONE  (DYNC_LITERAL(dync_value){DYNC_KIND_NONE, 0, {0}})
 #define DYNC_TRUE  dync_v_bool(true)    /* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
 #define DYNC_FALSE dync_v_bool(false)
-/* Plain numbers out of a value. Numbers are guarded by value, but for arguments named in .symbolic and cells, which inside a traced
- * function have kind DYNC_KIND_SYM: pass them on whole or combine them with dync_sym_*; these accessors specialise on them. */
-int64_t      dync_as_int(dync_value v);
-double       dync_as_float(dync_value v);
-bool         dync_as_bool(dync_value v);
-const char  *dync_as_str(dync_value v);
-dync_value   dync_sym_add(dync_value, dync_value), dync_sym_sub(dync_value, dync_value), dync_sym_mul(dync_value, dync_value), dync_sym_floordiv(dync_value, dync_value);
 
-/* ---- errors: sticky, per thread ---------------------------------------------
+/* dync_tuple(a, 2, dync_tuple(b, c)): a list of values; a list of C's and a tuple of Python's are the same here. Lists nest.
+ *
+ *   items   copied; tensors keep a reference
+ *   ->      a list, owned by the scope; none on failure
+ *   errors  DYNC_ERR_VALUE (n < 0), DYNC_ERR_MEMORY */
+#define dync_tuple(...) dync_tuple_of(DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_value dync_tuple_of(int n, const dync_value *items);
+
+/* dync_len: how many items a list has.
+ *   ->      -1 where it is no list
+ *   errors  DYNC_ERR_VALUE */
+DYNC_API int dync_len(dync_value list);
+
+/* dync_at: item i of a list.
+ *   i       0 <= i < dync_len(list)
+ *   ->      the item, borrowed from the list; none on failure
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX */
+DYNC_API dync_value dync_at(dync_value list, int i);
+
+/* dync_as_tensor: the tensor in a value.
+ *   ->      borrowed; NULL and an error if v is no tensor
+ *   errors  DYNC_ERR_VALUE */
+DYNC_API dync_tensor *dync_as_tensor(dync_value v);
+
+/* dync_as_int, _float, _bool, _str: the plain number or text in a value.
+ *
+ *   v       int, float and bool convert into one another as in C; a text only through dync_as_str
+ *   ->      0, false or NULL on failure
+ *   errors  DYNC_ERR_VALUE
+ *   notes   numbers are guarded by value, but for arguments named in .symbolic and cells: those have kind DYNC_KIND_SYM inside a traced
+ *           function. Pass them on whole or combine them with dync_sym_*; these accessors specialise on them */
+DYNC_API int64_t dync_as_int(dync_value v);
+DYNC_API double dync_as_float(dync_value v);
+DYNC_API bool dync_as_bool(dync_value v);
+DYNC_API const char *dync_as_str(dync_value v);
+
+/* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain numbers it is plain arithmetic, and
+ * floordiv rounds towards minus infinity.
+ *   errors  DYNC_ERR_VALUE (no numbers; division by 0) */
+DYNC_API dync_value dync_sym_add(dync_value a, dync_value b);
+DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
+DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
+DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b);
+
+/* ---- errors: sticky, per thread --------------------------------------------------------------------------------------------
  * A call that fails returns NULL (or the status) and records the first error with the operator, the shapes involved and
  * the user's file:line; every call takes NULL for a tensor and passes it on (with no error pending, a NULL operand is itself
- * DYNC_ERR_VALUE), so a chain is checked once, at its end. Unless a handler is
- * set the first error is also printed to stderr, once. */
+ * DYNC_ERR_VALUE), so a chain is checked once, at its end. Unless a handler is set the first error is also printed to stderr, once. */
 typedef enum { DYNC_OK = 0, DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_VALUE, DYNC_ERR_INDEX, DYNC_ERR_MEMORY,
     DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_AUTOGRAD, DYNC_ERR_UNSUPPORTED /* fullgraph met a break */,
     DYNC_ERR_BACKEND /* a backend failed to compile */, DYNC_ERR_COMPILE, DYNC_ERR_RUNTIME, DYNC_ERR_ACCURACY,
     DYNC_ERR_DATA_PTR /* data of a fake tensor */, DYNC_ERR_RECOMPILE_LIMIT /* only under fullgraph */, DYNC_ERR_INTERNAL } dync_status;
-dync_status dync_error(void);              /* DYNC_OK or the first error since dync_clear_error; still readable after dync_shutdown */
-const char *dync_error_message(void);      /* "" where none */
-const char *dync_error_class(void);        /* upstream's class name, "BackendCompilerFailed", "ReluCompileError"…; "" where none */
-void        dync_clear_error(void);
-void        dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user);  /* e.g. abort in a demo */
 
-/* ---- memory: scopes ----------------------------------------------------------
- * Every tensor an op makes is released when the innermost scope ends, so nested calls leak nothing.
+/* dync_error: the first error of this thread since dync_clear_error.
+ *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may return it */
+DYNC_API dync_status dync_error(void);
+
+/* dync_error_message: what went wrong, where, what was expected and what came; one line.
+ *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error */
+DYNC_API const char *dync_error_message(void);
+
+/* dync_error_class: PyTorch's name for the error: "Unsupported", "BackendCompilerFailed", …
+ *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error */
+DYNC_API const char *dync_error_class(void);
+
+/* dync_clear_error: forgets the error, so that the next one is recorded. */
+DYNC_API void dync_clear_error(void);
+
+/* dync_on_error: fn is called with each first error of this thread instead of printing it.
+ *   fn      NULL: print again. It returns normally; it may call dync */
+DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user);
+
+/* ---- memory: scopes --------------------------------------------------------------------------------------------------------
+ * Every tensor an operator makes is released when the innermost scope ends, so nested calls leak nothing.
  * DYNC_SCOPE { ... } for loops; dync_escape(t) hands t to the enclosing scope; retain/release for what outlives both.
  * With GCC and Clang leaving the block by break, return or goto closes it too (cleanup attribute), DYNC_NO_GRAD likewise; elsewhere
  * a scope left open is closed with the one around it. */
-#define DYNC_SCOPE for (dync_scope dync_s_ = dync_scope_begin(); dync_s_.open; dync_scope_end(&dync_s_))
+#define DYNC_SCOPE \
+    for (dync_scope dync_s_ DYNC__CLEANUP(dync_scope_end) = dync_scope_begin(); dync_s_.open; dync_scope_end(&dync_s_))
 typedef struct { void *mark; bool open; } dync_scope;
-dync_scope   dync_scope_begin(void);
-void         dync_scope_end(dync_scope *);
-dync_tensor *dync_escape(dync_tensor *);
-dync_tensor *dync_retain(dync_tensor *);
-void         dync_release(dync_tensor *);
+
+/* dync_scope_begin, dync_scope_end: what DYNC_SCOPE is made of.
+ *   notes   ending a scope ends those inside it; ending it twice does nothing. begin gives a closed scope where memory is out
+ *   errors  DYNC_ERR_MEMORY */
+DYNC_API dync_scope dync_scope_begin(void);
+DYNC_API void dync_scope_end(dync_scope *scope);
+
+/* dync_escape: hands a tensor to the scope around the innermost one.
+ *   t       owned by the innermost scope; a tensor of an outer scope stays where it is
+ *   ->      t */
+DYNC_API dync_tensor *dync_escape(dync_tensor *t);
+
+/* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope until it is released.
+ *   t       NULL does nothing
+ *   ->      t */
+DYNC_API dync_tensor *dync_retain(dync_tensor *t);
+DYNC_API void dync_release(dync_tensor *t);
+
+/* dync_init: settings of the process, before anything else is called. Optional.
+ *
+ *   memory  every allocation is taken from this buffer and none from DYNC_MALLOC; it is borrowed until dync_shutdown
+ *   threads of the pool, 0: one per core, or DYNC_THREADS of the environment
+ *   seed    as dync_manual_seed
+ *   errors  DYNC_ERR_VALUE: dync is in use already; a buffer too small to be of use
+ *   thread  not while running */
 typedef struct { void *memory; size_t memory_size; int threads; uint64_t seed; } dync_init_options; /* all optional */
-dync_status  dync_init(dync_init_options);  /* optional; memory: take every allocation from this buffer (no malloc) */
-void         dync_shutdown(void);           /* frees everything; a leak checker then reports nothing */
+DYNC_API dync_status dync_init(dync_init_options options);
+
+/* dync_shutdown: frees everything; a leak checker then reports nothing. dync may be used again afterwards.
+ *   notes   handles from before are dead; dync_error stays readable
+ *   thread  not while running */
+DYNC_API void dync_shutdown(void);
