@@ -29,8 +29,10 @@ DYNC__INLINE dync__arg dync__arg_b(bool b) { dync__arg a = {0}; a.kind = DYNC__A
 DYNC__INLINE dync__arg dync__arg_dtype(int dt) { dync__arg a = {0}; a.kind = DYNC__A_DTYPE; a.as.i = dt; return a; }
 DYNC__INLINE dync__arg dync__arg_device(int device) { dync__arg a = {0}; a.kind = DYNC__A_DEVICE; a.as.i = device; return a; }
 DYNC__INLINE dync__arg dync__arg_s(const char *s) { dync__arg a = {0}; a.kind = s ? DYNC__A_STR : DYNC__A_NONE; a.as.s = s; return a; }
+DYNC__INLINE dync__arg dync__arg_device(int dev) { dync__arg a = {0}; a.kind = DYNC__A_DEVICE; a.as.i = dev; return a; }
+DYNC__INLINE dync__arg dync__arg_s(const char *s) { dync__arg a = {0}; a.kind = DYNC__A_STR; a.as.s = s; return a; }
 DYNC__INLINE dync__arg dync__arg_dims(int n, const int64_t *d) { dync__arg a = {0}; a.kind = DYNC__A_DIMS; a.n = n; a.as.dims = d; return a; }
-DYNC__FN dync__arg dync__arg_value(dync_value v);           /* tensor, int, float, bool, none; others give NONE + DYNC_ERR_VALUE at the call */
+DYNC__FN dync__arg dync__arg_value(dync_value v);           /* tensor, int, float, bool, str, none; a list: LIST with n -1 and as.p the dync_list, which dync__op_call opens; symbolic numbers: PTR */
 DYNC__INLINE bool dync__arg_is_number(const dync__arg *a) { return a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_BOOL; }
 DYNC__FN double dync__arg_number(const dync__arg *);
 
@@ -71,7 +73,7 @@ typedef struct dync__op_row {
     int nout;
     int inplace_of;                   /* row, or -1 */
     dync_status (*infer)(const dync__opcall *, dync__info *out);       /* shapes, dtypes, strides; every error message about arguments comes from here */
-    int (*expr)(dync__lb *, const dync__opcall *, const int *in);      /* POINTWISE, REDUCE: in = loaded operands in the order of tensor and number arguments, cast to the computing dtype; gives the value (before rounding to the output dtype) */
+    int (*expr)(dync__lb *, const dync__opcall *, const int *in);      /* POINTWISE: in[i] is argument i: a loaded tensor or a number, cast to the computing dtype (masks to BOOL), -1 for others; gives the value (before rounding to the output dtype) */
     dync_status (*lower)(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out); /* NULL: the class's own */
     dync_status (*decompose)(dync__opcall *);                          /* sets out[] by calling operators */
     const char *fx;                   /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
@@ -80,7 +82,8 @@ typedef struct dync__op_row {
 } dync__op_row;
 enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_RANDOM = 2, DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
        DYNC__OP_BOOL_OUT = 8 /* comparisons */, DYNC__OP_CHEAP = 16 /* worth recomputing */, DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
-       DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */ };
+       DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */,
+       DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */ };
 #include "ops.def.h"                  /* DYNC__OPS(X): the rows */
 enum {
 #define DYNC__X(name, ...) DYNC__OP_##name,
@@ -126,6 +129,28 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *);                             
  * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
 DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in, int n_in, const dync__operand *out);
 DYNC__FN bool dync__op_can_lower(int op);
+/* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
+DYNC__FN int dync__op_common_dtype(const dync__opcall *);
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
+
+/* ---- reads ------------------------------------------------------------------------------------------------------------------------------------ */
+/* What the C program learns from a tensor's data, asked first when a function is being traced or the tensor is fake. capture/ installs it.
+ * A function that returns true has handled the call and left the answer; one that is NULL or returns false leaves it to the plain read. */
+typedef struct dync__read_intercept {
+    bool (*item)(const dync_tensor *, double *result);
+    bool (*truth)(const dync_tensor *, bool *result);                         /* dync_bool */
+    bool (*data)(const dync_tensor *, void **result);
+    bool (*print)(const dync_tensor *);
+    bool (*str)(const dync_tensor *, char **result);
+    bool (*equal)(const dync_tensor *, const dync_tensor *, bool *result);
+    bool (*allclose)(const dync_tensor *, const dync_tensor *, double rtol, double atol, bool *result);
+    bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);  /* dync_from; borrow: dync_wrap */
+    bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
+} dync__read_intercept;
+#if defined(DYNC__SPLIT)
+extern const dync__read_intercept *(*dync__read_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
+#else
+static const dync__read_intercept *(*dync__read_intercept_get)(void);
+#endif
 #endif

@@ -27,6 +27,7 @@ typedef struct dync__pb {
     int n_inputs, n_outputs;
     uint64_t rng_used;           /* numbers drawn by one run */
     const char *origin;          /* operator being lowered */
+    const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */
     bool fast_math;
 } dync__pb;
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name); /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
