@@ -41,6 +41,7 @@ typedef struct dync__segment {
     dync_graph *graph;                   /* as handed to the backend, all live values as outputs */
     dync_callable code;
     int n_in, n_out;
+    bool grad_mode;                      /* when it was compiled; part of its identity */
     bool *used;                          /* outputs really needed; NULL: not narrowed */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
@@ -52,8 +53,7 @@ typedef enum { DYNC__TN_OPEN /* being traced */, DYNC__TN_RETURN, DYNC__TN_BRANC
 enum { DYNC__MAX_OUTCOMES = 8 };
 typedef struct dync__outval {            /* returned value, a tree */
     uint8_t kind;                        /* dync_kind */
-    int32_t n;                           /* list items; tensor: env index */
-    bool alias_view;                     /* unused by tensors held as they are */
+    int32_t n;                           /* list: items; tensor: place in the environment */
     union { dync_value value; struct dync__outval *items; } as;
 } dync__outval;
 typedef struct dync__tnode {
@@ -156,41 +156,15 @@ typedef struct dync__capture_log {
     uint64_t compile_ns;
 } dync__capture_log;
 
+/* cut.c: a traced call; see trace.h for the tracer */
 typedef struct dync__path_step { dync__tnode *node; int64_t outcome; } dync__path_step;
-typedef struct dync__tracer {
-    dync__handler handler;
-    dync_compiled *fn;
-    dync__entry *entry;
-    const dync__callargs *call;
-    uint64_t id;
-    dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
-    DYNC__VEC(dync__tensor *) real;      /* env: real tensors (owned), NULL where dead or not yet made */
-    DYNC__VEC(dync__tensor *) fake;      /* env: their fakes (owned) */
-    DYNC__VEC(dync_node *) holder;       /* env: placeholder in the pending graph, or NULL */
-    DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
-    DYNC__VEC(int) marks;                /* pending length at entry of each open frame */
-    DYNC__VEC(const char *) frames;      /* their names */
-    DYNC__VEC(dync_loc) frame_at;
-    DYNC__VEC(uint8_t) frame_broken;
-    DYNC__VEC(dync__path_step) path;     /* decided outcomes that are replayed, then extended */
-    int path_pos;
-    dync__tensor **path_env; int path_env_n;  /* env of the run that is extended: segment outputs already computed */
-    dync__tnode *at;                     /* tree position being filled */
-    dync_status status;                  /* first failure inside the trace */
-    bool opaque, make_graph, stopped;
-    bool grad_mode_before;
-    struct dync__tracer *outer;
-} dync__tracer;
-DYNC__FN dync__tracer *dync__tracer_current(void);
-/* Traces (and runs) one call: fills or extends entry. path: outcomes known so far, with the env they computed. */
+DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);   /* the plain C call */
+/* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown outcome: path holds the outcomes met by the
+ * run so far, env (n_env) the tensors it computed. */
 DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__entry *, const dync__callargs *, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result);
-DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);   /* the plain C call */
-/* A break met in traced code: cuts the graph, runs what is pending. fullgraph: records DYNC_ERR_UNSUPPORTED and returns it. */
-DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
-DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);           /* after a cut: the real tensor (borrowed) or NULL + error */
-DYNC__FN void dync__trace_stack(dync__tracer *, dync__str *);                            /* "file:line in fn" lines, outermost first */
-DYNC__FN void dync__capture_install(void);                                               /* intercepts; idempotent */
+DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);            /* real values, in the scope */
+DYNC__FN void dync__capture_install(void);                                                          /* intercepts; idempotent */
 
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);

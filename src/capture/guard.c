@@ -168,7 +168,7 @@ static bool dync__surroundings_hold(const dync__entry *e)
         if (*e->ints.at[i].address != e->ints.at[i].value) return false;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module->version != e->modules.at[i].version) return false;
-    for (int i = 0; i < e->foreign.n; i++) {
+    for (int i = 0; !e->open && i < e->foreign.n; i++) {
         const dync__foreign *f = &e->foreign.at[i];
         const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
         if (!t || (!f->address && t->id != f->id) || !dync__tensor_guard_holds(&f->guard, t)) return false;

@@ -18,28 +18,42 @@ struct dync_node {
     dync__tensor *value;              /* get_attr: the parameter or constant; the graph holds a reference */
     const char *source;               /* placeholder: "L['x']" */
     dync__arg scalar;                 /* placeholder of a number (symbolic or cell) */
+    const char *sym;                  /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
     dync_loc at;                      /* user line */
     const char *stack;                /* "file:line in fn" lines, outermost first; may be NULL */
     int64_t seq_nr;                   /* autograd sequence number, -1 none */
     int index;                        /* position; kept current by the graph functions */
     int n_users;                      /* uses, output included; dync__graph_renumber sets it */
     void *mark;                       /* scratch of passes */
+    int env;                          /* capture: place in the environment, -1 none */
     struct dync_graph *graph;
 };
 enum { DYNC__NODE_GETITEM = -2 };
+/* A symbolic size: the token that stands for it in layouts and shape arguments, and its text, "s0". */
+typedef struct dync__symbol { int64_t token; const char *text; } dync__symbol;
 struct dync_graph {
     dync__arena arena;
     int32_t refs;
     const char *name;                 /* class name in torch.fx text: "GraphModule" */
     DYNC__VEC(dync_node *) node; /* in execution order; placeholders first, output last */
     int n_inputs;
-    dync__map names;                  /* taken names */
+    dync__map names;                  /* taken names, and the last number of each base name */
+    DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
+    DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
     bool failed;                      /* sticky: no memory */
     void *user;                       /* capture: owner */
 };
 DYNC__FN dync_graph *dync__graph_new(const char *name);                       /* one reference */
 DYNC__FN dync_node *dync__graph_placeholder(dync_graph *, const char *name, const char *source, const dync__info *info_or_null);
-DYNC__FN dync_node *dync__graph_attr(dync_graph *, const char *name, const char *path, dync__tensor *value);
+DYNC__FN dync_node *dync__graph_attr(dync_graph *, const char *name, const char *path, dync__tensor *value_or_null);
+DYNC__FN bool dync__graph_attr_bind(dync_node *, dync__tensor *value);         /* gives an attribute without a value (a parsed one) its tensor */
+DYNC__INLINE dync__arg dync__arg_node(dync_node *node) { dync__arg a = {0}; a.kind = DYNC__A_NODE; a.as.node = node; return a; }
+/* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline and folded. */
+DYNC__FN dync_node *dync__graph_constant(dync_graph *, dync__tensor *value);
+DYNC__FN bool dync__node_is_constant(const dync_node *);
+DYNC__FN bool dync__graph_symbol(dync_graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
+DYNC__FN const char *dync__graph_symbol_text(const dync_graph *, int64_t token); /* NULL: a plain size */
+DYNC__FN bool dync__arg_copy(dync__arena *, const dync__arg *in, dync__arg *out); /* deep; false: no memory */
 /* Arguments are copied deep into the arena. name_hint NULL: the operator's name. */
 DYNC__FN dync_node *dync__graph_call(dync_graph *, int op, int nargs, const dync__arg *args, int nout, const dync__info *info, const char *name_hint);
 DYNC__FN dync_node *dync__graph_getitem(dync_graph *, dync_node *list, int i);
@@ -48,17 +62,37 @@ DYNC__FN const char *dync__graph_unique(dync_graph *, const char *hint);       /
 DYNC__FN bool dync__graph_rename(dync_graph *, dync_node *, const char *name); /* dync_named */
 DYNC__FN void dync__graph_renumber(dync_graph *);                              /* index and n_users */
 DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /* verifier: DYNC_ERR_INTERNAL naming the node */
+/* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others. For graphs from strangers and tests. */
+DYNC__FN dync_status dync__graph_check_types(dync_graph *);
+DYNC__FN void dync__graph_print_c(dync__str *, const dync_graph *);            /* the C form: what dync_graph_str gives */
+DYNC__FN void dync__graph_print_fx(dync__str *, const dync_graph *);           /* torch.fx print_readable: what dync_graph_readable gives. A blank line
+                                                                                * stands where the user's line (stack, or else at) changes */
+DYNC__FN void dync__graph_print_repro(dync__str *, const dync_graph *);        /* class Repro with its attributes, no annotations: the minifier's form */
 DYNC__FN dync_graph *dync__graph_parse(const char *text);                      /* the C form back; NULL + DYNC_ERR_FORMAT */
 DYNC__FN int dync__graph_op_count(const dync_graph *);                         /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
+DYNC__INLINE bool dync__node_is_call(const dync_node *n)
+{
+    return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD || n->kind == DYNC__N_CALL_MODULE;
+}
+/* May it go where nobody uses it? And would running it twice give the same? */
+DYNC__FN bool dync__node_is_pure(const dync_node *);
+DYNC__FN bool dync__graph_has_writes(const dync_graph *);                      /* in-place operators, effects, calls of unknown operators */
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
 DYNC__FN void dync__node_each_input(dync_node *, void (*fn)(void *user, dync__arg *), void *user);
 DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_node *new_node);
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
 DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+/* Hook of the layer that owns registered operators (op -1, target "lib::name"): runs one for the interpreter. NULL: none. */
+#if defined(DYNC__SPLIT)
+extern dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+#else
+static dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+#endif
 /* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *);                     /* takes the references of tensors over */
+DYNC__FN void dync__arg_release(dync__arg *);                                  /* gives up the references of a nested argument: NONE then */
 /* Passes: fold.c cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
 DYNC__FN dync_status dync__graph_dce(dync_graph *);
 DYNC__FN dync_status dync__graph_cse(dync_graph *);

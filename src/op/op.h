@@ -27,8 +27,6 @@ DYNC__INLINE dync__arg dync__arg_i(int64_t i) { dync__arg a = {0}; a.kind = DYNC
 DYNC__INLINE dync__arg dync__arg_f(double f) { dync__arg a = {0}; a.kind = DYNC__A_FLOAT; a.as.f = f; return a; }
 DYNC__INLINE dync__arg dync__arg_b(bool b) { dync__arg a = {0}; a.kind = DYNC__A_BOOL; a.as.i = b; return a; }
 DYNC__INLINE dync__arg dync__arg_dtype(int dt) { dync__arg a = {0}; a.kind = DYNC__A_DTYPE; a.as.i = dt; return a; }
-DYNC__INLINE dync__arg dync__arg_device(int device) { dync__arg a = {0}; a.kind = DYNC__A_DEVICE; a.as.i = device; return a; }
-DYNC__INLINE dync__arg dync__arg_s(const char *s) { dync__arg a = {0}; a.kind = s ? DYNC__A_STR : DYNC__A_NONE; a.as.s = s; return a; }
 DYNC__INLINE dync__arg dync__arg_device(int dev) { dync__arg a = {0}; a.kind = DYNC__A_DEVICE; a.as.i = dev; return a; }
 DYNC__INLINE dync__arg dync__arg_s(const char *s) { dync__arg a = {0}; a.kind = DYNC__A_STR; a.as.s = s; return a; }
 DYNC__INLINE dync__arg dync__arg_dims(int n, const int64_t *d) { dync__arg a = {0}; a.kind = DYNC__A_DIMS; a.n = n; a.as.dims = d; return a; }

@@ -321,7 +321,7 @@
       "torch.ops.aten.avg_pool2d_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, None)", DYNC__OP_PRIVATE, -1, "gradient of avg_pool2d")      \
     X(batch_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "    \
       "float momentum, float eps)", 1, i_batch_norm, none, none, none, d_batch_norm,                                                      \
-      "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})", 0, -1,                                                    \
+      "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})", DYNC__OP_WRITES, -1,                                                    \
       "normalises each channel; in training the running statistics are updated")                                                          \
     X(_native_batch_norm_legit_functional, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "               \
       "Tensor? running_var, bool training, float momentum, float eps)", 5, i_native_batch_norm, none, none, g_native_batch_norm,          \

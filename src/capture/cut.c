@@ -1,0 +1,620 @@
+/* capture/cut.c: turns what the tracer has pending into segments: at breaks (every value that the C function may still use leaves the
+ * graph), at the return of a broken frame, and at the end (only what is returned leaves). Runs them, so that the trace goes on with
+ * real values behind its fakes. After trace.c, before intercept.c.
+ *
+ * Frames (conformance V1): a break cuts the pending operations at the entry of every open frame; each non-empty piece is one graph. */
+#include "../dync.in.h"
+#include "trace.h"
+
+/* ---- user stacks --------------------------------------------------------------------------------------------------------------- */
+static void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
+{
+    if (at.file) dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
+    else dync__str_addf(s, "in %s\n", fn ? fn : "?");
+}
+
+DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
+{
+    const char *fn = t->fn->name;
+    for (int i = 0; i < t->frames.n; i++) {
+        dync__stack_line(s, t->frames.at[i].at, fn);
+        fn = t->frames.at[i].name;
+    }
+    dync__stack_line(s, t->last_at, t->last_at.func ? t->last_at.func : fn);
+}
+
+static void dync__log_break(dync__tracer *t, const char *reason)
+{
+    DYNC__COUNTER_ADD(graph_breaks, 1);
+    dync__str stack = {0};
+    dync__trace_stack(t, &stack);
+    dync__log(DYNC__LOG_graph, "graph break: %s\n%s", reason, dync__str_get(&stack));
+    if (dync__capture_log_now) {
+        dync__capture_log *log = dync__capture_log_now;
+        dync__break_record r = {dync__arena_strdup(&log->arena, reason), dync__arena_strdup(&log->arena, dync__str_get(&stack))};
+        if (r.reason && r.stack) (void)!dync__vec_push(&log->breaks, r);
+    }
+    dync__str_free(&stack);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__piece { dync_graph *graph; DYNC__VEC(dync__tensor *) out; } dync__piece;   /* out: fakes that leave, each with a node */
+
+/* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
+static dync_node *dync__piece_node(dync_graph *g, dync_node **holder, dync_node *old)
+{
+    if (old->mark) return old->mark;
+    int env = old->env;
+    if (env < 0) return NULL;
+    if (!holder[env]) {
+        char name[40];
+        dync__format(name, sizeof name, "stack%d", env);
+        holder[env] = dync__graph_placeholder(g, old->kind == DYNC__N_PLACEHOLDER ? old->name : name, old->source, &old->info[0]);
+        if (!holder[env]) return NULL;
+        if (old->kind == DYNC__N_PLACEHOLDER) holder[env]->target = dync__arena_strdup(&g->arena, old->target);
+        holder[env]->requires_grad[0] = old->requires_grad[0];
+        holder[env]->env = env;
+    }
+    return holder[env];
+}
+
+static dync_status dync__piece_arg(dync_graph *g, dync_node **holder, const dync__arg *in, dync__arg *out)
+{
+    *out = *in;
+    if (in->kind == DYNC__A_NODE) {
+        out->as.node = dync__piece_node(g, holder, in->as.node);
+        return out->as.node ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    if (in->kind != DYNC__A_LIST) return DYNC_OK;
+    out->as.list = dync__arena_alloc(&g->arena, (size_t)(in->n + 1) * sizeof *out);
+    if (!out->as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < in->n; i++) DYNC__TRY(dync__piece_arg(g, holder, &in->as.list[i], &out->as.list[i]));
+    return DYNC_OK;
+}
+
+static dync_status dync__piece_copy(dync_graph *g, dync_node **holder, dync_node *old)
+{
+    dync_node *n;
+    dync__arg args[DYNC__MAX_ARGS];
+    for (int i = 0; i < old->nargs; i++) DYNC__TRY(dync__piece_arg(g, holder, &old->args[i], &args[i]));
+    if (old->op == DYNC__NODE_GETITEM) n = dync__graph_getitem(g, args[0].as.node, (int)old->args[1].as.i);
+    else n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
+    if (!n) return DYNC_ERR_MEMORY;
+    n->at = old->at;
+    memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
+    n->env = -1;
+    old->mark = n;
+    return DYNC_OK;
+}
+
+/* Copies calls [from, to) of the pending graph into a graph of their own. */
+static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to)
+{
+    dync_graph *g = dync__graph_new("GraphModule");
+    dync_node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
+    dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
+    int k = 0;
+    for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
+        dync_node *old = t->graph->node.at[i];
+        old->mark = NULL;
+        if (!dync__node_is_call(old)) continue;
+        int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
+        if (ordinal >= from && ordinal < to) status = dync__piece_copy(g, holder, old);
+    }
+    dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
+    if (status == DYNC_OK) return g;
+    dync_graph_free(g);
+    return NULL;
+}
+
+/* ---- running a segment -------------------------------------------------------------------------------------------------------------- */
+static int *dync__in_env(dync__arena *arena, const dync_graph *g)
+{
+    int *in = dync__arena_alloc(arena, (size_t)(g->n_inputs + 1) * sizeof *in);
+    for (int i = 0, k = 0; in && i < g->node.n && k < g->n_inputs; i++)
+        if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER) in[k++] = g->node.at[i]->env;
+    return in;
+}
+
+static dync__tensor *dync__env_real(dync__tracer *t, int env);
+
+/* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once, and from now on it is kept. */
+static dync_status dync__env_recompute(dync__tracer *t, int env)
+{
+    dync__origin o = t->origin.at[env];
+    if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
+    dync__arena arena = {0};
+    dync__arg args[DYNC__MAX_LEAVES * 2], out;
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < o.seg->n_in && status == DYNC_OK; i++) {
+        dync__tensor *x = dync__env_real(t, o.in_env[i]);
+        args[i] = dync__arg_t(x);
+        if (!x) status = DYNC_ERR_INTERNAL;
+    }
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (status == DYNC_OK) status = dync__graph_eval(o.seg->graph, args, o.seg->n_in, &arena, &out);
+    dync__trace_pause_end(t, pause);
+    for (int i = 0; status == DYNC_OK && i < out.n; i++) {
+        if (i == o.out) t->real.at[env] = out.as.list[i].as.t;
+        else dync__unref(out.as.list[i].as.t);
+    }
+    dync__arena_free(&arena);
+    bool *used = status == DYNC_OK ? dync__calloc((size_t)o.seg->n_out) : NULL;
+    if (used) {
+        used[o.out] = true;
+        status = dync__segment_narrow(o.seg, used);
+        dync__free(used, (size_t)o.seg->n_out);
+    }
+    return status;
+}
+
+static dync__tensor *dync__env_real(dync__tracer *t, int env)
+{
+    if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
+    return t->real.at[env];
+}
+
+/* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the function went another way). */
+static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, uint64_t hash)
+{
+    if (t->path_pos >= t->n_path) return NULL;
+    dync__tnode *node = t->path[t->path_pos].node;
+    dync__segref *ref = t->seg_pos < node->seg.n ? &node->seg.at[t->seg_pos] : NULL;
+    if (ref && ref->seg->hash == hash && dync__graph_equal(ref->seg->graph, g)) {
+        t->seg_pos++;
+        return ref;
+    }
+    dync__log(DYNC__LOG_recompiles, "%s: replay met other operators than the record; traced on from there", t->fn->name);
+    t->path_pos = t->n_path;
+    t->at = NULL;
+    t->entry->dead = true;
+    return NULL;
+}
+
+static dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
+{
+    dync__tensor *in[DYNC__MAX_LEAVES * 2];
+    for (int i = 0; i < s->n_in; i++)
+        if (!(in[i] = dync__env_real(t, in_env[i]))) return DYNC_ERR_INTERNAL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync_status status = dync__segment_run(s, s->n_in, in, out);
+    dync__trace_pause_end(t, pause);
+    return status;
+}
+
+static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash)
+{
+    dync__segment *s = dync__segment_find(t->fn, taken, hash);
+    if (s) {
+        dync_graph_free(taken);
+        return s;
+    }
+    dync__tensor *in[DYNC__MAX_LEAVES * 2];
+    int n = taken->n_inputs;
+    for (int i = 0; i < n && i < DYNC__COUNT_OF(in); i++)
+        if (!(in[i] = dync__env_real(t, in_env[i]))) {
+            dync_graph_free(taken);
+            return NULL;
+        }
+    return dync__segment_compile(t->fn, taken, hash, in);
+}
+
+/* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
+static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, int n_out, dync__tensor **fakes, dync_node **nodes)
+{
+    dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
+    dync__arg list = {.kind = DYNC__A_LIST, .n = n_out};
+    list.as.list = dync__arena_alloc(&g->arena, (size_t)(n_out + 1) * sizeof *list.as.list);
+    for (int i = 0; list.as.list && i < n_out; i++) {
+        list.as.list[i].kind = DYNC__A_NODE;
+        list.as.list[i].as.node = nodes[i];
+    }
+    if (!list.as.list || !dync__graph_output(g, &list) || g->failed) {
+        dync_graph_free(g);
+        return dync__fail_memory(0);
+    }
+    dync__graph_renumber(g);
+    dync__segref ref = {.in_env = dync__in_env(arena, g), .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
+    dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
+    dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
+    uint64_t hash = dync__graph_hash(g);
+    dync__segref *known = status == DYNC_OK ? dync__path_segment(t, g, hash) : NULL;
+    if (known || status != DYNC_OK) dync_graph_free(g);
+    if (known) {
+        ref.seg = known->seg;
+        for (int i = 0; i < n_out; i++)
+            if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]])) dync__ref(out[i]);
+    } else if (status == DYNC_OK) {
+        ref.seg = dync__cut_segment(t, g, ref.in_env, hash);
+        status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+        if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < n_out && status == DYNC_OK; i++) {
+        dync__ref(fakes[i]);
+        int env = dync__tracer_env_add(t, out[i], fakes[i]);
+        if (env < 0) status = DYNC_ERR_MEMORY;
+        else {
+            t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i};
+            ref.out_env[i] = env;
+        }
+    }
+    for (int i = 0; out && i < n_out; i++) dync__unref(out[i]);
+    dync__free(out, (size_t)(n_out + 1) * sizeof *out);
+    return status;
+}
+
+/* ---- the cut ------------------------------------------------------------------------------------------------------------------------- */
+static int dync__cut_bounds(dync__tracer *t, int *bound, int cap)
+{
+    int n = 0;
+    bound[n++] = 0;
+    for (int i = 0; i < t->frames.n && n < cap - 1; i++)
+        if (t->frames.at[i].mark > bound[n - 1] && t->frames.at[i].mark < t->pending) bound[n++] = t->frames.at[i].mark;
+    bound[n++] = t->pending;
+    return n - 1;
+}
+
+static int dync__node_ordinal(const dync__tracer *t, const dync_node *n)
+{
+    int k = -1;
+    for (int i = 0; i < t->graph->node.n; i++) {
+        const dync_node *x = t->graph->node.at[i];
+        if (dync__node_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (x == n) return k;
+    }
+    return k;
+}
+
+typedef struct dync__later { const dync__tracer *t; int hi; const dync_node *wanted; bool found; } dync__later;
+static void dync__later_use(void *user, dync__arg *a)
+{
+    dync__later *l = user;
+    if (a->as.node == l->wanted) l->found = true;
+}
+/* Does a pending call at or after ordinal hi use the node? */
+static bool dync__used_later(dync__tracer *t, const dync_node *n, int hi)
+{
+    dync__later l = {.t = t, .hi = hi, .wanted = n};
+    int k = -1;
+    for (int i = 0; i < t->graph->node.n && !l.found; i++) {
+        dync_node *x = t->graph->node.at[i];
+        if (dync__node_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__node_is_call(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
+    }
+    return l.found;
+}
+
+static void dync__cut_reset(dync__tracer *t)
+{
+    for (int i = 0; i < t->made.n; i++) {
+        dync__tensor *x = t->made.at[i];
+        if (x->node) x->node = NULL;
+        dync__unref(x);
+    }
+    t->made.n = 0;
+    dync_graph_free(t->graph);
+    t->graph = NULL;
+    t->pending = 0;
+    for (int i = 0; i < t->holder.n; i++) t->holder.at[i] = NULL;
+    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+}
+
+static bool dync__graph_has_effects(const dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        int op = g->node.at[i]->op;
+        if (op < 0 || !dync__node_is_call(g->node.at[i])) continue;
+        const dync__op_row *row = dync__op_info(op);
+        if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM))) return true;
+    }
+    return false;
+}
+
+/* One piece [lo, hi) of several, or the whole. live(i) tells which made fakes leave. */
+static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, const bool *live)
+{
+    dync__tensor **fakes = dync__alloc((size_t)(t->made.n + 1) * sizeof *fakes);
+    dync_node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
+    dync_graph *g = fakes && nodes ? (whole ? dync_graph_retain(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
+    dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
+    int n = 0;
+    for (int i = 0; i < t->made.n && g; i++) {
+        dync_node *old = t->made.at[i]->node;
+        int k = old && !whole ? dync__node_ordinal(t, old) : lo;
+        if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi)))) continue;
+        fakes[n] = t->made.at[i];
+        nodes[n++] = whole ? old : old->mark;
+    }
+    int made = t->made.n;
+    if (g && n == 0 && !dync__graph_has_effects(g)) dync_graph_free(g);   /* nothing of it is seen by anybody */
+    else if (g) {
+        dync_node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
+        for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
+        status = olds ? dync__cut_piece(t, g, n, fakes, nodes) : DYNC_ERR_MEMORY;
+        for (int i = 0; olds && i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
+        dync__free(olds, (size_t)(n + 1) * sizeof *olds);
+    }
+    dync__free(fakes, (size_t)(made + 1) * sizeof *fakes);
+    dync__free(nodes, (size_t)(made + 1) * sizeof *nodes);
+    return status;
+}
+
+/* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
+static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
+{
+    if (!t->graph || !t->pending) return DYNC_OK;
+    int bound[66], n = dync__cut_bounds(t, bound, DYNC__COUNT_OF(bound)), made = t->made.n;
+    bool *live = dync__alloc((size_t)(made + 1));
+    if (!live) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < made; i++) live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n && status == DYNC_OK; i++) {
+        if (reason) dync__log_break(t, reason);
+        status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, live);
+    }
+    dync__free(live, (size_t)(made + 1));
+    dync__cut_reset(t);
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
+
+DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
+{
+    if (!dync__tracer_owns(t, fake)) return fake;
+    if (fake->node) {
+        dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
+        return NULL;
+    }
+    return dync__env_real(t, fake->node_output);
+}
+
+/* ---- breaks ------------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__break_refused(dync__tracer *t, const char *text)
+{
+    dync__str s = {0};
+    dync__trace_stack(t, &s);
+    dync_status status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
+    dync__str_free(&s);
+    return dync__tracer_fail(t, status);
+}
+
+static void dync__break_callbacks(dync__tracer *t)
+{
+    if (!t->fresh) return;
+    dync__callbacks_end();
+    dync__callbacks_start();
+}
+
+DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, const char *fullgraph_text)
+{
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason);
+    if (t->path_pos >= t->n_path) {
+        t->opaque = t->entry->open = true;
+        t->at = NULL;
+    }
+    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
+    dync_status status = dync__tracer_cut(t, reason);
+    dync__break_callbacks(t);
+    return status;
+}
+
+static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t *out)
+{
+    dync__tensor *real = dync__trace_real(t, fake);
+    if (!real) return DYNC_ERR_INTERNAL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *out = as_bool ? (int64_t)dync_bool(dync__handle(real)) : (int64_t)dync_item(dync__handle(real));
+    dync__trace_pause_end(t, pause);
+    return DYNC_OK;
+}
+
+/* A new outcome at the position t->at; too many make the position opaque. */
+static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, int64_t value)
+{
+    dync__tnode *at = t->at;
+    if (!at) return DYNC_OK;
+    if (at->n_outcomes == DYNC__MAX_OUTCOMES) {
+        t->opaque = t->entry->open = true;
+        t->at = NULL;
+        return DYNC_OK;
+    }
+    dync__tnode *next = dync__arena_alloc(&t->entry->arena, sizeof *next);
+    if (!next) return DYNC_ERR_MEMORY;
+    next->grad_mode_after = -1;
+    at->branch_env = fake->node_output;
+    at->outcome[at->n_outcomes].value = value;
+    at->outcome[at->n_outcomes++].next = next;
+    at->kind = DYNC__TN_BRANCH;
+    t->at = next;
+    t->seg_pos = 0;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t *outcome)
+{
+    static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item = "Tensor.item";
+    const char *reason = as_bool ? reason_bool : reason_item;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->fn->opt.fullgraph) return dync__break_refused(t, reason);
+    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
+    DYNC__TRY(dync__tracer_cut(t, reason));
+    if (t->path_pos < t->n_path) {
+        *outcome = t->path[t->path_pos].outcome;
+        dync__tnode *node = t->path[t->path_pos++].node;
+        t->seg_pos = 0;
+        if (t->path_pos < t->n_path) return DYNC_OK;
+        t->at = node;                                 /* the last known position: its new outcome is grown here */
+        t->fresh = true;
+    } else {
+        DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
+        dync__break_callbacks(t);
+    }
+    dync_status status = dync__branch_grow(t, fake, *outcome);
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+/* ---- the result ----------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool *live, int depth)
+{
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 lists");
+    if (v->kind == DYNC_KIND_TENSOR) {
+        dync__tensor *x = dync__open(v->as.t);
+        if (!x || !(x = dync__tracer_adopt(t, x))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        for (int i = 0; i < t->made.n; i++)
+            if (t->made.at[i] == x) live[i] = true;
+    } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
+        for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__result_mark(t, &v->as.l->items[i], live, depth + 1));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
+{
+    out->kind = (uint8_t)v->kind;
+    out->as.value = *v;
+    if (v->kind == DYNC_KIND_TENSOR) {
+        dync__tensor *x = dync__open(v->as.t);
+        if (x) x = dync__tracer_adopt(t, x);
+        if (!x) return DYNC_ERR_VALUE;
+        out->n = x->node_output;
+        return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
+    }
+    if (v->kind == DYNC_KIND_STR && v->as.s) {
+        out->as.value.as.s = dync__arena_strdup(&t->entry->arena, v->as.s);
+        return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
+    out->n = v->as.l->n;
+    out->as.items = dync__arena_alloc(&t->entry->arena, (size_t)(out->n + 1) * sizeof *out);
+    if (!out->as.items) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &v->as.l->items[i], &out->as.items[i]));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *const *env)
+{
+    if (o->kind == DYNC_KIND_TENSOR) {
+        dync__ref(env[o->n]);
+        return dync_v_tensor(dync__give(env[o->n]));
+    }
+    if (o->kind != DYNC_KIND_LIST) return o->as.value;
+    dync_value list = dync__list_new(o->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < o->n; i++) {
+        const dync__outval *item = &o->as.items[i];
+        if (item->kind == DYNC_KIND_TENSOR) {
+            dync__ref(env[item->n]);
+            list.as.l->items[i] = dync_v_tensor(dync__handle(env[item->n]));   /* the list keeps the reference */
+        } else {
+            list.as.l->items[i] = dync__outval_build(item, env);
+            if (list.as.l->items[i].kind == DYNC_KIND_LIST) list.as.l->items[i].as.l->refs++;
+        }
+    }
+    return list;
+}
+
+static void dync__mark_outval(const dync__outval *o, bool *used)
+{
+    if (o->kind == DYNC_KIND_TENSOR) used[o->n] = true;
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) dync__mark_outval(&o->as.items[i], used);
+}
+
+/* The uses along this path are known: its segments compute no more than those. */
+static dync_status dync__narrow_path(dync__tracer *t)
+{
+    bool *used = dync__calloc((size_t)t->real.n + 1), *outs = dync__calloc((size_t)t->real.n + 1);
+    dync_status status = used && outs ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) dync__mark_outval(&t->at->result, used);
+    for (int i = 0; i < t->real.n && status == DYNC_OK; i++) {
+        const dync__origin *o = &t->origin.at[i];
+        for (int k = 0; o->seg && k < o->seg->n_in; k++) used[o->in_env[k]] = true;
+    }
+    const dync__tnode *n = t->entry->root;
+    while (n && n->kind == DYNC__TN_BRANCH && status == DYNC_OK) {   /* the last outcome grown is the one traced */
+        used[n->branch_env] = true;
+        const dync__tnode *next = n->outcome[n->n_outcomes - 1].next;
+        for (int i = 0; i < t->n_path; i++)
+            if (t->path[i].node == n)
+                for (int k = 0; k < n->n_outcomes; k++)
+                    if (n->outcome[k].value == t->path[i].outcome) next = n->outcome[k].next;
+        n = next;
+    }
+    for (int i = 0; i < t->real.n && status == DYNC_OK; i++) {
+        dync__segment *s = t->origin.at[i].seg;
+        if (!s || t->origin.at[i].out != 0) continue;
+        memset(outs, 0, (size_t)t->real.n + 1);
+        for (int j = i; j < t->real.n; j++)
+            if (t->origin.at[j].seg == s && t->origin.at[j].in_env == t->origin.at[i].in_env) outs[t->origin.at[j].out] = used[j];
+        status = dync__segment_narrow(s, outs);
+    }
+    dync__free(used, (size_t)t->real.n + 1);
+    dync__free(outs, (size_t)t->real.n + 1);
+    return status;
+}
+
+/* After the C function returned r: the last cut, the tree's RETURN, the real result. */
+static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value *result)
+{
+    bool *live = dync__calloc((size_t)t->made.n + 1);
+    int made = t->made.n;
+    dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+        status = dync__cut_live(t, NULL, live);
+    }
+    dync__free(live, (size_t)made + 1);
+    dync__outval scratch;
+    memset(&scratch, 0, sizeof scratch);
+    dync__outval *out = t->at ? &t->at->result : &scratch;
+    if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
+    if (status != DYNC_OK) return status;
+    if (t->at) {
+        t->at->kind = DYNC__TN_RETURN;
+        bool grad_now = !dync__tls.grad_enabled_off;
+        t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
+        if (t->real.n > t->entry->n_env) t->entry->n_env = t->real.n;
+        if (t->entry->root != t->at) status = dync__narrow_path(t);
+    }
+    *result = dync__outval_build(out, t->real.at);
+    return status;
+}
+
+DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
+                                      dync__tensor **env, int n_env, dync_value *result)
+{
+    dync__tracer t;
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    if (call->nargs > DYNC__COUNT_OF(args)) return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__COUNT_OF(args));
+    uint64_t errors = dync__error_count();
+    dync_status status = dync__tracer_open(&t, f, e, call);
+    t.path = path;
+    t.n_path = n_path;
+    t.path_env = env;
+    t.n_path_env = n_env;
+    t.fresh = !e->root;
+    if (status == DYNC_OK && !e->root && !e->open) {
+        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
+        if (!e->root) status = DYNC_ERR_MEMORY;
+        else e->root->grad_mode_after = -1;
+    }
+    t.at = e->open ? NULL : e->root;
+    if (t.fresh) dync__callbacks_start();
+    dync_scope scope = dync_scope_begin();
+    *result = DYNC_NONE;
+    if (status == DYNC_OK) status = dync__trace_arguments(&t, args);
+    if (status == DYNC_OK) {
+        dync_value r = dync__callee_invoke(&f->callee, call->nargs, args);
+        if (t.status != DYNC_OK) status = t.status;
+        else if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
+        else status = dync__trace_finish(&t, r, result);
+    }
+    if (t.fresh) dync__callbacks_end();
+    if (status != DYNC_OK) {
+        dync__tls.grad_enabled_off = !t.grad_mode_before;
+        *result = DYNC_NONE;
+    }
+    dync__tracer_close(&t);
+    dync__scope_end_keep(&scope, result);
+    return status;
+}

@@ -1,0 +1,287 @@
+/* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it. Segments are interned per compiled
+ * function by their operators with constants, the metadata of what crosses in, what leaves, and grad mode: an equal one reuses its
+ * callable and is no new frame. After guard.c, before trace.c. */
+#include "../dync.in.h"
+#include "capture.h"
+
+/* ---- structural hash and equality ------------------------------------------------------------------------------------------ */
+static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
+{
+    h = dync__hash_mix(h, ((uint64_t)a->kind << 32) ^ (uint32_t)a->n);
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_NODE: return dync__hash_mix(h, (uint64_t)a->as.node->index);
+    case DYNC__A_TENSOR: return dync__hash_mix(h, a->as.t->id);
+    case DYNC__A_FLOAT: return dync__hash_bytes(&a->as.f, sizeof a->as.f, h);
+    case DYNC__A_INT: case DYNC__A_BOOL: case DYNC__A_DTYPE: case DYNC__A_DEVICE: return dync__hash_mix(h, (uint64_t)a->as.i);
+    case DYNC__A_DIMS: return a->n ? dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof *a->as.dims, h) : h;
+    case DYNC__A_STR: return dync__hash_bytes(a->as.s, strlen(a->as.s), h);
+    case DYNC__A_LIST:
+        for (int i = 0; i < a->n; i++) h = dync__hash_arg(h, &a->as.list[i]);
+        return h;
+    case DYNC__A_PTR: return dync__hash_mix(h, (uint64_t)(uintptr_t)a->as.p);
+    case DYNC__A_NONE: case DYNC__A_HANDLE: break;
+    }
+    return h;
+}
+
+static bool dync__info_equal(const dync__info *a, const dync__info *b)
+{
+    return a->dtype == b->dtype && a->device == b->device && a->lay.ndim == b->lay.ndim && a->lay.offset == b->lay.offset &&
+           memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0 &&
+           memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
+}
+
+DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
+{
+    uint64_t h = 0x64796e63;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        h = dync__hash_mix(h, ((uint64_t)n->kind << 32) ^ (uint32_t)n->op);
+        for (int j = 0; j < n->nargs; j++) h = dync__hash_arg(h, &n->args[j]);
+        if (n->kind == DYNC__N_PLACEHOLDER && n->has_info) {
+            const dync__info *m = &n->info[0];
+            h = dync__hash_mix(h, (uint64_t)m->dtype | (uint64_t)m->device << 8 | (uint64_t)n->requires_grad[0] << 40);
+            h = dync__hash_bytes(m->lay.shape, (size_t)m->lay.ndim * sizeof(int64_t), h);
+            h = dync__hash_bytes(m->lay.stride, (size_t)m->lay.ndim * sizeof(int64_t), h);
+        }
+        if (n->kind == DYNC__N_GET_ATTR && n->value) h = dync__hash_mix(h, n->value->id);
+    }
+    return h;
+}
+
+static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
+{
+    if (a->kind != b->kind || a->n != b->n) return false;
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_NODE: return a->as.node->index == b->as.node->index;
+    case DYNC__A_TENSOR: return a->as.t == b->as.t;
+    case DYNC__A_FLOAT: return memcmp(&a->as.f, &b->as.f, sizeof a->as.f) == 0;
+    case DYNC__A_INT: case DYNC__A_BOOL: case DYNC__A_DTYPE: case DYNC__A_DEVICE: return a->as.i == b->as.i;
+    case DYNC__A_DIMS: return memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof *a->as.dims) == 0;
+    case DYNC__A_STR: return strcmp(a->as.s, b->as.s) == 0;
+    case DYNC__A_LIST:
+        for (int i = 0; i < a->n; i++)
+            if (!dync__args_equal(&a->as.list[i], &b->as.list[i])) return false;
+        return true;
+    case DYNC__A_PTR: return a->as.p == b->as.p;
+    case DYNC__A_NONE: case DYNC__A_HANDLE: break;
+    }
+    return true;
+}
+
+DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
+{
+    if (a->node.n != b->node.n) return false;
+    for (int i = 0; i < a->node.n; i++) {
+        const dync_node *x = a->node.at[i], *y = b->node.at[i];
+        if (x->kind != y->kind || x->op != y->op || x->nargs != y->nargs || x->nout != y->nout || x->value != y->value ||
+            x->has_info != y->has_info)
+            return false;
+        if (x->kind == DYNC__N_PLACEHOLDER && x->has_info &&
+            (!dync__info_equal(&x->info[0], &y->info[0]) || x->requires_grad[0] != y->requires_grad[0]))
+            return false;
+        for (int j = 0; j < x->nargs; j++)
+            if (!dync__args_equal(&x->args[j], &y->args[j])) return false;
+    }
+    return true;
+}
+
+DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash)
+{
+    for (dync__segment *s = f->segments; s; s = s->next)
+        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g)) return s;
+    return NULL;
+}
+
+/* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
+static void dync__segment_study(dync__segment *s)
+{
+    const dync_graph *g = s->graph;
+    s->narrowable = true;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
+        s->n_ops += n->op != DYNC__NODE_GETITEM;
+        if (n->op < 0) continue;
+        const dync__op_row *row = dync__op_info(n->op);
+        if ((row->flags & DYNC__OP_RANDOM) || row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT) s->narrowable = false;
+    }
+}
+
+/* The backend's own error becomes BackendCompilerFailed with the inner class and message. Errors recorded inside a compile that
+ * answers DYNC_OK are dropped. */
+static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out)
+{
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__handler *stack = dync__handler_swap(NULL);
+    bool compiling = dync__tls.compiling;
+    dync__tls.compiling = false;
+    dync_status status = f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
+    dync__tls.compiling = compiling;
+    dync__handler_swap(stack);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (status == DYNC_OK && !out->run) {
+        return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\nTypeError: compile returned DYNC_OK without a callable",
+                          f->backend.name ? f->backend.name : "?");
+    }
+    if (status == DYNC_OK) return DYNC_OK;
+    if (inner.status == DYNC_ERR_MEMORY) {
+        dync__error_raise(&inner);
+        return DYNC_ERR_MEMORY;
+    }
+    return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\n%s: %s", f->backend.name ? f->backend.name : "?",
+                      inner.status != DYNC_OK ? inner.class_name : "RuntimeError",
+                      inner.status != DYNC_OK ? inner.message : dync__status_name(status));
+}
+
+static int dync__output_count(const dync_graph *g)
+{
+    const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
+    return out && out->kind == DYNC__N_OUTPUT && out->nargs == 1 && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : 0;
+}
+
+static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns)
+{
+    DYNC__COUNTER_ADD(graphs, 1);
+    DYNC__COUNTER_ADD(ops, s->n_ops);
+    if (dync__capture_log_now) {
+        dync__capture_log *log = dync__capture_log_now;
+        if (dync__vec_push(&log->graphs, s->graph)) dync_graph_retain(s->graph);
+        log->compile_ns += ns;
+    }
+    if (dync__log_on(DYNC__LOG_graph)) {
+        dync_scope scope = dync_scope_begin();
+        const char *text = dync_graph_str(s->graph);
+        dync__log_text(DYNC__LOG_graph, f->name, text ? text : "");
+        dync_scope_end(&scope);
+    }
+}
+
+/* The graph is taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs)
+{
+    dync__segment *s = dync__calloc(sizeof *s);
+    dync_value examples[DYNC__MAX_LEAVES * 2];
+    int n = taken->n_inputs;
+    if (!s || n > DYNC__COUNT_OF(examples)) {
+        if (s) dync__fail(DYNC_ERR_UNSUPPORTED, "a graph of more than %d inputs", DYNC__COUNT_OF(examples));
+        dync__free(s, sizeof *s);
+        dync_graph_free(taken);
+        return NULL;
+    }
+    s->graph = taken;
+    s->hash = hash;
+    s->n_in = n;
+    s->n_out = dync__output_count(taken);
+    s->grad_mode = !dync__tls.grad_enabled_off;
+    dync__segment_study(s);
+    dync_scope scope = dync_scope_begin();
+    for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(inputs[i]));
+    uint64_t start = dync__now_ns();
+    dync_status status = dync__graph_check(taken);
+    if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
+    dync_scope_end(&scope);
+    if (status != DYNC_OK) {
+        s->code.destroy = NULL;
+        dync__segment_free(s);
+        return NULL;
+    }
+    dync__segment_logged(s, f, dync__now_ns() - start);
+    dync__lock(&f->lock);
+    s->next = f->segments;
+    f->segments = s;
+    f->n_frames++;
+    dync__unlock(&f->lock);
+    return s;
+}
+
+DYNC__FN void dync__segment_free(dync__segment *s)
+{
+    if (!s) return;
+    if (s->code.destroy) s->code.destroy(s->code.state);
+    if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
+    dync_graph_free(s->graph);
+    dync__free(s, sizeof *s);
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
+{
+    dync__raw_state *r = state;
+    dync__tensor *in[DYNC__MAX_LEAVES * 2], **out;
+    if (nargs > DYNC__COUNT_OF(in)) {
+        dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__COUNT_OF(in));
+        return DYNC_NONE;
+    }
+    for (int i = 0; i < nargs; i++)
+        if (args[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(args[i].as.t))) {
+            if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
+            return DYNC_NONE;
+        }
+    dync_value list = dync__list_new(r->n_out);
+    if (list.kind == DYNC_KIND_NONE) return list;
+    out = dync__alloc((size_t)(r->n_out + 1) * sizeof *out);
+    if (!out) return DYNC_NONE;
+    memset(out, 0, (size_t)(r->n_out + 1) * sizeof *out);
+    dync_status status = r->raw.run(r->raw.state, nargs, in, r->n_out, out);
+    for (int i = 0; i < r->n_out; i++) {
+        if (!out[i]) continue;
+        if (status != DYNC_OK) dync__unref(out[i]);
+        else list.as.l->items[i] = dync_v_tensor(dync__handle(out[i]));   /* the list keeps the reference */
+    }
+    dync__free(out, (size_t)(r->n_out + 1) * sizeof *out);
+    return status == DYNC_OK ? list : DYNC_NONE;
+}
+
+/* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
+static dync_status dync__segment_run_boxed(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
+{
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    for (int i = 0; i < n_in; i++) args[i] = dync_v_tensor(dync__handle(in[i]));
+    uint64_t errors = dync__error_count();
+    dync_scope scope = dync_scope_begin();
+    dync_value r = s->code.run(s->code.state, args, n_in);
+    dync_status status = dync__error_count() != errors && dync_error() != DYNC_OK ? dync_error() : DYNC_OK;
+    if (status == DYNC_OK && r.kind == DYNC_KIND_TENSOR && s->n_out == 1) {
+        out[0] = dync__open(r.as.t);
+        if (out[0]) dync__ref(out[0]);
+    } else if (status == DYNC_OK && r.kind == DYNC_KIND_LIST && r.as.l && r.as.l->n == s->n_out) {
+        for (int i = 0; i < s->n_out; i++)
+            if (r.as.l->items[i].kind == DYNC_KIND_TENSOR && (out[i] = dync__open(r.as.l->items[i].as.t))) dync__ref(out[i]);
+    } else if (status == DYNC_OK && s->n_out) {
+        status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list of %d tensors",
+                            r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", s->n_out);
+    }
+    dync_scope_end(&scope);
+    return status;
+}
+
+DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
+{
+    for (int i = 0; i < s->n_out; i++) out[i] = NULL;
+    dync_status status;
+    if (s->code.run == dync__raw_run) {
+        const dync__raw_state *r = s->code.state;
+        status = r->raw.run(r->raw.state, n_in, in, s->n_out, out);
+    } else {
+        status = dync__segment_run_boxed(s, n_in, in, out);
+    }
+    if (status == DYNC_OK) return DYNC_OK;
+    for (int i = 0; i < s->n_out; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    return status;
+}
+
+/* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
+DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
+{
+    if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
+    bool fresh = !s->used, changed = fresh;
+    if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used))) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_out; i++)
+        if (used[i] && !s->used[i]) s->used[i] = changed = true;
+    return changed ? s->code.narrow(s->code.state, s->used) : DYNC_OK;
+}

@@ -1,0 +1,414 @@
+/* capture/trace.c: the recording handler. A C function runs once over fake tensors; every operator that passes dispatch becomes a node of
+ * the pending graph. After segment.c, before cut.c, which turns the pending graph into segments at breaks and at the end.
+ *
+ * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once cut (or for inputs from the start)
+ * node is NULL and node_output is its place in the environment. */
+#include "../dync.in.h"
+#include "trace.h"
+
+DYNC__FN dync__tracer *dync__tracer_current(void) { return dync__tls.capture_state; }
+
+DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) { return (x->flags & DYNC__T_FAKE) && x->trace_id == t->id; }
+
+DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
+{
+    if (t->status == DYNC_OK) t->status = status;
+    t->stopped = true;
+    return status;
+}
+
+/* ---- the environment -------------------------------------------------------------------------------------------------------- */
+/* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */
+DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
+{
+    int n = t->real.n;
+    if (!fake || !dync__vec_reserve(&t->real, n + 1) || !dync__vec_reserve(&t->fake, n + 1) || !dync__vec_reserve(&t->holder, n + 1) ||
+        !dync__vec_reserve(&t->origin, n + 1)) {
+        dync__unref(fake);
+        return -1;
+    }
+    if (real) dync__ref(real);
+    t->real.at[t->real.n++] = real;
+    t->fake.at[t->fake.n++] = fake;
+    t->holder.at[t->holder.n++] = NULL;
+    t->origin.at[t->origin.n++] = (dync__origin){NULL, NULL, 0};
+    fake->trace_id = t->id;
+    fake->node = NULL;
+    fake->node_output = n;
+    return n;
+}
+
+static dync__tensor *dync__fake_of(const dync__tensor *real)
+{
+    dync__layout lay = real->lay;
+    lay.offset = 0;
+    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
+    if (!fake) return NULL;
+    fake->flags |= real->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+    fake->name = real->name;
+    return fake;
+}
+
+/* A real tensor met for the first time: an argument, or a foreign one (a global, a module's parameter). */
+DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
+{
+    return dync__tracer_env_add(t, real, dync__fake_of(real));
+}
+
+static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__entry *e)
+{
+    dync_module *root = dync__callee_module(&t->fn->callee);
+    dync__str path = {0};
+    const char *source = NULL;
+    if (root && dync__module_path_of(root, real, &path))
+        source = dync__arena_printf(&e->arena, "L['self'].%s", dync__str_get(&path));
+    for (int i = 0; !source && i < e->modules.n; i++) {
+        dync__str_free(&path);
+        if (dync__module_path_of(e->modules.at[i].module, real, &path))
+            source = dync__arena_printf(&e->arena, "G['%s'].%s",
+                                        e->modules.at[i].module->name ? e->modules.at[i].module->name : "net", dync__str_get(&path));
+    }
+    dync__str_free(&path);
+    if (!source && real->name) source = dync__arena_printf(&e->arena, "G['%s']", real->name);
+    return source ? source : dync__arena_printf(&e->arena, "G['tensor_%d']", e->foreign.n);
+}
+
+/* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id). */
+static int dync__tracer_foreign(dync__tracer *t, dync__tensor *real)
+{
+    for (int i = 0; i < t->real.n; i++)
+        if (t->real.at[i] == real) return i;
+    dync__entry *e = t->entry;
+    int env = dync__tracer_env_real(t, real), k = 0;
+    if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
+    while (k < e->foreign.n && !(e->foreign.at[k].id == real->id && !e->foreign.at[k].address)) k++;
+    if (k == e->foreign.n) {
+        dync__foreign f = {.handle = dync__handle(real), .id = real->id};
+        const char *source = dync__foreign_source(t, real, e);
+        if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK ||
+            !dync__avec_push(&e->arena, &e->foreign, f))
+            return -1;
+    }
+    dync__foreign_use use = {.env = env, .index = k};
+    return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
+}
+
+/* The fake a tensor stands as in this trace; NULL + error. */
+DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
+{
+    if (dync__tracer_owns(t, x)) return x;
+    if (x->flags & DYNC__T_FAKE) {
+        dync__fail(DYNC_ERR_VALUE, "a tensor made while another call was traced was kept in a variable (made by %s)", x->op ? x->op : "?");
+        return NULL;
+    }
+    int env = dync__tracer_foreign(t, x);
+    return env < 0 ? NULL : t->fake.at[env];
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------------------ */
+static dync__info dync__info_of(const dync__tensor *x)
+{
+    dync__info m = {.dtype = x->dtype, .device = x->device, .lay = x->lay, .alias = -1};
+    return m;
+}
+
+/* L['bc'][0] -> L_bc_0_, the name Dynamo gives. */
+static const char *dync__source_name(dync__arena *arena, const char *source, char name[64])
+{
+    size_t n = 0;
+    bool gap = false;
+    for (const char *p = source; *p && n < 60; p++) {
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        if (word && gap && n) name[n++] = '_';
+        gap = !word;
+        if (word) name[n++] = *p;
+    }
+    name[n++] = '_';
+    name[n] = 0;
+    return dync__arena_strdup(arena, name);
+}
+
+static const char *dync__env_source(dync__tracer *t, int env)
+{
+    const dync__entry *e = t->entry;
+    for (int i = 0; i < e->n_tensors; i++)
+        if (t->leaf_env[i] == env) return e->tensor[i].source;
+    for (int i = 0; t->at && i < t->at->foreign.n; i++)
+        if (t->at->foreign.at[i].env == env) return e->foreign.at[t->at->foreign.at[i].index].guard.source;
+    for (int i = 0; i < e->foreign.n; i++)
+        if (t->real.at[env] && e->foreign.at[i].id == t->real.at[env]->id) return e->foreign.at[i].guard.source;
+    return NULL;
+}
+
+static bool dync__tracer_graph(dync__tracer *t)
+{
+    if (!t->graph) t->graph = dync__graph_new("GraphModule");
+    return t->graph != NULL;
+}
+
+static dync_node *dync__tracer_placeholder(dync__tracer *t, int env)
+{
+    if (t->holder.at[env]) return t->holder.at[env];
+    char name[64], stack_name[40];
+    const char *source = dync__env_source(t, env), *target = NULL;
+    if (source) target = dync__source_name(&t->graph->arena, source, name);
+    else dync__format(stack_name, sizeof stack_name, "stack%d", env);
+    if (source)
+        for (char *p = name; *p; p++)
+            if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
+    dync__info info = dync__info_of(t->fake.at[env]);
+    dync_node *n = dync__graph_placeholder(t->graph, source ? name : stack_name, source, &info);
+    if (!n) return NULL;
+    if (target) n->target = target;
+    n->requires_grad[0] = (t->fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    n->env = env;
+    return t->holder.at[env] = n;
+}
+
+DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
+{
+    if (!dync__tracer_graph(t)) return NULL;
+    return fake->node ? fake->node : dync__tracer_placeholder(t, fake->node_output);
+}
+
+/* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
+static dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        if (in[i].kind == DYNC__A_TENSOR) {
+            out[i].kind = DYNC__A_NODE;
+            out[i].as.node = dync__tracer_node(t, in[i].as.t);
+            if (!out[i].as.node) return DYNC_ERR_MEMORY;
+        } else if (in[i].kind == DYNC__A_LIST) {
+            if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
+            out[i].as.list = dync__arena_alloc(&t->graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
+            if (!out[i].as.list) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__tracer_args(t, in[i].n, in[i].as.list, out[i].as.list));
+        }
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *args)
+{
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == DYNC__A_TENSOR) {
+            args[i].as.t = dync__tracer_adopt(t, args[i].as.t);
+            if (!args[i].as.t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        } else if (args[i].kind == DYNC__A_LIST) {
+            DYNC__TRY(dync__tracer_adopt_args(t, args[i].n, args[i].as.list));
+        }
+    }
+    return DYNC_OK;
+}
+
+static bool dync__args_require_grad(int n, const dync__arg *args)
+{
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == DYNC__A_TENSOR && (args[i].as.t->flags & DYNC__T_REQUIRES_GRAD)) return true;
+        if (args[i].kind == DYNC__A_LIST && dync__args_require_grad(args[i].n, args[i].as.list)) return true;
+    }
+    return false;
+}
+
+static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
+
+/* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where there are several. */
+static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_node *n)
+{
+    bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) && dync__args_require_grad(c->nargs, c->args);
+    for (int i = 0; i < c->nout; i++) {
+        dync__tensor *x = c->out[i];
+        if (!x) continue;
+        bool floats = dync__dtype_is_float(x->dtype);
+        if (c->row->cls == DYNC__INPLACE) {
+            if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
+            n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
+            continue;                               /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
+        }
+        dync_node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
+        if (!of) return DYNC_ERR_MEMORY;
+        if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
+        n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
+        x->trace_id = t->id;
+        x->node = of;
+        dync__ref(x);
+        if (!dync__vec_push(&t->made, x)) {
+            dync__unref(x);
+            return DYNC_ERR_MEMORY;
+        }
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__info info[DYNC__MAX_OUT];
+    memset(info, 0, sizeof info);
+    if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
+    for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
+    dync_node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    if (!n) return DYNC_ERR_MEMORY;
+    n->at = c->at;
+    t->pending++;
+    return dync__tracer_outputs(t, c, n);
+}
+
+static void dync__drop_outputs(dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+}
+
+/* Operators that need data: the shape of the result depends on it. Run really, after a cut; the result is a fresh input. */
+static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
+{
+    char reason[96];
+    dync__format(reason, sizeof reason, "dynamic shape operator: aten.%s.default", c->row->name);
+    dync_status status = dync__trace_break(t, reason, NULL);
+    dync__arg args[DYNC__MAX_ARGS];
+    for (int i = 0; i < c->nargs && status == DYNC_OK; i++) {
+        args[i] = c->args[i];
+        if (args[i].kind == DYNC__A_TENSOR && !(args[i].as.t = dync__trace_real(t, args[i].as.t))) status = DYNC_ERR_MEMORY;
+    }
+    if (status != DYNC_OK) return status;
+    dync__opcall real = *c;
+    real.args = args;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    status = dync__dispatch(&real);
+    dync__trace_pause_end(t, pause);
+    for (int i = 0; i < c->nout && status == DYNC_OK; i++) {
+        int env = dync__tracer_env_real(t, real.out[i]);
+        dync__unref(real.out[i]);
+        if (env < 0) return DYNC_ERR_MEMORY;
+        dync__ref(c->out[i] = t->fake.at[env]);
+    }
+    return status;
+}
+
+static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
+    if (status != DYNC_OK) return status;
+    t->last_at = c->at;
+    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
+    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) t->entry->mutates = true;
+    status = dync__tracer_leaf_written(c);
+    if (status != DYNC_OK) return status;
+    status = dync__op_fake(c);
+    if (status != DYNC_OK) return status;
+    status = dync__tracer_record(t, c);
+    if (status != DYNC_OK) {
+        dync__drop_outputs(c);
+        return dync__tracer_fail(t, dync__fail_memory(0));
+    }
+    return DYNC_OK;
+}
+
+/* What the tape would say when the program runs eagerly: an in-place write to a leaf that requires grad, in grad mode. */
+DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
+{
+    if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
+    const dync__tensor *x = c->args[0].as.t;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node) return DYNC_OK;
+    const dync__tracer *t = dync__tracer_current();
+    const dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
+    if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__entry *e, const dync__callargs *call)
+{
+    static uint64_t ids;
+    memset(t, 0, sizeof *t);
+    t->fn = f;
+    t->entry = e;
+    t->call = call;
+    t->id = DYNC__ATOMIC_INC(&ids);
+    t->handler.call = dync__tracer_call;
+    t->handler.state = t;
+    t->outer = dync__tls.capture_state;
+    t->grad_mode_before = !dync__tls.grad_enabled_off;
+    dync__tls.capture_state = t;
+    dync__tls.compiling = true;
+    dync__handler_push(&t->handler);
+    for (int i = 0; i < call->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : dync__tracer_env_real(t, call->tensor[i]);
+        if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__tracer_close(dync__tracer *t)
+{
+    for (int i = 0; i < t->made.n; i++) {
+        t->made.at[i]->node = NULL;
+        dync__unref(t->made.at[i]);
+    }
+    for (int i = 0; i < t->real.n; i++) {
+        dync__unref(t->real.at[i]);
+        dync__unref(t->fake.at[i]);
+    }
+    dync_graph_free(t->graph);
+    dync__vec_free(&t->made);
+    dync__vec_free(&t->real);
+    dync__vec_free(&t->fake);
+    dync__vec_free(&t->holder);
+    dync__vec_free(&t->origin);
+    dync__vec_free(&t->frames);
+    dync__arena_free(&t->scratch);
+    dync__handler_pop(&t->handler);
+    dync__tls.capture_state = t->outer;
+    dync__tls.compiling = t->outer != NULL;
+}
+
+/* Real work in the middle of a trace (an opaque call, a backend): as if no trace were open. */
+DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
+{
+    dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
+    dync__tls.compiling = false;
+    dync__tls.capture_state = NULL;
+    (void)t;
+    return p;
+}
+DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
+{
+    dync__handler_swap(p.top);
+    dync__tls.compiling = p.compiling;
+    dync__tls.capture_state = t;
+}
+
+/* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
+static dync_value dync__trace_value(dync__tracer *t, const dync_value *v, int *k)
+{
+    if (v->kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync__handle(t->fake.at[t->leaf_env[(*k)++]]));
+    if (v->kind != DYNC_KIND_LIST || !v->as.l) return *v;
+    dync_value list = dync__list_new(v->as.l->n);
+    if (list.kind != DYNC_KIND_LIST) return list;
+    for (int i = 0; i < v->as.l->n; i++) {
+        dync_value item = dync__trace_value(t, &v->as.l->items[i], k);
+        if (item.kind == DYNC_KIND_TENSOR) dync__ref(dync__open(item.as.t));
+        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
+        list.as.l->items[i] = item;
+    }
+    return list;
+}
+
+DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
+{
+    int k = 0;
+    for (int i = 0; i < t->call->nargs; i++) {
+        out[i] = dync__trace_value(t, &t->call->args[i], &k);
+        if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}

@@ -1,0 +1,57 @@
+/* capture/trace.h: the tracer's state, shared by trace.c (recording), cut.c (segments) and intercept.c (breaks). */
+#ifndef DYNC__TRACE_H
+#define DYNC__TRACE_H
+#include "capture.h"
+
+typedef struct dync__frame { const char *name; dync_loc at; int mark; bool broken; } dync__frame;   /* mark: pending calls at its entry */
+typedef struct dync__origin { dync__segment *seg; const int *in_env; int out; } dync__origin;      /* what computed a place of the environment */
+typedef struct dync__tracer {
+    dync__handler handler;
+    dync_compiled *fn;
+    dync__entry *entry;
+    const dync__callargs *call;
+    uint64_t id;
+    dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
+    int pending;                         /* calls in it */
+    DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
+    DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
+    DYNC__VEC(dync_node *) holder;       /* their placeholders in the pending graph, or NULL */
+    DYNC__VEC(dync__origin) origin;
+    DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
+    DYNC__VEC(dync__frame) frames;       /* open dync_frame calls */
+    int leaf_env[DYNC__MAX_LEAVES];      /* place of each tensor argument */
+    const dync__path_step *path;         /* decided outcomes, replayed first */
+    int n_path, path_pos, seg_pos;
+    dync__tensor **path_env;
+    int n_path_env;
+    dync__tnode *at;                     /* position in the tree; NULL once the trace left it (opaque) */
+    dync__arena scratch;                 /* of a trace that left the tree */
+    dync_status status;                  /* first failure inside the trace */
+    dync_loc last_at;                    /* user line of the last operator or break */
+    bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
+    bool grad_mode_before;
+    struct dync__tracer *outer;
+} dync__tracer;
+typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
+
+/* trace.c */
+DYNC__FN dync__tracer *dync__tracer_current(void);
+DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
+DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);             /* stops the trace; the first status stays */
+DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);   /* -1: no memory */
+DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
+DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
+DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
+DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
+DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__entry *, const dync__callargs *);
+DYNC__FN void dync__tracer_close(dync__tracer *);
+DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
+DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
+DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);     /* fakes in place of the call's tensors */
+/* cut.c */
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
+DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
+DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
+DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */
+DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);                /* "file:line in fn" lines, outermost first */
+#endif
