@@ -1,0 +1,55 @@
+#!/bin/sh
+# The ways dync.h is put into programs, one function each: run.sh build-folder [name ...].
+# CC CXX CFLAGS LDFLAGS come from the Makefile. Ends with "N passed, N failed, N skipped".
+out=${1:-build/embed}; shift
+here=tests/embed
+: "${CC:=cc}" "${CXX:=c++}"
+LIBS="-lm -pthread"
+WARN="-std=c11 -pedantic -Wall -Wextra -Werror -O1"
+mkdir -p "$out"
+passed=0 failed=0 skipped=0
+
+# Two files include the header, one has the implementation; the include may come before the define.
+two_units() {
+    $CC $WARN -I. -c $here/unit_a.c -o "$out/unit_a.o" && $CC $WARN -I. -c $here/unit_b.c -o "$out/unit_b.o" &&
+        $CC "$out/unit_a.o" "$out/unit_b.o" $LDFLAGS $LIBS -o "$out/two_units" && "$out/two_units"
+}
+# Two private copies in one program: an error in one is none in the other.
+static_twice() {
+    $CC $WARN -I. -DCOPY=first -c $here/static_copy.c -o "$out/static1.o" &&
+        $CC $WARN -I. -DCOPY=second -c $here/static_copy.c -o "$out/static2.o" &&
+        $CC $WARN $here/static_main.c "$out/static1.o" "$out/static2.o" $LDFLAGS $LIBS -o "$out/static_twice" && "$out/static_twice"
+}
+# A C++ program beside a three-line C file.
+cxx_unit() {
+    [ -f "$out/unit_a.o" ] || $CC $WARN -I. -c $here/unit_a.c -o "$out/unit_a.o" || return 1
+    $CXX -std=c++17 -pedantic -Wall -Wextra -Werror -I. -c $here/unit_cxx.cpp -o "$out/unit_cxx.o" &&
+        $CXX "$out/unit_a.o" "$out/unit_cxx.o" $LDFLAGS $LIBS -o "$out/cxx_unit" && "$out/cxx_unit"
+}
+# Every allocation passes the user's hooks and comes back.
+malloc_hooks() { $CC $WARN -I. $here/hooks.c $LDFLAGS $LIBS -o "$out/hooks" && "$out/hooks"; }
+# No stdio.h is included and nothing is printed.
+no_stdio() { $CC $WARN -DDYNC_NO_STDIO -I. $here/small.c $LDFLAGS $LIBS -o "$out/no_stdio" && "$out/no_stdio"; }
+# Everything a small target can miss, all memory from one buffer.
+small() { $CC $WARN -DDYNC_SMALL -I. $here/small.c $LDFLAGS -lm -o "$out/small" && "$out/small"; }
+# The header after every standard header, and twice.
+all_headers() { $CC $WARN -I. -fsyntax-only $here/all_headers.c; }
+m32() {
+    echo 'int main(void) { return 0; }' > "$out/m32.c"
+    if ! $CC -m32 "$out/m32.c" -o "$out/m32" 2>"$out/m32.err" || ! "$out/m32"; then
+        reason="this compiler cannot build or run -m32 programs"
+        return 77
+    fi
+    $CC -m32 $WARN -I. $here/small.c $LDFLAGS $LIBS -o "$out/m32" && "$out/m32"
+}
+
+for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small all_headers m32}; do
+    $name > "$out/$name.log" 2>&1
+    case $? in
+        0) passed=$((passed + 1)) ;;
+        77) skipped=$((skipped + 1)); echo "skip $name: $reason" ;;
+        *) failed=$((failed + 1)); echo "FAIL embed $name"; head -n 40 "$out/$name.log" ;;
+    esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

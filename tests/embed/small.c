@@ -1,0 +1,43 @@
+/* The program for small targets: no output, all memory from one buffer, a compiled function checked against numbers by hand.
+ * Its exit status says which check failed. */
+#define DYNC_IMPLEMENTATION
+#include "dync.h"
+#if defined(DYNC_NO_STDIO) && (defined(stdin) || defined(BUFSIZ))
+#error "stdio.h came in although DYNC_NO_STDIO is set"
+#endif
+#ifndef SMALL_MEMORY
+#define SMALL_MEMORY (4 << 20)
+#endif
+static _Alignas(64) unsigned char memory[SMALL_MEMORY];
+
+static dync_tensor *toy(dync_tensor *a, dync_tensor *b)
+{
+    dync_tensor *x = dync_div(a, dync_add(dync_abs(a), 1));
+    if (dync_bool(dync_lt(dync_sum(b, DYNC_ALL, false), 0)))
+        b = dync_mul(b, -1);
+    return dync_mul(x, b);
+}
+
+static int near_to(double a, double b) { return a > b - 1e-6 && a < b + 1e-6; }
+
+int main(void)
+{
+    const float av[4] = {1, -1, 3, 0}, bv[4] = {-4, 2, -8, 1}, want[4] = {2, 1, 6, 0};
+    dync_init_options options = {.memory = memory, .memory_size = sizeof memory, .threads = 1};
+    dync_tensor *a, *b;
+    dync_compiled *fast;
+    if (dync_init(options) != DYNC_OK) return 1;
+    a = dync_from(av, dync_shape(4));
+    b = dync_from(bv, dync_shape(4));
+    fast = dync_compile(toy, .args = "a, b");
+    for (int i = 0; i < 20; i++)
+        DYNC_SCOPE {
+            dync_tensor *y = dync_call(fast, a, b);
+            for (int k = 0; k < 4; k++)
+                if (!near_to(dync_item(dync_select(y, 0, k)), (double)want[k])) return 2;
+        }
+    dync_compiled_free(fast);
+    if (dync_error() != DYNC_OK) return 3;
+    dync_shutdown();
+    return dync_error() != DYNC_OK ? 4 : 0;
+}
