@@ -110,12 +110,15 @@ DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int
 
 /* dync_frame(fn, x): a nested call that Dynamo would treat as its own frame; breaks inside it are its own. Plain C calls inline.
  *   ->      as dync_call; outside of a compiled function fn is simply called */
-#define dync_frame(fn, ...) dync_as_tensor(dync_frame_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__)))
+#define dync_frame(fn, ...) dync_as_tensor(dync_frame_values_at(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE))
+DYNC_API dync_value dync_frame_values_at(dync_callee callee, const char *name, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_value dync_frame_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
 /* dync_graph_break: ends the graph here; what follows until the next operator runs in every call, in its place.
  *   reason  shown by dync_explain */
 DYNC_API void dync_graph_break(const char *reason);
+DYNC_API void dync_graph_break_at(const char *reason, dync_loc at);
+#define dync_graph_break(reason) dync_graph_break_at(reason, DYNC_HERE)
 
 /* dync_host_print: writes text to stdout; a graph break, reason "print". */
 DYNC_API void dync_host_print(const char *text);

@@ -1,10 +1,16 @@
 /* ---- explain, counters, logs --------------------------------------------------------------------------------------------------- */
 
+/* A graph break: why, and "file:line in fn" lines, outermost first. */
+typedef struct dync_explain_break { const char *reason, *stack; } dync_explain_break;
+
 /* What happened to one function: how many graphs, where it broke and why, what is guarded. Owned by the scope. */
 typedef struct dync_explain_output {
     int graph_count, graph_break_count, op_count, nbreaks, nguards;
-    const struct { const char *reason, *stack /* "file:line in fn" lines, outermost first */; } *breaks;
+    const dync_explain_break *breaks;
     const char *const *guards;
+    const char *const *ops;          /* graph_count texts: the operators of each graph, one a line */
+    const char *const *graphs;       /* graph_count texts: each graph as C */
+    double compile_ms;
 } dync_explain_output;
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.

@@ -59,6 +59,10 @@ DYNC_API const char *dync_node_op(const dync_node *node);
 DYNC_API const char *dync_node_target(const dync_node *node);
 DYNC_API const char *dync_node_name(const dync_node *node);
 
+/* dync_node_inputs: the values a node reads, in the order of its arguments; an argument given twice is there twice.
+ *   ->      how many there are; only `capacity` are written */
+DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity);
+
 /* dync_graph_str: C that compiles against dync.h, types as comments. dync_graph_readable: torch.fx print_readable text, which is Python
  * that PyTorch can run.
  *   ->      owned by the scope; NULL on failure */

@@ -149,6 +149,8 @@ DYNC_API void *dync_data(dync_tensor *t);
  *   errors  DYNC_ERR_VALUE
  *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break for floating ones */
 DYNC_API double dync_item(dync_tensor *t);
+DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
+#define dync_item(t) dync_item_at(t, DYNC_HERE)
 
 /* dync_bool: one element as a condition, for `if`.
  *   t       exactly one element
@@ -156,6 +158,8 @@ DYNC_API double dync_item(dync_tensor *t);
  *   errors  DYNC_ERR_VALUE
  *   notes   inside a traced function a branch: each outcome is compiled when it first comes */
 DYNC_API bool dync_bool(dync_tensor *t);
+DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
+#define dync_bool(t) dync_bool_at(t, DYNC_HERE)
 
 /* dync_print, dync_str: the elements as PyTorch prints them; dync_print writes the text and a newline to stdout.
  *   ->      dync_str: owned by the scope

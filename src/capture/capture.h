@@ -61,6 +61,7 @@ typedef struct dync__tnode {
     DYNC__VEC(dync__segref) seg;
     DYNC__VEC(dync__foreign_use) foreign; /* foreign tensors that enter the environment here */
     int branch_env;                      /* tensor branched on */
+    bool branch_bool;                    /* by truth; else by its integer */
     int n_outcomes;
     struct { int64_t value; struct dync__tnode *next; } outcome[DYNC__MAX_OUTCOMES];
     dync__outval result;
@@ -81,8 +82,10 @@ typedef struct dync__entry {
     DYNC__VEC(dync__module_guard) modules;
     dync__tnode *root;
     bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
+    struct dync__entry *next;
+    int *leaf_env;                       /* place of each tensor argument in the environment */
+    int32_t extending;                   /* a thread grows the tree */
     int64_t hits;
-    char reason[256];                    /* why it refused the last call that missed */
 } dync__entry;
 
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
@@ -94,9 +97,10 @@ struct dync_compiled {
     uint64_t id;
     int32_t refs;
     dync__mutex lock;                    /* insertion only */
-    dync__entry **entries;               /* published whole: readers never see a half-made list */
-    int n_entries, cap_entries;
-    int last_hit;
+    dync__entry *entries, *grave;        /* newest first; grave: dead ones, freed when no call is in flight */
+    dync__entry *last_hit;
+    int n_entries;
+    int32_t active;                      /* calls in flight */
     dync__segment *segments;
     int n_frames;                        /* backend compiles */
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */
@@ -168,6 +172,7 @@ DYNC__FN void dync__capture_install(void);                                      
 
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
+DYNC__FN void dync__capture_forget_module(const dync_module *);
 DYNC__FN void dync__callbacks_start(void);
 DYNC__FN void dync__callbacks_end(void);
 DYNC__FN void dync__callbacks_clear(void);

@@ -405,13 +405,13 @@ static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool 
     dync__tensor *real = dync__trace_real(t, fake);
     if (!real) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *out = as_bool ? (int64_t)dync_bool(dync__handle(real)) : (int64_t)dync_item(dync__handle(real));
+    *out = as_bool ? (int64_t)(dync_bool)(dync__handle(real)) : (int64_t)(dync_item)(dync__handle(real));
     dync__trace_pause_end(t, pause);
     return DYNC_OK;
 }
 
 /* A new outcome at the position t->at; too many make the position opaque. */
-static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, int64_t value)
+static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t value)
 {
     dync__tnode *at = t->at;
     if (!at) return DYNC_OK;
@@ -424,8 +424,10 @@ static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, int64_
     if (!next) return DYNC_ERR_MEMORY;
     next->grad_mode_after = -1;
     at->branch_env = fake->node_output;
+    at->branch_bool = as_bool;
     at->outcome[at->n_outcomes].value = value;
-    at->outcome[at->n_outcomes++].next = next;
+    at->outcome[at->n_outcomes].next = next;
+    DYNC__ATOMIC_STORE(&at->n_outcomes, at->n_outcomes + 1);
     at->kind = DYNC__TN_BRANCH;
     t->at = next;
     t->seg_pos = 0;
@@ -451,7 +453,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
         DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
         dync__break_callbacks(t);
     }
-    dync_status status = dync__branch_grow(t, fake, *outcome);
+    dync_status status = dync__branch_grow(t, fake, as_bool, *outcome);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 

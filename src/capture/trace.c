@@ -340,10 +340,13 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
+    if (!e->leaf_env && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
+        return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
         t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : dync__tracer_env_real(t, call->tensor[i]);
         if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
+        e->leaf_env[i] = t->leaf_env[i];
     }
     return DYNC_OK;
 }

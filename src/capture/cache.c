@@ -1,0 +1,395 @@
+/* capture/cache.c: a compiled function: its entries, the way of one call through them, and the recompile limit. After intercept.c.
+ *
+ * Lookups take no lock: entries are published by a release store at the head of a list and freed only when no call is in flight. The lock
+ * covers insertion only; no lock is held while user code runs. */
+#include "../dync.in.h"
+#include "trace.h"
+
+static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
+
+/* ---- life ------------------------------------------------------------------------------------------------------------------- */
+static void dync__entry_free(dync__entry *e)
+{
+    if (!e) return;
+    dync__arena_free(&e->arena);
+    dync__free(e, sizeof *e);
+}
+
+static void dync__entries_free(dync__entry *e)
+{
+    while (e) {
+        dync__entry *next = e->next;
+        dync__entry_free(e);
+        e = next;
+    }
+}
+
+static char *dync__copy_text(const char *s) { return s ? dync__strdup(s) : NULL; }
+
+DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend)
+{
+    dync_compiled *f = dync__calloc(sizeof *f);
+    if (!f) return NULL;
+    f->callee = callee;
+    f->opt = *opt;
+    f->backend = *backend;
+    f->name = dync__copy_text(opt->name ? opt->name : callee.name ? callee.name : name ? name : "fn");
+    f->args = dync__copy_text(opt->args ? opt->args : callee.args);
+    f->options_text = dync__copy_text(opt->options);
+    f->backend_name = dync__copy_text(backend->name ? backend->name : "custom");
+    f->opt.options = f->options_text;
+    f->backend.name = f->backend_name;
+    f->callee.name = f->name;
+    if (opt->user) f->callee.user = opt->user;
+    f->refs = 1;
+    if (!f->name || !f->backend_name || (opt->options && !f->options_text) || ((opt->args || callee.args) && !f->args)) {
+        dync_compiled_free(f);
+        return NULL;
+    }
+    dync__lock(&dync__all_compiled.lock);
+    f->id = ++dync__all_compiled.ids;
+    f->next = dync__all_compiled.first;
+    dync__all_compiled.first = f;
+    dync__unlock(&dync__all_compiled.lock);
+    return f;
+}
+
+/* Forgets every entry and segment of f. */
+static void dync__compiled_forget(dync_compiled *f)
+{
+    dync__entries_free(f->entries);
+    dync__entries_free(f->grave);
+    f->entries = f->grave = f->last_hit = NULL;
+    f->n_entries = 0;
+    f->gave_up = f->warned = false;
+    while (f->segments) {
+        dync__segment *next = f->segments->next;
+        dync__segment_free(f->segments);
+        f->segments = next;
+    }
+}
+
+DYNC_API void dync_compiled_free(dync_compiled *f)
+{
+    if (!f) return;
+    dync__lock(&dync__all_compiled.lock);
+    for (dync_compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)
+        if (*p == f) {
+            *p = f->next;
+            break;
+        }
+    dync__unlock(&dync__all_compiled.lock);
+    dync__compiled_forget(f);
+    dync__strfree(f->name);
+    dync__strfree(f->args);
+    dync__strfree(f->options_text);
+    dync__strfree(f->backend_name);
+    dync__free(f, sizeof *f);
+}
+
+DYNC_API void dync_reset(void)
+{
+    dync__lock(&dync__all_compiled.lock);
+    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
+    dync__unlock(&dync__all_compiled.lock);
+    dync__callbacks_clear();
+}
+
+/* A module is gone: no entry may look at it again. */
+DYNC__FN void dync__capture_forget_module(const dync_module *m)
+{
+    dync__lock(&dync__all_compiled.lock);
+    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next)
+        for (dync__entry *e = f->entries; e; e = e->next)
+            for (int i = 0; i < e->modules.n; i++)
+                if (e->modules.at[i].module == m) e->dead = true;
+    dync__unlock(&dync__all_compiled.lock);
+}
+
+/* Dead entries leave the list; they are freed once this call is the only one in flight. */
+static void dync__compiled_bury(dync_compiled *f)
+{
+    dync__lock(&f->lock);
+    for (dync__entry **p = &f->entries; *p;) {
+        dync__entry *e = *p;
+        if (!e->dead) {
+            p = &e->next;
+            continue;
+        }
+        *p = e->next;
+        if (f->last_hit == e) f->last_hit = NULL;
+        f->n_entries--;
+        e->next = f->grave;
+        f->grave = e;
+    }
+    dync__entry *grave = NULL;
+    if (DYNC__ATOMIC_LOAD(&f->active) == 1) {
+        grave = f->grave;
+        f->grave = NULL;
+    }
+    dync__unlock(&f->lock);
+    dync__entries_free(grave);
+}
+
+/* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
+typedef struct dync__run {
+    dync__tensor **env;                  /* places; owned references from n_leaf on */
+    int n_env, n_path;
+    dync__path_step path[64];
+} dync__run;
+
+static dync_status dync__run_foreign(const dync__entry *e, const dync__tnode *n, dync__run *r)
+{
+    for (int i = 0; i < n->foreign.n; i++) {
+        const dync__foreign *f = &e->foreign.at[n->foreign.at[i].index];
+        dync__tensor *x = dync__peek(f->address ? *f->address : f->handle);
+        if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
+        dync__unref(r->env[n->foreign.at[i].env]);
+        dync__ref(r->env[n->foreign.at[i].env] = x);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__run_segment(const dync__segref *ref, dync__run *r)
+{
+    dync__segment *s = ref->seg;
+    dync__tensor *in[DYNC__MAX_LEAVES * 2], *few[16], **out = few;
+    for (int i = 0; i < s->n_in; i++) in[i] = r->env[ref->in_env[i]];
+    if (s->n_out > DYNC__COUNT_OF(few) && !(out = dync__alloc((size_t)s->n_out * sizeof *out))) return DYNC_ERR_MEMORY;
+    dync_status status = dync__segment_run(s, s->n_in, in, out);
+    for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
+        dync__unref(r->env[ref->out_env[i]]);
+        r->env[ref->out_env[i]] = out[i];
+    }
+    if (out != few) dync__free(out, (size_t)s->n_out * sizeof *out);
+    return status;
+}
+
+static const dync__tnode *dync__run_branch(const dync__tnode *n, dync__run *r, dync_status *status)
+{
+    dync__tensor *x = r->env[n->branch_env];
+    *status = DYNC_OK;
+    if (!x || r->n_path == DYNC__COUNT_OF(r->path)) {
+        *status = dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
+        return NULL;
+    }
+    double v = (dync_item)(dync__handle(x));
+    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
+    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
+    r->path[r->n_path++].outcome = value;
+    int known = DYNC__ATOMIC_LOAD(&n->n_outcomes);
+    for (int i = 0; i < known; i++)
+        if (n->outcome[i].value == value) return n->outcome[i].next;
+    return NULL;
+}
+
+/* *unknown: the tree ends at an outcome it does not know; r holds the way there. */
+static dync_status dync__entry_run(const dync__entry *e, dync__run *r, dync_value *result, bool *unknown)
+{
+    const dync__tnode *n = e->root;
+    *unknown = false;
+    for (;;) {
+        if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
+        for (int i = 0; i < n->seg.n; i++) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
+        if (n->kind != DYNC__TN_BRANCH) break;
+        dync_status status;
+        const dync__tnode *next = dync__run_branch(n, r, &status);
+        if (status != DYNC_OK) return status;
+        if (!next || next->kind == DYNC__TN_OPEN) {
+            *unknown = true;
+            return DYNC_OK;
+        }
+        n = next;
+    }
+    *result = dync__outval_build(&n->result, r->env);
+    if (n->grad_mode_after >= 0) dync__tls.grad_enabled_off = !n->grad_mode_after;
+    return DYNC_OK;
+}
+
+static dync_status dync__call_extend(dync_compiled *f, dync__entry *e, const dync__callargs *call, dync__run *r, dync_value *result)
+{
+    int32_t idle = 0;
+    while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
+    DYNC__COUNTER_ADD(recompiles, 1);
+    dync_status status = dync__trace_call(f, e, call, r->path, r->n_path, r->env, r->n_env, result);
+    if (status != DYNC_OK) e->dead = true;            /* a half-grown tree is not kept */
+    DYNC__ATOMIC_STORE(&e->extending, 0);
+    return status;
+}
+
+static dync_status dync__call_entry(dync_compiled *f, dync__entry *e, const dync__callargs *call, dync_value *result)
+{
+    if (e->open) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    dync__run r;
+    dync__tensor *few[32];
+    r.n_path = 0;
+    r.n_env = e->n_env;
+    r.env = r.n_env <= DYNC__COUNT_OF(few) ? few : dync__alloc((size_t)r.n_env * sizeof *r.env);
+    if (!r.env) return DYNC_ERR_MEMORY;
+    memset(r.env, 0, (size_t)r.n_env * sizeof *r.env);
+    for (int i = 0; i < call->n_tensors; i++)
+        if (!r.env[e->leaf_env[i]]) dync__ref(r.env[e->leaf_env[i]] = call->tensor[i]);
+    bool unknown;
+    dync_status status = dync__entry_run(e, &r, result, &unknown);
+    if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
+    for (int i = 0; i < r.n_env; i++) dync__unref(r.env[i]);
+    if (r.env != few) dync__free(r.env, (size_t)r.n_env * sizeof *r.env);
+    return status;
+}
+
+/* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
+/* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
+static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
+{
+    bool wanted = f->opt.guard_fail || dync__log_on(DYNC__LOG_recompiles) || f->opt.error_on_recompile ||
+                  f->n_entries >= f->opt.recompile_limit;
+    for (dync__entry *e = f->entries; e && wanted; e = e->next) {
+        dync__str reason = {0};
+        if (e->dead) dync__str_add(&reason, "something it captured is gone");
+        else dync__guards_reason(e, call, &reason);
+        dync__log(DYNC__LOG_recompiles, "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
+                  dync__str_get(&reason));
+        if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
+        dync__str_free(last);
+        *last = reason;
+    }
+}
+
+/* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
+static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status)
+{
+    if (f->n_entries < f->opt.recompile_limit) return false;
+    *status = DYNC_OK;
+    if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
+    else if (!f->warned) {
+        f->warned = true;
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s'\n   last reason: %s\n"
+                   "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\n"
+                   "Name changing numbers in .symbolic, mark changing sizes with dync_mark_dynamic, or raise .recompile_limit.",
+                   f->opt.recompile_limit, f->name, reason);
+    }
+    return true;
+}
+
+static void dync__entry_insert(dync_compiled *f, dync__entry *e)
+{
+    dync__lock(&f->lock);
+    e->next = f->entries;
+    DYNC__ATOMIC_STORE(&f->entries, e);
+    DYNC__ATOMIC_STORE(&f->last_hit, e);
+    f->n_entries++;
+    dync__unlock(&f->lock);
+    if (dync__log_on(DYNC__LOG_guards)) {
+        dync__str s = {0};
+        dync__guards_print(e, &s);
+        dync__log_text(DYNC__LOG_guards, f->name, dync__str_get(&s));
+        dync__str_free(&s);
+    }
+    if (dync__capture_log_now) {
+        dync__capture_log *log = dync__capture_log_now;
+        dync__str s = {0};
+        dync__guards_print(e, &s);
+        const char *text = dync__arena_strdup(&log->arena, dync__str_get(&s));
+        if (text) (void)!dync__vec_push(&log->guards, text);
+        dync__str_free(&s);
+    }
+}
+
+static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
+{
+    dync__str reason = {0};
+    dync_status status = DYNC_OK;
+    DYNC__COUNTER_ADD(cache_misses, 1);
+    dync__compiled_bury(f);
+    if (f->entries) {
+        DYNC__COUNTER_ADD(recompiles, 1);
+        dync__miss_reasons(f, call, &reason);
+        if (f->opt.error_on_recompile)
+            status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError",
+                                      "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
+                                      dync__str_get(&reason));
+        bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
+        dync__str_free(&reason);
+        if (status != DYNC_OK) return status;
+        if (over) {
+            *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
+            return dync_error();
+        }
+    }
+    dync__entry *e = dync__calloc(sizeof *e);
+    if (!e) return DYNC_ERR_MEMORY;
+    status = dync__guards_make(e, f, call);
+    DYNC__COUNTER_ADD(frames, 1);
+    if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    if (status == DYNC_OK && !e->dead) dync__entry_insert(f, e);
+    else dync__entry_free(e);
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------------------------------- */
+static dync__entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call)
+{
+    dync__entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
+    if (e && !e->dead && dync__guards_hold(e, call)) return e;
+    for (dync__entry *x = DYNC__ATOMIC_LOAD(&f->entries); x; x = x->next)
+        if (x != e && !x->dead && dync__guards_hold(x, call)) {
+            DYNC__ATOMIC_STORE(&f->last_hit, x);
+            return x;
+        }
+    return NULL;
+}
+
+static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args)
+{
+    dync__callargs call;
+    dync_value result = DYNC_NONE;
+    if (dync__callee_arity(&f->callee) >= 0 && nargs != dync__callee_arity(&f->callee)) {
+        dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, dync__callee_arity(&f->callee), nargs);
+        return result;
+    }
+    uint64_t errors = dync__error_count();
+    if (dync__callargs_flatten(&call, nargs, args) != DYNC_OK) return result;
+    dync__entry *e = dync__entry_lookup(f, &call);
+    dync_status status;
+    if (e) {
+        DYNC__COUNTER_ADD(cache_hits, 1);
+        status = dync__call_entry(f, e, &call, &result);
+        if (e->dead) dync__compiled_bury(f);
+    } else {
+        status = dync__call_miss(f, &call, &result);
+    }
+    if (status == DYNC_OK && dync__error_count() == errors) return result;
+    return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
+}
+
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args)
+{
+    if (!f) {
+        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
+        return DYNC_NONE;
+    }
+    if (dync__tls.compiling) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    DYNC__ATOMIC_INC(&f->active);
+    dync_value r = dync__call_run(f, nargs, args);
+    DYNC__ATOMIC_DEC(&f->active);
+    return r;
+}
+
+static dync_status dync__copy_into(dync_value out, dync_value r)
+{
+    if (out.kind == DYNC_KIND_TENSOR && r.kind == DYNC_KIND_TENSOR)
+        return (dync_copy_)(out.as.t, r) ? DYNC_OK : dync_error();
+    if (out.kind != DYNC_KIND_LIST || r.kind != DYNC_KIND_LIST || !out.as.l || !r.as.l || out.as.l->n != r.as.l->n)
+        return dync__fail(DYNC_ERR_VALUE, "dync_call_into: the outputs do not have the form of the result");
+    for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__copy_into(out.as.l->items[i], r.as.l->items[i]));
+    return DYNC_OK;
+}
+
+DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
+{
+    dync_scope scope = dync_scope_begin();
+    dync_value r = dync_call_values(f, nargs, args);
+    dync_status status = r.kind == DYNC_KIND_NONE ? (dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME) : dync__copy_into(out, r);
+    dync_scope_end(&scope);
+    return status;
+}

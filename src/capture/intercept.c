@@ -1,0 +1,459 @@
+/* capture/intercept.c: what a traced function does besides operators: reads of values, breaks, frames, guards on globals, grad mode,
+ * backward. Installed into the hooks of op/ and autograd/. After cut.c.
+ *
+ * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and the trace goes on. */
+#include "../dync.in.h"
+#include "trace.h"
+
+static dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
+
+/* The real tensor behind a handle of traced code, after a cut. */
+static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    if (!x || !(x = dync__tracer_adopt(t, x)) || !(x = dync__trace_real(t, x))) return NULL;
+    return dync__handle(x);
+}
+
+/* Cuts for an opaque read of h; NULL when it was refused or failed (recorded). */
+static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason, const char *fullgraph_text)
+{
+    if (!dync__open(h) || dync__trace_break(t, reason, fullgraph_text) != DYNC_OK) return NULL;
+    return dync__real_handle(t, h);
+}
+
+/* ---- values read --------------------------------------------------------------------------------------------------------------- */
+static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *x = dync__open(h);
+    *out = 0;
+    if (!x || !(x = dync__tracer_adopt(t, x))) return true;
+    if (x->numel != 1) {
+        dync__fail(DYNC_ERR_VALUE, as_bool ? "Boolean value of Tensor with more than one value is ambiguous (%lld elements)"
+                                           : "a Tensor with %lld elements cannot be converted to Scalar", (long long)x->numel);
+        return true;
+    }
+    dync__trace_branch(t, x, as_bool, out);
+    return true;
+}
+
+static bool dync__read_truth(const dync_tensor *h, bool *result)
+{
+    if (!dync__tracing()) return false;
+    int64_t v;
+    dync__branch_on(h, true, &v);
+    *result = v != 0;
+    return true;
+}
+
+static bool dync__read_item(const dync_tensor *h, double *result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    const dync__tensor *x = dync__peek(h);
+    if (x && dync__dtype_info(x->dtype)->kind != 'f') {
+        int64_t v;
+        dync__branch_on(h, false, &v);
+        *result = (double)v;
+        return true;
+    }
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.item", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? (dync_item)(real) : (double)NAN;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__read_data(const dync_tensor *h, void **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *result = NULL;
+    if (t->fn->opt.fullgraph) {
+        dync__fail(DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
+                   "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please "
+                   "wrap the custom kernel into an opaque custom op.");
+        dync__tracer_fail(t, DYNC_ERR_DATA_PTR);
+        return true;
+    }
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.data_ptr", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? dync_data(real) : NULL;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static const char *const dync__print_refused =
+    "builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False";
+
+static bool dync__read_print(const dync_tensor *h)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync_tensor *real = dync__opaque_read(t, h, "print", dync__print_refused);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (real) dync_print(real);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__read_str(const dync_tensor *h, char **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.__repr__", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? dync_str(real) : NULL;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
+{
+    return a && b && a->lay.ndim == b->lay.ndim &&
+           memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
+}
+
+static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
+{
+    if (!dync__tracing()) return false;
+    dync__tensor *x = dync__open(a), *y = dync__open(b);
+    *result = false;
+    if (!dync__same_shape(x, y)) return true;
+    *result = (dync_bool)(dync_all((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b)), DYNC_ALL, false));
+    return true;
+}
+
+static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, double rtol, double atol, bool *result)
+{
+    if (!dync__tracing()) return false;
+    dync__tensor *x = dync__open(a), *y = dync__open(b);
+    *result = false;
+    if (!x || !y) return true;
+    dync_tensor *bound = (dync_add)(dync_v_tensor((dync_mul)(dync_v_tensor((dync_abs)(dync__handle(y))), dync_v_float(rtol))),
+                                    dync_v_float(atol));
+    dync_tensor *gap = (dync_abs)((dync_sub)(dync_v_const_tensor(a), dync_v_const_tensor(b)));
+    dync_tensor *close = (dync_logical_or)(dync_v_tensor((dync_le)(dync_v_tensor(gap), dync_v_tensor(bound))),
+                                           dync_v_tensor((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b))));
+    *result = (dync_bool)(dync_all(close, DYNC_ALL, false));
+    return true;
+}
+
+static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *result = NULL;
+    if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor", NULL) != DYNC_OK) return true;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = borrow ? dync_wrap_opt(*m) : dync_from_opt(*m);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+/* dync_constant: the data are baked into the graph as an attribute. */
+static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *result = NULL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync__tensor *real = dync__open(dync_from_opt(*m));
+    dync__trace_pause_end(t, pause);
+    if (!real) return true;
+    dync__layout lay = real->lay;
+    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
+    if (!t->graph) t->graph = dync__graph_new("GraphModule");
+    dync_node *n = fake && t->graph ? dync__graph_attr(t->graph, "_tensor_constant0", NULL, real) : NULL;
+    if (n) {
+        n->env = -1;
+        t->pending++;
+        fake->trace_id = t->id;
+        fake->node = n;
+        dync__ref(fake);
+    }
+    if (!n || !dync__vec_push(&t->made, fake)) {
+        if (n) dync__unref(fake);
+        dync__unref(fake);
+        dync__tracer_fail(t, dync__fail_memory(0));
+        return true;
+    }
+    *result = dync__give(fake);
+    return true;
+}
+
+static const dync__read_intercept *dync__capture_reads(void)
+{
+    static const dync__read_intercept reads = {.item = dync__read_item, .truth = dync__read_truth, .data = dync__read_data,
+        .print = dync__read_print, .str = dync__read_str, .equal = dync__read_equal, .allclose = dync__read_allclose,
+        .from = dync__read_from, .constant = dync__read_constant};
+    return dync__tracing() ? &reads : NULL;
+}
+
+/* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
+static dync_value dync__real_value(dync__tracer *t, dync_value v)
+{
+    if (v.kind == DYNC_KIND_TENSOR) {
+        dync_tensor *real = dync__real_handle(t, v.as.t);
+        return real ? dync_v_tensor(real) : DYNC_NONE;
+    }
+    if (v.kind != DYNC_KIND_LIST || !v.as.l) return v;
+    dync_value list = dync__list_new(v.as.l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++) {
+        dync_value item = dync__real_value(t, v.as.l->items[i]);
+        if (item.kind == DYNC_KIND_TENSOR) dync__ref(dync__open(item.as.t));
+        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
+        list.as.l->items[i] = item;
+    }
+    return list;
+}
+
+static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *status = dync__trace_break(t, "Tensor.backward", NULL);
+    if (*status != DYNC_OK) return true;
+    dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *status = dync_backward_opt(o, g, opt);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt, dync_value *result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *result = DYNC_NONE;
+    if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
+    dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs), g = dync__real_value(t, grads);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = dync_gradients(o, i, g, opt);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_grad(const dync_tensor *h, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? dync_grad(real) : NULL;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL), *g = grad && real ? dync__real_handle(t, grad) : NULL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (real && (g || !grad)) dync_set_grad(real, g);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.register_hook", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *id = real ? dync_register_hook(real, fn, user) : -1;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+/* A node of the captured program; the mode at the end is left behind after every run (tnode.grad_mode_after). */
+static bool dync__trace_set_grad_enabled(bool on)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    bool pending = t->graph && t->pending;
+    if (pending) {
+        dync__arg mode = dync__arg_b(on);
+        dync_node *n = dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL);
+        if (!n) dync__tracer_fail(t, dync__fail_memory(0));
+        else {
+            n->env = -1;
+            t->pending++;
+        }
+    }
+    dync__tls.grad_enabled_off = !on;
+    return true;
+}
+
+static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync__tensor *fake = dync__open(h);
+    *result = h;
+    if (fake && dync__tracer_owns(t, fake) && ((fake->flags & DYNC__T_REQUIRES_GRAD) != 0) == on) return true;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.requires_grad_", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (real) dync_requires_grad_(real, on);
+    dync__trace_pause_end(t, pause);
+    if (real && fake) fake->flags = (uint8_t)(on ? fake->flags | DYNC__T_REQUIRES_GRAD : fake->flags & ~DYNC__T_REQUIRES_GRAD);
+    return true;
+}
+
+static const dync__grad_intercept *dync__capture_grads(void)
+{
+    static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
+        .grad = dync__trace_grad, .set_grad = dync__trace_set_grad, .hook = dync__trace_hook,
+        .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
+    return dync__tracing() ? &grads : NULL;
+}
+
+/* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
+static void dync__capture_module_touched(dync_module *m)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || !t->at || t->stopped) return;
+    dync__entry *e = t->entry;
+    for (int i = 0; i < e->modules.n; i++)
+        if (e->modules.at[i].module == m) return;
+    dync__module_guard g = {m, m->id, m->version};
+    if (!dync__avec_push(&e->arena, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+}
+
+DYNC__FN void dync__capture_install(void)
+{
+    dync__read_intercept_get = dync__capture_reads;
+    dync__grad_intercept_get = dync__capture_grads;
+    dync__module_touched = dync__capture_module_touched;
+}
+
+/* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */
+DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
+
+DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return;
+    t->last_at = at;
+    dync__trace_break(t, reason ? reason : "graph_break", "'skip function graph_break in file _dynamo/decorators.py'");
+}
+DYNC_API void (dync_graph_break)(const char *reason) { dync_graph_break_at(reason, DYNC_NOWHERE); }
+
+/* The reads with the user's line, so that a break names it. */
+static void dync__read_at(dync_loc at)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tls.at = at;
+    if (t) t->last_at = at;
+}
+DYNC_API double dync_item_at(dync_tensor *x, dync_loc at)
+{
+    dync__read_at(at);
+    return (dync_item)(x);
+}
+DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
+{
+    dync__read_at(at);
+    return (dync_bool)(x);
+}
+
+DYNC_API void dync_host_print(const char *text)
+{
+    dync__tracer *t = dync__tracing();
+    if (t && dync__trace_break(t, "print", dync__print_refused) != DYNC_OK) return;
+    dync__out(text ? text : "(null)");
+    dync__out("\n");
+}
+
+DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
+{
+    dync__tracer *t = dync__tracing();
+    if (!address) {
+        dync__fail(DYNC_ERR_VALUE, "dync_guard_int: the address is NULL");
+        return;
+    }
+    if (!t || !t->at) return;
+    dync__entry *e = t->entry;
+    dync__int_guard g = {dync__arena_strdup(&e->arena, global_name ? global_name : "?"), address, *address};
+    if (!g.name || !dync__avec_push(&e->arena, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+}
+
+/* The variable is re-read by every call: its tensor enters the environment from there. */
+DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *real = address ? dync__open(*address) : NULL;
+    if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
+    if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;
+    dync__entry *e = t->entry;
+    for (int i = 0; i < e->foreign.n; i++)
+        if (e->foreign.at[i].address == address) return;
+    dync__foreign f = {.handle = *address, .id = real->id, .address = address};
+    const char *source = dync__arena_printf(&e->arena, "G['%s']", global_name ? global_name : "?");
+    int env = dync__tracer_env_real(t, real);
+    dync__foreign_use use = {.env = env, .index = e->foreign.n};
+    if (!source || env < 0 || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK ||
+        !dync__avec_push(&e->arena, &e->foreign, f) || !dync__avec_push(&e->arena, &t->at->foreign, use))
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+}
+
+DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
+{
+    const dync__tensor *t = dync__open(x);
+    int d;
+    if (t) dync__dim_wrap(dim, t->lay.ndim, &d);
+}
+DYNC_API int64_t dync_dim(const dync_tensor *x, int dim) { return dync_size(x, dim); }
+DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) < n; }
+DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) == n; }
+DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) > n; }
+
+/* A disabled callee runs really, on real tensors; what it returns is foreign to the trace. */
+static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
+{
+    char reason[128];
+    dync_value real[DYNC__MAX_LEAVES];
+    dync__format(reason, sizeof reason, "call torch._dynamo.disable() wrapped function %s", name);
+    if (dync__trace_break(t, reason, NULL) != DYNC_OK || nargs > DYNC__MAX_LEAVES) return DYNC_NONE;
+    for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync_value r = dync__callee_invoke(c, nargs, real);
+    dync__trace_pause_end(t, pause);
+    return r;
+}
+
+static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args, dync_loc at)
+{
+    dync__frame frame = {.name = name, .at = at, .mark = t->pending};
+    if (t->stopped) return DYNC_NONE;
+    if (c->flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, c, name, nargs, args);
+    if (!dync__vec_push(&t->frames, frame)) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return DYNC_NONE;
+    }
+    dync_value r = dync__callee_invoke(c, nargs, args);
+    bool broken = t->frames.at[t->frames.n - 1].broken;
+    if (broken) dync__tracer_cut(t, NULL);              /* its tail is a graph of its own: every other value may still be wanted */
+    t->frames.n--;
+    return t->stopped ? DYNC_NONE : r;
+}
+
+DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int nargs, const dync_value *args, dync_loc at)
+{
+    dync__tracer *t = dync__tracing();
+    if (!dync__callee_valid(&c)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
+        return DYNC_NONE;
+    }
+    dync_scope scope = dync_scope_begin();
+    const char *shown = c.name ? c.name : name ? name : "?";
+    dync_value r = t ? dync__frame_traced(t, &c, shown, nargs, args, at) : dync__callee_invoke(&c, nargs, args);
+    dync__scope_end_keep(&scope, &r);
+    return r;
+}
+DYNC_API dync_value dync_frame_values(dync_callee c, const char *name, int nargs, const dync_value *args)
+{
+    return dync_frame_values_at(c, name, nargs, args, DYNC_NOWHERE);
+}
