@@ -22,12 +22,12 @@ SRC_H    := src/dync.in.h $(wildcard src/*/*.h)
 SRC_C    := $(wildcard src/*/*.c)
 SRC      := $(SRC_H) $(SRC_C)
 TOOLS    := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
-# A test is a .c file of tests/ that says TEST_MAIN; tests/unit links the split build, the others dync.o.
+# A test is a .c file of tests/ that says TEST_MAIN. tests/unit and tests/fault see internals and link the split build, the others dync.o.
 TESTS    := $(shell grep -l '^TEST_MAIN' tests/*/*.c 2>/dev/null)
-UNIT     := $(patsubst %.c,$(B)/%,$(filter tests/unit/%,$(TESTS)))
-MERGED   := $(patsubst %.c,$(B)/%,$(filter-out tests/unit/%,$(TESTS)))
-MODELS   := $(filter $(B)/tests/models/% $(B)/tests/fault/%,$(MERGED))
-QUICK    := $(UNIT) $(filter-out $(MODELS),$(MERGED))
+WHITE    := $(patsubst %.c,$(B)/%,$(filter tests/unit/% tests/fault/%,$(TESTS)))
+MERGED   := $(patsubst %.c,$(B)/%,$(filter-out tests/unit/% tests/fault/%,$(TESTS)))
+LONG     := $(filter $(B)/tests/models/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
+QUICK    := $(filter-out $(LONG),$(WHITE) $(MERGED))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(filter-out examples/demo.c,$(wildcard examples/*.c)))
 SAMPLES  := $(patsubst %.c,$(B)/%,$(wildcard tests/samples/*.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(filter-out bench/hand%.c,$(wildcard bench/*.c)))
@@ -36,7 +36,7 @@ RUN      := $(B)/tools/runtests --out $(B)/run
 SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_STATIC DYNC_SMALL
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 asan \
+.PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 docs-check asan \
         ubsan sanitize tsan valgrind soak size help clean run
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -95,7 +95,7 @@ $(B)/tools/genops: src/op/ops.def.h
 # ---- tests and examples -----------------------------------------------------------------------------------------------------
 # Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already: they link dync.o.
 LINK = $(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -I. -Itests -DDYNC__IMPLEMENTED $< $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
-$(UNIT): $(B)/%: %.c $(B)/split/libdync.a
+$(WHITE): $(B)/%: %.c $(B)/split/libdync.a
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
@@ -114,14 +114,14 @@ $(HAND): $(B)/%.o: %.c
 # One line per program; the last says how many passed and failed.
 STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers"
 BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "switches=$(MAKE) -s switches" \
-             "embed=$(MAKE) -s embed"
+             "embed=$(MAKE) -s embed" "docs-check=$(MAKE) -s docs-check"
 check: $(QUICK) $(B)/tools/runtests
 	@$(RUN) $(QUICK) $(STRUCTURE)
-test: $(QUICK) $(MODELS) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
-	@$(RUN) $(QUICK) $(MODELS) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
+test: $(QUICK) $(LONG) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
+	@$(RUN) $(QUICK) $(LONG) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
 	        --plain $(STRUCTURE) $(BUILDS)
-run: $(QUICK) $(MODELS) $(B)/tools/runtests
-	@$(RUN) $(foreach t,$(QUICK) $(MODELS),$(if $(findstring $(T),$t),$t))
+run: $(QUICK) $(LONG) $(B)/tools/runtests
+	@$(RUN) $(foreach t,$(QUICK) $(LONG),$(if $(findstring $(T),$t),$t))
 examples: $(EXAMPLES) $(B)/tools/runtests
 	@$(RUN) --examples examples/expected $(EXAMPLES)
 samples: $(SAMPLES) $(B)/tools/runtests
@@ -132,7 +132,7 @@ bench: $(BENCH)
 	@for b in $(BENCH); do $$b || exit 1; done
 soak: test
 	@$(MAKE) -s sanitize valgrind
-	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(MODELS); do $$t --seed $$seed | tail -n 1; done; done
+	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
 
 # ---- structure ------------------------------------------------------------------------------------------------------------------
 layers: $(B)/tools/layers
@@ -164,6 +164,13 @@ embed: dync.h
 m32: dync.h
 	@CC="$(CC)" sh tests/embed/run.sh $(B)/embed m32
 
+# The programs in the README and the manual are compiled, run and compared with what the README says they print.
+docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
+	@rm -rf $(B)/docs && mkdir -p $(B)/docs
+	@programs=`$(B)/tools/docs $(B)/docs README.md src/api/manual.h` && for p in $$programs; do \
+	    $(CC) $(STD) $(USER) -Werror -I. -DDYNC__IMPLEMENTED $$p $(B)/dync.o $(LDFLAGS) $(LIBS) -o $${p%.c} && $${p%.c} >$${p%.c}.out || exit 1; \
+	    [ ! -f $${p%.c}.txt ] || cmp $${p%.c}.txt $${p%.c}.out || { cat $${p%.c}.out; exit 1; }; done
+
 # ---- sanitizers -------------------------------------------------------------------------------------------------------------------------
 SAN = $(MAKE) --no-print-directory B=$(B)/$@ CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all" \
       LDFLAGS="-fsanitize=$(1)"
@@ -190,7 +197,7 @@ help:
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
 	@echo "make bench      times and ratios"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
-	@echo "make layers names size switches cxx split embed m32   structure and build variants"
+	@echo "make layers names size switches cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
 	@echo "make clean      removes build/"
 	@echo "variables       CC CXX CFLAGS LDFLAGS V=1 WERROR=1 B=dir"

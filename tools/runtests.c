@@ -2,7 +2,7 @@
  *
  *   runtests [--out dir] [--with "command"] [--examples expected-dir] name ... | what=shell command ...
  *
- * A program whose last line reads "N passed, N failed, N skipped" counts as that; any other program, and each `what=command`, counts as
+ * A program that prints "N passed, N failed, N skipped" counts as that; any other program, and each `what=command`, counts as
  * one test that passes if its exit status is 0. --with puts a command before each program (valgrind, qemu). Under --examples a program
  * runs in an empty folder and its standard output is compared with expected-dir/name.txt, where * stands for any text within a line.
  * Output is shown only where something failed, but for the lines that begin with "skip ". The last line is "N passed, N failed". */
@@ -25,13 +25,20 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The summary in the last line of a program's output; false if there is none. */
+/* The sum of the summary lines in a program's output; false if there is none. */
 static bool read_summary(const char *text, totals *t)
 {
-    const char *last = text;
-    for (const char *p = text; *p; p += tool_line(p)) last = p;
+    bool found = false;
     *t = (totals){0};
-    return sscanf(last, "%ld passed, %ld failed, %ld skipped", &t->passed, &t->failed, &t->skipped) >= 2;
+    for (; *text; text += tool_line(text)) {
+        totals one = {0};
+        if (sscanf(text, "%ld passed, %ld failed, %ld skipped", &one.passed, &one.failed, &one.skipped) < 2) continue;
+        found = true;
+        t->passed += one.passed;
+        t->failed += one.failed;
+        t->skipped += one.skipped;
+    }
+    return found;
 }
 
 /* One line of expected text against one of output; * matches any run of characters. Both end at their newline. */
