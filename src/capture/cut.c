@@ -484,12 +484,12 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_STR && v->as.s) {
-        out->as.value.as.s = dync__arena_strdup(&t->entry->arena, v->as.s);
+        out->as.value.as.s = dync__arena_strdup(t->at ? &t->entry->arena : &t->scratch, v->as.s);
         return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
     out->n = v->as.l->n;
-    out->as.items = dync__arena_alloc(&t->entry->arena, (size_t)(out->n + 1) * sizeof *out);
+    out->as.items = dync__arena_alloc(t->at ? &t->entry->arena : &t->scratch, (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.items) return DYNC_ERR_MEMORY;
     for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &v->as.l->items[i], &out->as.items[i]));
     return DYNC_OK;

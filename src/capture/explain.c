@@ -1,0 +1,219 @@
+/* capture/explain.c: what was captured of one function: graphs, breaks, operators, guards. The printed form is PyTorch's
+ * (conformance.md section 9). After cache.c. */
+#include "../dync.in.h"
+#include "capture.h"
+
+/* ---- the log an explaining call fills ---------------------------------------------------------------------------------------- */
+static void dync__capture_log_free(dync__capture_log *log)
+{
+    for (int i = 0; i < log->graphs.n; i++) dync_graph_free(log->graphs.at[i]);
+    dync__vec_free(&log->graphs);
+    dync__vec_free(&log->breaks);
+    dync__vec_free(&log->guards);
+    dync__arena_free(&log->arena);
+}
+
+/* Everything moves into the scope's memory. */
+static const char *dync__scope_text(const char *s)
+{
+    size_t n = strlen(s ? s : "") + 1;
+    char *p = dync__scope_alloc(n);
+    if (p) memcpy(p, s ? s : "", n);
+    return p ? p : "";
+}
+
+static const char *dync__graph_ops_text(const dync_graph *g, int *count)
+{
+    dync__str s = {0};
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if ((n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) || n->op == DYNC__NODE_GETITEM) continue;
+        ++*count;
+        dync__str_addf(&s, "%s\n", dync_node_target(n));
+    }
+    const char *text = dync__scope_text(dync__str_get(&s));
+    dync__str_free(&s);
+    return text;
+}
+
+static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *log)
+{
+    o->graph_count = log->graphs.n;
+    o->graph_break_count = log->graphs.n - 1;
+    o->nbreaks = log->breaks.n;
+    o->nguards = log->guards.n;
+    o->compile_ms = (double)log->compile_ns * 1e-6;
+    dync_explain_break *breaks = dync__scope_alloc((size_t)(log->breaks.n + 1) * sizeof *breaks);
+    const char **guards = dync__scope_alloc((size_t)(log->guards.n + 1) * sizeof *guards);
+    const char **ops = dync__scope_alloc((size_t)(log->graphs.n + 1) * sizeof *ops);
+    const char **graphs = dync__scope_alloc((size_t)(log->graphs.n + 1) * sizeof *graphs);
+    if (!breaks || !guards || !ops || !graphs) {
+        memset(o, 0, sizeof *o);
+        return;
+    }
+    for (int i = 0; i < log->breaks.n; i++) {
+        breaks[i].reason = dync__scope_text(log->breaks.at[i].reason);
+        breaks[i].stack = dync__scope_text(log->breaks.at[i].stack);
+    }
+    for (int i = 0; i < log->guards.n; i++) guards[i] = dync__scope_text(log->guards.at[i]);
+    for (int i = 0; i < log->graphs.n; i++) {
+        ops[i] = dync__graph_ops_text(log->graphs.at[i], &o->op_count);
+        const char *text = dync_graph_str(log->graphs.at[i]);
+        graphs[i] = text ? text : "";
+    }
+    o->breaks = breaks;
+    o->guards = guards;
+    o->ops = ops;
+    o->graphs = graphs;
+}
+
+/* ---- dync_explain ------------------------------------------------------------------------------------------------------------------ */
+static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
+
+static dync_status dync__explain_compile(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)examples, (void)n, (void)options, (void)user;
+    memset(out, 0, sizeof *out);
+    out->run = dync__explain_run;
+    out->state = g;
+    return DYNC_OK;
+}
+
+DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+{
+    dync_explain_output o;
+    memset(&o, 0, sizeof o);
+    if (!dync__callee_valid(&callee)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_explain: the function is NULL");
+        return o;
+    }
+    dync__capture_install();
+    dync_compiled *inner = dync__callee_compiled(&callee);
+    dync_compile_options opt = {.recompile_limit = 8, .args = inner ? inner->args : NULL};
+    dync_backend backend = {.name = "explain", .compile = dync__explain_compile};
+    dync_compiled *f = dync__compiled_new(inner ? inner->callee : callee, inner ? inner->name : name, &opt, &backend);
+    if (!f) return o;
+    dync__capture_log log, *outer = dync__capture_log_now;
+    memset(&log, 0, sizeof log);
+    dync__capture_log_now = &log;
+    dync_scope scope = dync_scope_begin();
+    uint64_t start = dync__now_ns();
+    dync_call_values(f, nargs, args);
+    log.compile_ns = dync__now_ns() - start;
+    dync_scope_end(&scope);
+    dync__capture_log_now = outer;
+    dync__explain_fill(&o, &log);
+    dync__capture_log_free(&log);
+    dync_compiled_free(f);
+    return o;
+}
+
+/* ---- printed ------------------------------------------------------------------------------------------------------------------------- */
+static void dync__explain_lines(dync__str *s, const char *indent, const char *text)
+{
+    while (*text) {
+        const char *end = strchr(text, '\n');
+        size_t n = end ? (size_t)(end - text) : strlen(text);
+        dync__str_addf(s, "%s%.*s\n", indent, (int)n, text);
+        text += n + (end != NULL);
+    }
+}
+
+static void dync__explain_stack(dync__str *s, const char *stack)
+{
+    while (*stack) {
+        const char *end = strchr(stack, '\n'), *in = strstr(stack, " in "), *colon = NULL;
+        size_t n = end ? (size_t)(end - stack) : strlen(stack);
+        for (const char *p = stack; in && p < in; p++)
+            if (*p == ':') colon = p;
+        if (colon)
+            dync__str_addf(s, "      <FrameSummary file %.*s, line %.*s in %.*s>\n", (int)(colon - stack), stack, (int)(in - colon - 1),
+                           colon + 1, (int)(stack + n - in - 4), in + 4);
+        else dync__str_addf(s, "      <FrameSummary %.*s>\n", (int)n, stack);
+        stack += n + (end != NULL);
+    }
+}
+
+DYNC_API char *dync_explain_str(const dync_explain_output *o)
+{
+    if (!o) {
+        dync__fail(DYNC_ERR_VALUE, "dync_explain_str: the output is NULL");
+        return NULL;
+    }
+    dync__str s = {0};
+    dync__str_addf(&s, "Graph Count: %d\nGraph Break Count: %d\nOp Count: %d\nBreak Reasons:\n", o->graph_count, o->graph_break_count,
+                   o->op_count);
+    for (int i = 0; i < o->nbreaks && o->breaks; i++) {
+        dync__str_addf(&s, "  Break Reason %d:\n    Reason: %s\n    User Stack:\n", i + 1, o->breaks[i].reason);
+        dync__explain_stack(&s, o->breaks[i].stack);
+    }
+    if (o->ops) dync__str_add(&s, "Ops per Graph:\n");
+    for (int i = 0; i < o->graph_count && o->ops; i++) {
+        dync__str_addf(&s, "  Ops %d:\n", i + 1);
+        dync__explain_lines(&s, "    ", o->ops[i]);
+    }
+    if (o->nguards) dync__str_add(&s, "Out Guards:\n");
+    for (int i = 0; i < o->nguards; i++) {
+        dync__str_addf(&s, "  Guard %d:\n", i + 1);
+        dync__explain_lines(&s, "    ", o->guards[i]);
+    }
+    if (o->compile_ms > 0) dync__str_addf(&s, "Compile Times: %.3f ms\n", o->compile_ms);
+    char *text = dync__scope_alloc(s.n + 1);
+    if (text) memcpy(text, dync__str_get(&s), s.n);
+    dync__str_free(&s);
+    return text;
+}
+
+static void dync__html_text(dync__str *s, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<') dync__str_add(s, "&lt;");
+        else if (*text == '>') dync__str_add(s, "&gt;");
+        else if (*text == '&') dync__str_add(s, "&amp;");
+        else dync__str_addc(s, *text);
+    }
+}
+
+static void dync__html_block(dync__str *s, const char *title, int i, const char *text)
+{
+    dync__str_addf(s, "<h2>%s %d</h2>\n<pre>", title, i + 1);
+    dync__html_text(s, text);
+    dync__str_add(s, "</pre>\n");
+}
+
+DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path)
+{
+    if (!o || !path) return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL", o ? "the path" : "the output");
+    dync__str s = {0};
+    dync__str_add(&s, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>dync explain</title>\n"
+                      "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
+                      "pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n<h1>dync explain</h1>\n");
+    dync__str_addf(&s, "<p>%d graphs, %d breaks, %d operators, compiled in %.3f ms</p>\n", o->graph_count, o->nbreaks, o->op_count,
+                   o->compile_ms);
+    for (int i = 0; i < o->nbreaks; i++) {
+        dync__html_block(&s, "Break", i, o->breaks[i].reason);
+        dync__str_add(&s, "<pre>");
+        dync__html_text(&s, o->breaks[i].stack);
+        dync__str_add(&s, "</pre>\n");
+    }
+    for (int i = 0; i < o->graph_count && o->graphs; i++) dync__html_block(&s, "Graph", i, o->graphs[i]);
+    for (int i = 0; i < o->nguards; i++) dync__html_block(&s, "Guards of entry", i, o->guards[i]);
+    dync_status status = s.failed ? dync__fail_memory(s.n) : dync__file_write(path, s.at, s.n);
+    dync__str_free(&s);
+    return status;
+}
+
+DYNC_API dync_counters dync_get_counters(void)
+{
+    dync_counters c;
+    c.frames = DYNC__ATOMIC_PEEK(&dync__counters.frames);
+    c.ops = DYNC__ATOMIC_PEEK(&dync__counters.ops);
+    c.graphs = DYNC__ATOMIC_PEEK(&dync__counters.graphs);
+    c.graph_breaks = DYNC__ATOMIC_PEEK(&dync__counters.graph_breaks);
+    c.recompiles = DYNC__ATOMIC_PEEK(&dync__counters.recompiles);
+    c.cache_hits = DYNC__ATOMIC_PEEK(&dync__counters.cache_hits);
+    c.cache_misses = DYNC__ATOMIC_PEEK(&dync__counters.cache_misses);
+    c.autograd_captures = DYNC__ATOMIC_PEEK(&dync__counters.autograd_captures);
+    c.autograd_compiles = DYNC__ATOMIC_PEEK(&dync__counters.autograd_compiles);
+    return c;
+}
