@@ -1,0 +1,613 @@
+/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of that form only, not of C.
+ *
+ * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must exist, arguments must fit their schemas
+ * (dync__graph_check at the end). Attributes come back without their tensors: dync__graph_attr_bind gives them. */
+#include "../dync.in.h"
+#include "graph.h"
+#include "text.h"
+
+enum { DYNC__PARSE_DEPTH = 32 };
+
+typedef struct dync__parser {
+    const char *text, *p;
+    dync_graph *g;
+    dync__map nodes;             /* hash of the name -> node */
+    dync_status status;          /* sticky */
+} dync__parser;
+
+static bool dync__parse_fail(dync__parser *q, const char *expected)
+{
+    int line = 1, n = 0;
+    if (q->status != DYNC_OK) return false;
+    for (const char *c = q->text; c < q->p; c++) line += *c == '\n';
+    while (n < 30 && q->p[n] && q->p[n] != '\n') n++;
+    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line, expected, n, q->p);
+    return false;
+}
+
+static bool dync__parse_no_memory(dync__parser *q)
+{
+    if (q->status == DYNC_OK) q->status = DYNC_ERR_MEMORY;
+    return false;
+}
+
+/* ---- tokens -------------------------------------------------------------------------------------------------------------------------- */
+
+static void dync__parse_space(dync__parser *q)
+{
+    while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r') q->p++;
+}
+
+/* Takes `word` if it stands here. Spaces in it match any space; a word that ends in a letter must end there in the text too. */
+static bool dync__parse_take(dync__parser *q, const char *word)
+{
+    const char *start = q->p;
+    char last = 0;
+    dync__parse_space(q);
+    for (; *word; last = *word++) {
+        if (*word == ' ') {
+            dync__parse_space(q);
+        } else if (*q->p == *word) {
+            q->p++;
+        } else {
+            q->p = start;
+            return false;
+        }
+    }
+    bool letter = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '_' || (last >= '0' && last <= '9');
+    bool goes_on = (*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' || (*q->p >= '0' && *q->p <= '9');
+    if (letter && goes_on) {
+        q->p = start;
+        return false;
+    }
+    return true;
+}
+
+static bool dync__parse_need(dync__parser *q, const char *word)
+{
+    return dync__parse_take(q, word) || dync__parse_fail(q, word);
+}
+
+/* An identifier into the arena; NULL where none stands here. */
+static char *dync__parse_name(dync__parser *q)
+{
+    dync__parse_space(q);
+    const char *start = q->p;
+    while ((*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' || (q->p > start && *q->p >= '0' && *q->p <= '9')) q->p++;
+    if (q->p == start) return NULL;
+    char *name = dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
+    if (!name) dync__parse_no_memory(q);
+    return name;
+}
+
+static bool dync__parse_int(dync__parser *q, int64_t *out)
+{
+    dync__parse_space(q);
+    const char *start = q->p;
+    bool minus = *q->p == '-';
+    int64_t v = 0;
+    if (minus) q->p++;
+    if (*q->p < '0' || *q->p > '9') {
+        q->p = start;
+        return false;
+    }
+    for (; *q->p >= '0' && *q->p <= '9'; q->p++) {
+        int64_t digit = *q->p - '0';
+        if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, digit, &v)) return dync__parse_fail(q, "an integer of 64 bits");
+    }
+    *out = minus ? -v : v;
+    return true;
+}
+
+static dync_node *dync__parse_node(dync__parser *q)
+{
+    const char *start = q->p;
+    char *name = dync__parse_name(q);
+    uint64_t found;
+    if (!name) return NULL;
+    if (dync__map_get(&q->nodes, dync__hash_bytes(name, strlen(name), 0), &found)) {
+        dync_node *node = (dync_node *)(uintptr_t)found;
+        if (strcmp(node->name, name) == 0) return node;
+    }
+    q->p = start;
+    return NULL;
+}
+
+static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *name)
+{
+    if (!node) return dync__parse_no_memory(q);
+    if (strcmp(node->name, name) != 0) return dync__parse_fail(q, "a name that is free and no reserved word");
+    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0), (uint64_t)(uintptr_t)node) || dync__parse_no_memory(q);
+}
+
+/* ---- arguments ----------------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
+
+/* Items up to the closing text; in the arena. */
+static bool dync__parse_items(dync__parser *q, const char *close, int depth, dync__arg *out)
+{
+    DYNC__VEC(dync__arg) items = {0};
+    if (depth > DYNC__PARSE_DEPTH) return dync__parse_fail(q, "a list that is less deep");
+    while (!dync__parse_take(q, close)) {
+        dync__arg item;
+        if (items.n && !dync__parse_need(q, ",")) return false;
+        if (!dync__parse_arg(q, depth + 1, &item)) return false;
+        if (!dync__avec_push(&q->g->arena, &items, item)) return dync__parse_no_memory(q);
+    }
+    *out = (dync__arg){.kind = DYNC__A_LIST, .n = items.n};
+    out->as.list = items.at;
+    return true;
+}
+
+/* A list of integers as dimensions; false where it is none. */
+static bool dync__parse_as_dims(dync__parser *q, dync__arg *a)
+{
+    if (a->kind == DYNC__A_DIMS) return true;
+    if (a->kind != DYNC__A_LIST || a->n > DYNC_MAX_DIMS) return dync__parse_fail(q, "a shape before this");
+    int64_t *dims = dync__arena_alloc(&q->g->arena, DYNC_MAX_DIMS * sizeof *dims);
+    if (!dims) return dync__parse_no_memory(q);
+    for (int i = 0; i < a->n; i++) {
+        if (a->as.list[i].kind != DYNC__A_INT) return dync__parse_fail(q, "a shape of integers before this");
+        dims[i] = a->as.list[i].as.i;
+    }
+    *a = dync__arg_dims(a->n, dims);
+    return true;
+}
+
+static bool dync__parse_number(dync__parser *q, dync__arg *out)
+{
+    dync__parse_space(q);
+    const char *start = q->p, *end = start;
+    bool minus = dync__parse_take(q, "-"), is_float = false;
+    if (dync__parse_take(q, "INFINITY")) {
+        *out = dync__arg_f(minus ? -(double)INFINITY : (double)INFINITY);
+        return true;
+    }
+    if (!minus && dync__parse_take(q, "NAN")) {
+        *out = dync__arg_f((double)NAN);
+        return true;
+    }
+    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?'); end++)
+        is_float = is_float || *end == '.' || *end == 'e' || *end == 'E';
+    if (!is_float) {
+        *out = dync__arg_i(0);
+        return dync__parse_int(q, &out->as.i);
+    }
+    *out = dync__arg_f(0);
+    if (!dync__text_double(q->p, &end, &out->as.f)) return false;
+    q->p = end;
+    return true;
+}
+
+static bool dync__parse_string(dync__parser *q, dync__arg *out)
+{
+    dync__str s = {0};
+    for (q->p++; *q->p && *q->p != '"' && *q->p != '\n'; q->p++) {
+        if (*q->p != '\\') {
+            dync__str_addc(&s, *q->p);
+        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' && q->p[3] >= '0' && q->p[3] <= '7') {
+            dync__str_addc(&s, (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
+            q->p += 3;
+        } else if (q->p[1] == '"' || q->p[1] == '\\') {
+            dync__str_addc(&s, *++q->p);
+        } else {
+            break;
+        }
+    }
+    *out = dync__arg_s(dync__arena_strdup(&q->g->arena, dync__str_get(&s)));
+    bool failed = s.failed || out->kind == DYNC__A_NONE;
+    dync__str_free(&s);
+    if (*q->p != '"') return dync__parse_fail(q, "a closing quote");
+    q->p++;
+    return !failed || dync__parse_no_memory(q);
+}
+
+static const struct { const char *text; uint8_t kind; int value; } dync__parse_words[] = {
+    {"NULL", DYNC__A_NONE, 0}, {"DYNC_NONE", DYNC__A_NONE, 0}, {"true", DYNC__A_BOOL, 1}, {"false", DYNC__A_BOOL, 0},
+    {"DYNC_TRUE", DYNC__A_BOOL, 1}, {"DYNC_FALSE", DYNC__A_BOOL, 0}, {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU}, {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
+    {"DYNC_F32", DYNC__A_DTYPE, DYNC_F32}, {"DYNC_F64", DYNC__A_DTYPE, DYNC_F64}, {"DYNC_F16", DYNC__A_DTYPE, DYNC_F16},
+    {"DYNC_BF16", DYNC__A_DTYPE, DYNC_BF16}, {"DYNC_I64", DYNC__A_DTYPE, DYNC_I64}, {"DYNC_I32", DYNC__A_DTYPE, DYNC_I32},
+    {"DYNC_I16", DYNC__A_DTYPE, DYNC_I16}, {"DYNC_I8", DYNC__A_DTYPE, DYNC_I8}, {"DYNC_U8", DYNC__A_DTYPE, DYNC_U8},
+    {"DYNC_BOOL", DYNC__A_DTYPE, DYNC_BOOL}, {"DYNC_SCALAR", DYNC__A_DIMS, 0}, {"DYNC_ALL", DYNC__A_DIMS, 0},
+};
+
+static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
+{
+    int64_t i;
+    *out = dync__arg_none();
+    if (depth > DYNC__PARSE_DEPTH) return dync__parse_fail(q, "an expression that is less deep");
+    for (int k = 0; k < DYNC__COUNT_OF(dync__parse_words); k++)
+        if (dync__parse_take(q, dync__parse_words[k].text)) {
+            out->kind = dync__parse_words[k].kind;
+            out->as.i = dync__parse_words[k].value;
+            if (out->kind == DYNC__A_DIMS) out->as.dims = NULL;
+            return true;
+        }
+    if (dync__parse_take(q, "DYNC_V(")) return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
+    if (dync__parse_take(q, "DYNC_END")) return *out = dync__arg_i(INT64_MAX), true;
+    if (dync__parse_take(q, "(-DYNC_END - 1)")) return *out = dync__arg_i(INT64_MIN), true;
+    if (dync__parse_take(q, "DYNC_CUDA_AT(")) {
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127) return dync__parse_fail(q, "a device number");
+        *out = dync__arg_device((int)(DYNC_CUDA | i << 8));
+        return dync__parse_need(q, ")");
+    }
+    if (dync__parse_take(q, "dync_shape(")) return dync__parse_items(q, ")", depth, out) && dync__parse_as_dims(q, out);
+    if (dync__parse_take(q, "dync_tuple_of(0, NULL)")) return out->kind = DYNC__A_LIST, true;
+    if (dync__parse_take(q, "dync_tuple(")) return dync__parse_items(q, ")", depth, out);
+    if (dync__parse_take(q, "dync_tuple_of(")) {
+        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") || !dync__parse_items(q, "}", depth, out)) return dync__parse_fail(q, "a list");
+        return (out->n == i || dync__parse_fail(q, "as many items as the list has")) && dync__parse_need(q, ")");
+    }
+    if (dync__parse_take(q, "dync_dim(")) {
+        dync_node *node = dync__parse_node(q);
+        if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) || i < 0 || i >= node->info[0].lay.ndim)
+            return dync__parse_fail(q, "a dimension of a value");
+        *out = dync__arg_i(node->info[0].lay.shape[i]);
+        return dync__parse_need(q, ")");
+    }
+    dync__parse_space(q);
+    if (*q->p == '"') return dync__parse_string(q, out);
+    dync_node *node = dync__parse_node(q);
+    if (node) return *out = dync__arg_node(node), true;
+    return (q->status == DYNC_OK && dync__parse_number(q, out)) || dync__parse_fail(q, "an argument");
+}
+
+/* Reads the arguments of an operator by its pattern. */
+static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row, dync__arg *args, int *nargs)
+{
+    dync__param param;
+    char literal[2] = {0};
+    *nargs = 0;
+    for (const char *c = pattern; *c; c++) {
+        if (*c == ' ') continue;
+        if (*c != '{' || c[1] < '0' || c[1] > '9') {
+            literal[0] = *c;
+            dync__parse_space(q);
+            if (*q->p++ != *c) return q->p--, dync__parse_fail(q, literal);
+            continue;
+        }
+        int i = 0;
+        for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
+        while (*c != '}') c++;
+        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) || !dync__parse_arg(q, 0, &args[i])) return dync__parse_fail(q, "an argument");
+        if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
+        *nargs = DYNC__MAX(*nargs, i + 1);
+    }
+    return true;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool dync__parse_size(dync__parser *q, int64_t *out)
+{
+    if (dync__parse_int(q, out)) return *out >= 0 || dync__parse_fail(q, "a size");
+    char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
+    if (!name) return dync__parse_fail(q, "a size");
+    for (int i = 0; i < q->g->symbol.n; i++)
+        if (strcmp(q->g->symbol.at[i].text, name) == 0) return *out = q->g->symbol.at[i].token, true;
+    *out = ((int64_t)1 << 61) + q->g->symbol.n;
+    return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
+}
+
+static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes, int *n)
+{
+    for (*n = 0; !dync__parse_take(q, close); (*n)++) {
+        if (*n && !dync__parse_need(q, ",")) return false;
+        if (*n == DYNC_MAX_DIMS) return dync__parse_fail(q, "fewer dimensions");
+        if (!dync__parse_size(q, &sizes[*n])) return false;
+    }
+    return true;
+}
+
+static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_grad)
+{
+    int64_t i;
+    int n, dtype = -1;
+    char word[8];
+    *info = (dync__info){.alias = -1};
+    for (int k = 0; dync__dtype_valid(k) && dtype < 0; k++) {
+        dync__format(word, sizeof word, "%s[", dync__dtype_info(k)->fx);
+        if (dync__parse_take(q, word)) dtype = k;
+    }
+    if (dtype < 0) return dync__parse_fail(q, "a type");
+    info->dtype = dtype;
+    if (!dync__parse_sizes(q, "]", info->lay.shape, &info->lay.ndim)) return false;
+    if (dync__parse_take(q, "{")) {
+        if (!dync__parse_sizes(q, "}", info->lay.stride, &n)) return false;
+        if (n != info->lay.ndim) return dync__parse_fail(q, "a stride per dimension before this");
+    } else {
+        uint64_t stride = 1;                                    /* symbolic sizes: the token of a product means nothing */
+        for (int d = info->lay.ndim - 1; d >= 0; d--) {
+            info->lay.stride[d] = (int64_t)stride;
+            stride *= (uint64_t)DYNC__MAX(info->lay.shape[d], 1);
+        }
+        dync__layout checked;
+        if (q->g->symbol.n == 0) {
+            if (dync__layout_contiguous(&checked, info->lay.ndim, info->lay.shape) != DYNC_OK) return dync__parse_fail(q, "a shape that fits memory before this");
+            info->lay = checked;
+        }
+    }
+    if (dync__parse_take(q, "+") && (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0)) return dync__parse_fail(q, "an offset");
+    if (dync__parse_take(q, "cuda:")) {
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127) return dync__parse_fail(q, "a device number");
+        info->device = (int)(DYNC_CUDA | i << 8);
+    }
+    if (dync__parse_take(q, "meta")) info->device = DYNC_META;
+    if (dync__parse_take(q, "@")) {
+        if (!dync__parse_int(q, &i) || i < 0 || i >= DYNC__MAX_ARGS) return dync__parse_fail(q, "an argument's number");
+        info->alias = (int)i;
+    }
+    *requires_grad = dync__parse_take(q, "grad");
+    return true;
+}
+
+typedef struct dync__parsed_type {
+    dync__info info[DYNC__MAX_OUT];
+    bool requires_grad[DYNC__MAX_OUT], has_info, number;
+    int n;
+    char *sym;
+} dync__parsed_type;
+
+static bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
+{
+    *t = (dync__parsed_type){.n = 1};
+    if (dync__parse_take(q, "Sym(")) {
+        int depth = 1;
+        const char *start = q->p;
+        for (; *q->p && *q->p != '\n' && !(*q->p == '*' && q->p[1] == '/'); q->p++) {
+            depth += (*q->p == '(') - (*q->p == ')');
+            if (depth == 0) break;
+        }
+        t->sym = dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
+        return t->sym ? dync__parse_need(q, ")") : dync__parse_no_memory(q);
+    }
+    if (dync__parse_take(q, "number")) return t->number = true, true;
+    if (dync__parse_take(q, "list")) return true;
+    if (dync__parse_take(q, "none")) return t->n = 0, true;
+    t->has_info = true;
+    if (!dync__parse_take(q, "(")) return dync__parse_info(q, &t->info[0], &t->requires_grad[0]);
+    for (t->n = 0; !dync__parse_take(q, ")"); t->n++) {
+        if (t->n && !dync__parse_need(q, ",")) return false;
+        if (t->n == DYNC__MAX_OUT) return dync__parse_fail(q, "fewer outputs");
+        if (!dync__parse_info(q, &t->info[t->n], &t->requires_grad[t->n])) return false;
+    }
+    return true;
+}
+
+static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t)
+{
+    for (int i = 0; i < t->n && t->has_info; i++) {
+        node->info[i] = t->info[i];
+        node->requires_grad[i] = t->requires_grad[i];
+    }
+    node->has_info = t->has_info;
+    node->sym = t->sym;
+    node->nout = t->n;
+    if (t->number || t->sym) node->scalar = dync__arg_i(0);
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------------------------------------------- */
+
+/* Text up to "; " or the end of the comment. */
+static char *dync__parse_field(dync__parser *q)
+{
+    const char *start = q->p;
+    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/')) q->p++;
+    return dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
+}
+
+static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor)
+{
+    dync__parsed_type type;
+    dync_node *node;
+    char *target = NULL, *source = NULL;
+    if (!dync__parse_need(q, "/*") || !dync__parse_type(q, &type)) return false;
+    if (type.n != 1 || (is_tensor && !type.has_info)) return dync__parse_fail(q, "the type of one value before this");
+    if (dync__parse_take(q, "; attr ")) {
+        dync__parse_space(q);
+        target = dync__parse_field(q);
+        if (!target || !*target) return dync__parse_fail(q, "the path of an attribute");
+        node = dync__graph_attr(q->g, name, target, NULL);
+    } else {
+        if (dync__parse_take(q, "; ")) {
+            target = dync__parse_name(q);
+            if (!target || !dync__parse_need(q, "; ")) return dync__parse_fail(q, "the name of an input");
+            source = dync__parse_field(q);
+            if (!source) return dync__parse_no_memory(q);
+        }
+        node = dync__graph_placeholder(q->g, name, source && *source ? source : NULL, NULL);
+        if (node && target) node->target = target;
+    }
+    if (!dync__parse_add_node(q, node, name)) return false;
+    dync__parse_set_type(node, &type);
+    node->info[0].alias = -1;
+    return dync__parse_need(q, "*/");
+}
+
+static bool dync__parse_params(dync__parser *q)
+{
+    if (dync__parse_take(q, "void)")) return true;
+    for (bool open = true; open;) {
+        bool is_tensor = dync__parse_take(q, "dync_tensor *");
+        if (!is_tensor && !dync__parse_need(q, "dync_value")) return false;
+        char *name = dync__parse_name(q);
+        if (!name) return dync__parse_fail(q, "a name");
+        open = !dync__parse_take(q, ")");
+        if (!dync__parse_param_node(q, name, is_tensor)) return false;
+        if (open && !dync__parse_need(q, ",")) return false;
+    }
+    return true;
+}
+
+/* ---- statements ---------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct dync__parsed_call {
+    enum { DYNC__CALL_OP, DYNC__CALL_CUSTOM, DYNC__CALL_ITEM, DYNC__CALL_CONSTANT } kind;
+    int op, nargs;
+    dync__arg args[DYNC__MAX_ARGS];
+    char *target;
+    dync__tensor *value;             /* owned */
+} dync__parsed_call;
+
+/* dync_constant((float[]){1, 2}, dync_shape(2), .dtype = ...) behind its parenthesis */
+static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
+{
+    dync__arg list, shape, dtype = dync__arg_dtype(DYNC_F32);
+    dync__layout lay;
+    const char *type_end;
+    call->kind = DYNC__CALL_CONSTANT;
+    if (!dync__parse_need(q, "(") || !(type_end = strstr(q->p, "[])"))) return dync__parse_fail(q, "an array");
+    q->p = type_end + 3;
+    if (!dync__parse_need(q, "{") || !dync__parse_items(q, "}", 0, &list) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &shape)) return dync__parse_fail(q, "an array and its shape");
+    if (dync__parse_take(q, ", .dtype =") && (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE)) return dync__parse_fail(q, "a dtype");
+    if (shape.kind != DYNC__A_DIMS || dync__layout_contiguous(&lay, shape.n, shape.as.dims) != DYNC_OK) return dync__parse_fail(q, "a shape before this");
+    call->value = dync__tensor_empty((int)dtype.as.i, DYNC_CPU, &lay);
+    if (!call->value) return dync__parse_no_memory(q);
+    if (call->value->numel != list.n) return dync__parse_fail(q, "as many numbers as the shape has elements before this");
+    char *data = dync__tensor_data(call->value);
+    int bytes = dync__dtype_info(call->value->dtype)->bytes;
+    for (int i = 0; i < list.n; i++) {
+        const dync__arg *a = &list.as.list[i];
+        bool bits = bytes == 2 && dync__dtype_info(call->value->dtype)->kind == 'f';
+        if (!dync__arg_is_number(a)) return dync__parse_fail(q, "numbers before this");
+        if (bits) *(uint16_t *)(void *)(data + i * 2) = (uint16_t)a->as.i;
+        else if (a->kind == DYNC__A_FLOAT) dync__store_f64(data + i * bytes, call->value->dtype, a->as.f);
+        else dync__store_i64(data + i * bytes, call->value->dtype, a->as.i);
+    }
+    return dync__parse_need(q, ")");
+}
+
+static bool dync__parse_by_name(dync__parser *q, const char *pattern_op, dync__parsed_call *call)
+{
+    dync__str pattern = {0};
+    dync__graph_c_pattern(&pattern, call->op);
+    const char *rest = strstr(dync__str_get(&pattern), pattern_op);     /* what stands in front was read already */
+    bool ok = !pattern.failed && rest && dync__parse_pattern(q, rest, dync__op_info(call->op), call->args, &call->nargs);
+    if (!ok) dync__parse_fail(q, "an operator's arguments");
+    dync__str_free(&pattern);
+    return ok;
+}
+
+/* dync_op_call_values("name", behind "dync_op_call_values(" */
+static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call *call)
+{
+    const char *start = q->p;
+    dync__arg name, list = {.kind = DYNC__A_LIST};
+    int64_t n;
+    dync__parse_space(q);
+    if (*q->p != '"' || !dync__parse_string(q, &name)) return dync__parse_fail(q, "an operator's name");
+    call->op = dync__op_find(name.as.s);
+    if (call->op >= 0) {
+        q->p = start;
+        return dync__parse_by_name(q, "\"", call);
+    }
+    call->kind = DYNC__CALL_CUSTOM;
+    call->target = dync__arena_strdup(&q->g->arena, name.as.s);
+    if (!call->target) return dync__parse_no_memory(q);
+    if (!dync__parse_need(q, ",") || !dync__parse_int(q, &n) || !dync__parse_need(q, ",")) return dync__parse_fail(q, "the number of arguments");
+    if (!dync__parse_take(q, "NULL") && (!dync__parse_need(q, "(dync_value[]){") || !dync__parse_items(q, "}", 0, &list))) return false;
+    if (list.n != n || n > DYNC__MAX_ARGS) return dync__parse_fail(q, "as many arguments as said");
+    call->nargs = list.n;
+    for (int i = 0; i < list.n; i++) call->args[i] = list.as.list[i];
+    return dync__parse_need(q, wrapped ? "))" : ")");
+}
+
+static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
+{
+    const char *start = q->p;
+    bool wrapped = dync__parse_take(q, "dync_as_tensor(");
+    *call = (dync__parsed_call){.op = -1};
+    if (dync__parse_take(q, "dync_at(")) {
+        call->kind = DYNC__CALL_ITEM;
+        call->nargs = 2;
+        if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &call->args[1])) return false;
+        bool ok = call->args[0].kind == DYNC__A_NODE && call->args[1].kind == DYNC__A_INT && call->args[1].as.i >= 0 && call->args[1].as.i <= INT_MAX;
+        return (ok || dync__parse_fail(q, "a list and an index before this")) && dync__parse_need(q, wrapped ? "))" : ")");
+    }
+    if (dync__parse_take(q, "dync_op_call_values(")) return dync__parse_custom(q, wrapped, call);
+    if (wrapped) return q->p = start, dync__parse_fail(q, "an item of a list");
+    if (dync__parse_take(q, "dync_constant(")) return dync__parse_constant(q, call);
+    dync__parse_space(q);
+    start = q->p;
+    char *name = dync__parse_name(q);
+    if (!name || strncmp(name, "dync_", 5) != 0) return q->p = start, dync__parse_fail(q, "an operator");
+    name += 5;
+    if (strncmp(name, "sym_", 4) == 0) {
+        call->op = dync__op_find(strcmp(name + 4, "floordiv") == 0 ? "floor_divide" : name + 4);
+        call->nargs = 2;
+        return (call->op >= 0 || dync__parse_fail(q, "an operator")) && dync__parse_need(q, "(") && dync__parse_arg(q, 0, &call->args[0]) &&
+               dync__parse_need(q, ",") && dync__parse_arg(q, 0, &call->args[1]) && dync__parse_need(q, ")");
+    }
+    call->op = dync__op_find(name);
+    if (call->op < 0) {
+        name[-1] = '_';                                          /* dync_set_grad_enabled is the row _set_grad_enabled */
+        call->op = dync__op_find(name - 1);
+    }
+    if (call->op < 0) return q->p = start, dync__parse_fail(q, "an operator that exists");
+    return dync__parse_by_name(q, "(", call);
+}
+
+static bool dync__parse_statement(dync__parser *q)
+{
+    dync__parsed_call call = {0};
+    dync__parsed_type type;
+    dync_node *node = NULL;
+    char *name = NULL;
+    bool declared = dync__parse_take(q, "dync_tensor *") || dync__parse_take(q, "dync_value ");
+    if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "="))) return dync__parse_fail(q, "a name");
+    bool ok = dync__parse_expression(q, &call) && dync__parse_need(q, ";") && dync__parse_need(q, "/*");
+    if (ok && !declared) ok = (name = dync__parse_name(q)) && dync__parse_need(q, ":");
+    ok = ok && dync__parse_type(q, &type) && dync__parse_need(q, "*/");
+    if (ok) {
+        switch (call.kind) {
+        case DYNC__CALL_ITEM: node = dync__graph_getitem(q->g, call.args[0].as.node, (int)call.args[1].as.i); break;
+        case DYNC__CALL_CONSTANT: node = dync__graph_attr(q->g, name, name, call.value); break;
+        case DYNC__CALL_CUSTOM: node = dync__graph_call(q->g, -1, call.nargs, call.args, type.n, type.info, name); break;
+        case DYNC__CALL_OP: node = dync__graph_call(q->g, call.op, call.nargs, call.args, type.n, type.info, name); break;
+        }
+        if (node && call.target) node->target = call.target;
+        if (node && call.kind == DYNC__CALL_ITEM) dync__graph_rename(q->g, node, name);
+        ok = dync__parse_add_node(q, node, name);
+        if (ok && call.kind != DYNC__CALL_CONSTANT) dync__parse_set_type(node, &type);
+    }
+    dync__unref(call.value);
+    return ok || dync__parse_fail(q, "a statement");
+}
+
+static bool dync__parse_function(dync__parser *q)
+{
+    dync__arg result;
+    if (!dync__parse_take(q, "dync_tensor *") && !dync__parse_need(q, "dync_value")) return false;
+    char *name = dync__parse_name(q);
+    if (!name) return dync__parse_fail(q, "the name of the graph");
+    q->g->name = name;
+    if (!dync__parse_need(q, "(") || !dync__parse_params(q) || !dync__parse_need(q, "{")) return false;
+    while (!dync__parse_take(q, "return "))
+        if (!dync__parse_statement(q)) return false;
+    if (!dync__parse_arg(q, 0, &result) || !dync__parse_need(q, ";") || !dync__parse_need(q, "}")) return false;
+    dync__parse_space(q);
+    if (*q->p) return dync__parse_fail(q, "the end");
+    return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
+}
+
+DYNC__FN dync_graph *dync__graph_parse(const char *text)
+{
+    dync__parser q = {.text = text ? text : "", .p = text ? text : ""};
+    q.g = dync__graph_new(NULL);
+    if (!q.g) return NULL;
+    bool ok = dync__parse_function(&q);
+    if (ok) {
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
+        ok = dync__graph_check(q.g) == DYNC_OK;
+        dync__error_slot *inner = dync__error_guard_end(&guard);
+        if (!ok) dync__fail(DYNC_ERR_FORMAT, "graph text: %s", inner->message);
+    }
+    dync__map_free(&q.nodes);
+    if (!ok) {
+        dync_graph_free(q.g);
+        return NULL;
+    }
+    return q.g;
+}

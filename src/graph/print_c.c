@@ -1,0 +1,324 @@
+/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing comments. parse.c reads it back, and
+ * print(parse(text)) == text.
+ *
+ *   dync_value GraphModule(dync_tensor *l_x_   // f32[2, 3]; L_x_; L['x']
+ *       , dync_tensor *_0_weight)              // f32[4, 3] grad; attr 0.weight
+ *   {
+ *       dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 2}, dync_shape(2));  // f32[2]
+ *       dync_tensor *add = dync_add(l_x_, 1);  // f32[2, 3]
+ *       return dync_tuple(add);
+ *   }
+ * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers, constants too large to print. A node that
+ * nobody uses is a plain statement whose comment begins with its name and a colon. */
+#include "../dync.in.h"
+#include "graph.h"
+#include "text.h"
+
+enum { DYNC__C_INLINE_ELEMENTS = 16 };
+
+typedef struct dync__c_printer { dync__str *s; const dync_graph *g; } dync__c_printer;
+
+static const char *dync__c_dtype(int dtype)
+{
+    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16", "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8", "DYNC_U8", "DYNC_BOOL"};
+    return dync__dtype_valid(dtype) ? names[dtype] : names[0];
+}
+
+/* A double that stays a double: 2.0, not 2. */
+static void dync__c_double(dync__str *s, double x)
+{
+    char text[40];
+    if (x != x) {
+        dync__str_add(s, "NAN");
+    } else if (x - x != 0) {
+        dync__str_add(s, x > 0 ? "INFINITY" : "-INFINITY");
+    } else {
+        dync__double_text(x, text, sizeof text);
+        dync__str_add(s, text);
+        if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
+    }
+}
+
+static void dync__c_int(dync__str *s, int64_t i)
+{
+    if (i == INT64_MAX) dync__str_add(s, "DYNC_END");
+    else if (i == INT64_MIN) dync__str_add(s, "(-DYNC_END - 1)");
+    else dync__str_addf(s, "%lld", (long long)i);
+}
+
+static void dync__c_quote(dync__str *s, const char *text)
+{
+    dync__str_addc(s, '"');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') dync__str_addf(s, "\\%c", c);
+        else if (c < 32 || c > 126) dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
+        else dync__str_addc(s, (char)c);
+    }
+    dync__str_addc(s, '"');
+}
+
+/* A size: a symbolic one is read off the input that has it. */
+static void dync__c_size(dync__c_printer *p, int64_t size)
+{
+    for (int i = 0; dync__graph_symbol_text(p->g, size) && i < p->g->n_inputs; i++) {
+        const dync_node *in = p->g->node.at[i];
+        for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++)
+            if (in->info[0].lay.shape[d] == size) {
+                dync__str_addf(p->s, "dync_dim(%s, %d)", in->name, d);
+                return;
+            }
+    }
+    dync__c_int(p->s, size);
+}
+
+static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
+{
+    if (a->n == 0) dync__str_add(p->s, as_value ? "dync_tuple_of(0, NULL)" : "DYNC_SCALAR");
+    for (int i = 0; i < a->n; i++) {
+        dync__str_add(p->s, i ? ", " : as_value ? "dync_tuple(" : "dync_shape(");
+        dync__c_size(p, a->as.dims[i]);
+    }
+    if (a->n) dync__str_addc(p->s, ')');
+}
+
+static bool dync__c_is_tensor(const dync_node *node) { return node->has_info && node->nout == 1; }
+
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value);
+
+static void dync__c_list(dync__c_printer *p, const dync__arg *a)
+{
+    if (a->n == 0) {
+        dync__str_add(p->s, "dync_tuple_of(0, NULL)");
+        return;
+    }
+    bool small = a->n <= 32;                               /* what DYNC_COUNT can count */
+    if (small) dync__str_add(p->s, "dync_tuple(");
+    else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", a->n);
+    for (int i = 0; i < a->n; i++) {
+        if (i) dync__str_add(p->s, ", ");
+        dync__c_arg(p, &a->as.list[i], DYNC__PARAM_VALUE, !small);
+    }
+    dync__str_add(p->s, small ? ")" : "})");
+}
+
+/* as_value: the place takes a dync_value and nothing wraps the expression. */
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value)
+{
+    bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST && a->kind != DYNC__A_DIMS &&
+                !(a->kind == DYNC__A_BOOL) && !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
+    bool takes_value = type == DYNC__PARAM_VALUE || type == DYNC__PARAM_VALUE_OPT || as_value;
+    if (wrap) dync__str_add(p->s, "DYNC_V(");
+    switch (a->kind) {
+    case DYNC__A_NONE: dync__str_add(p->s, takes_value ? "DYNC_NONE" : "NULL"); break;
+    case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
+    case DYNC__A_INT: dync__c_int(p->s, a->as.i); break;
+    case DYNC__A_FLOAT: dync__c_double(p->s, a->as.f); break;
+    case DYNC__A_BOOL: dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE" : a->as.i ? "true" : "false"); break;
+    case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
+    case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
+    case DYNC__A_DEVICE:
+        if ((a->as.i & 255) == DYNC_CUDA) dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
+        else dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
+        break;
+    case DYNC__A_STR: dync__c_quote(p->s, a->as.s); break;
+    case DYNC__A_LIST: dync__c_list(p, a); break;
+    default: dync__str_add(p->s, "NULL"); break;          /* a pointer means nothing in text */
+    }
+    if (wrap) dync__str_addc(p->s, ')');
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
+{
+    if (node->sym) {
+        dync__str_addf(p->s, "Sym(%s)", node->sym);
+    } else if (!node->has_info) {
+        bool number = dync__arg_is_number(&node->scalar);
+        dync__str_add(p->s, node->nout == 0 ? "none" : number ? "number" : "list");
+    } else if (node->nout == 1) {
+        dync__text_info(p->s, p->g, &node->info[0], node->requires_grad[0]);
+    } else {
+        for (int i = 0; i < node->nout; i++) {
+            dync__str_add(p->s, i ? ", " : "(");
+            dync__text_info(p->s, p->g, &node->info[i], node->requires_grad[i]);
+        }
+        dync__str_addc(p->s, ')');
+    }
+}
+
+static void dync__c_call(dync__c_printer *p, const dync_node *node)
+{
+    dync__str pattern = {0};
+    dync__param param = {DYNC__PARAM_VALUE, "", 0};
+    if (node->op == DYNC__NODE_GETITEM) {
+        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)", node->args[0].as.node->name,
+                       (int)node->args[1].as.i);
+        return;
+    }
+    if (node->op < 0) {                                    /* a registered operator, by its name */
+        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_op_call_values(\"%s\", %d, " : "dync_op_call_values(\"%s\", %d, ",
+                       node->target, node->nargs);
+        dync__str_add(p->s, node->nargs ? "(dync_value[]){" : "NULL");
+        for (int i = 0; i < node->nargs; i++) {
+            if (i) dync__str_add(p->s, ", ");
+            dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
+        }
+        if (node->nargs) dync__str_addc(p->s, '}');
+        dync__str_add(p->s, dync__c_is_tensor(node) ? "))" : ")");
+        return;
+    }
+    if (!node->has_info && node->nout == 1 && node->nargs == 2) {   /* arithmetic of symbolic numbers */
+        dync__str_addf(p->s, "dync_sym_%s(", node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
+        dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
+        dync__str_add(p->s, ", ");
+        dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
+        dync__str_addc(p->s, ')');
+        return;
+    }
+    dync__graph_c_pattern(&pattern, node->op);
+    for (const char *c = dync__str_get(&pattern); *c; c++) {
+        if (*c != '{' || c[1] < '0' || c[1] > '9') {
+            dync__str_addc(p->s, *c);
+            continue;
+        }
+        int i = 0;
+        for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
+        bool as_value = *c == ':';
+        while (*c != '}') c++;
+        dync__schema_param(dync__op_info(node->op)->schema, i, &param);
+        if (i < node->nargs) dync__c_arg(p, &node->args[i], param.type, as_value);
+    }
+    p->s->failed = p->s->failed || pattern.failed;
+    dync__str_free(&pattern);
+}
+
+/* Constants of a few finite elements on the CPU are printed as literals. */
+static bool dync__c_is_inline(const dync_node *node)
+{
+    const dync__tensor *t = node->value;
+    if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU || t->numel == 0 ||
+        t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay)) return false;
+    const char *data = dync__tensor_data(t);
+    int bytes = dync__dtype_info(t->dtype)->bytes;
+    for (int64_t i = 0; i < t->numel && dync__dtype_info(t->dtype)->kind == 'f'; i++) {
+        double x = dync__load_f64(data + i * bytes, t->dtype);
+        if (!(x - x == 0)) return false;
+    }
+    return true;
+}
+
+static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
+{
+    static const char *const types[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "bool"};
+    const char *data = dync__tensor_data(t);
+    int bytes = dync__dtype_info(t->dtype)->bytes;
+    dync__str_addf(p->s, "dync_constant((%s[]){", types[t->dtype]);
+    for (int64_t i = 0; i < t->numel; i++) {
+        const char *at = data + i * bytes;
+        char text[40];
+        if (i) dync__str_add(p->s, ", ");
+        if (t->dtype == DYNC_F32) dync__float_text((float)dync__load_f64(at, t->dtype), text, sizeof text), dync__str_add(p->s, text);
+        else if (t->dtype == DYNC_F64) dync__double_text(dync__load_f64(at, t->dtype), text, sizeof text), dync__str_add(p->s, text);
+        else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f') dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
+        else dync__c_int(p->s, dync__load_i64(at, t->dtype));
+    }
+    dync__arg shape = dync__arg_dims(t->lay.ndim, t->lay.shape);
+    dync__str_add(p->s, "}, ");
+    dync__c_dims(p, &shape, false);
+    if (t->dtype != DYNC_F32) dync__str_addf(p->s, ", .dtype = %s", dync__c_dtype(t->dtype));
+    dync__str_addc(p->s, ')');
+}
+
+static void dync__c_statement(dync__c_printer *p, const dync_node *node)
+{
+    bool used = node->n_users > 0;
+    dync__str_add(p->s, "    ");
+    if (used) dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ", node->name);
+    if (node->kind == DYNC__N_GET_ATTR) dync__c_constant(p, node->value);
+    else dync__c_call(p, node);
+    dync__str_add(p->s, ";  /* ");
+    if (!used) dync__str_addf(p->s, "%s: ", node->name);
+    dync__c_type_comment(p, node);
+    dync__str_add(p->s, " */\n");
+}
+
+static void dync__c_param(dync__c_printer *p, const dync_node *node, bool first)
+{
+    bool is_attr = node->kind == DYNC__N_GET_ATTR;
+    dync__str_add(p->s, first ? "" : "    , ");
+    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s", node->name);
+}
+
+/* A path or source inside a comment: what would end the comment or its line is dropped. */
+static void dync__c_comment_text(dync__str *s, const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text >= 32 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*')) dync__str_addc(s, *text);
+}
+
+/* The comment behind a parameter: type, then where it comes from. */
+static void dync__c_param_comment(dync__c_printer *p, const dync_node *node)
+{
+    dync__str_add(p->s, "  /* ");
+    dync__c_type_comment(p, node);
+    if (node->kind == DYNC__N_GET_ATTR) {
+        dync__str_add(p->s, "; attr ");
+        dync__c_comment_text(p->s, node->target);
+    } else if (node->source || strcmp(node->target, node->name) != 0) {
+        dync__str_addf(p->s, "; %s; ", node->target);
+        dync__c_comment_text(p->s, node->source ? node->source : "");
+    }
+    dync__str_add(p->s, " */\n");
+}
+
+static bool dync__c_is_param(const dync_node *node)
+{
+    return node->kind == DYNC__N_PLACEHOLDER || (node->kind == DYNC__N_GET_ATTR && !dync__c_is_inline(node));
+}
+
+DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
+{
+    dync__c_printer p = {s, g};
+    const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT ? g->node.at[g->node.n - 1] : NULL;
+    const dync__arg *result = out ? &out->args[0] : NULL;
+    bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
+    const dync_node *last = NULL;
+    dync__str_addf(s, "%s%s(", one ? "dync_tensor *" : "dync_value ", g->name);
+    for (int i = 0; i < g->node.n; i++) {
+        if (!dync__c_is_param(g->node.at[i])) continue;
+        if (last) dync__c_param_comment(&p, last);
+        dync__c_param(&p, g->node.at[i], !last);
+        last = g->node.at[i];
+    }
+    dync__str_add(s, last ? ")" : "void)");
+    if (last) dync__c_param_comment(&p, last);
+    dync__str_add(s, last ? "{\n" : "\n{\n");
+    for (int i = 0; i < g->node.n; i++)
+        if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT) dync__c_statement(&p, g->node.at[i]);
+    if (result) {
+        dync__str_add(s, "    return ");
+        dync__c_arg(&p, result, DYNC__PARAM_VALUE, !one);
+        dync__str_add(s, ";\n");
+    }
+    dync__str_add(s, "}\n");
+}
+
+/* Text into memory of the scope. */
+static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, const dync_graph *))
+{
+    dync__str s = {0};
+    if (!g) {
+        dync__fail(DYNC_ERR_VALUE, "expected a graph, got NULL");
+        return NULL;
+    }
+    print(&s, g);
+    char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
+    if (out && s.n) memcpy(out, s.at, s.n);
+    dync__str_free(&s);
+    return out;
+}
+
+DYNC_API char *dync_graph_str(const dync_graph *g) { return dync__graph_text(g, dync__graph_print_c); }
+DYNC_API char *dync_graph_readable(const dync_graph *g) { return dync__graph_text(g, dync__graph_print_fx); }

@@ -1,0 +1,414 @@
+/* graph/print_fx.c: a graph as torch.fx prints it (torch/fx/graph.py, _gen_python_code; torch/fx/graph_module.py, print_readable): Python
+ * that PyTorch can run.
+ *
+ *   class GraphModule(torch.nn.Module):
+ *       def forward(self, L_x_: "f32[2, 3]"):
+ *           l_x_ = L_x_
+ *
+ *           add: "f32[2, 3]" = l_x_ + 1;  l_x_ = None
+ *           return (add,)
+ *
+ * How an operator prints is the fx column of its row: "torch.relu", ".view", "+", or a pattern with holes. Each value is released after
+ * its last use; an unused one at once. Where upstream writes a comment with the user's line, a blank line stands. */
+#include "../dync.in.h"
+#include "graph.h"
+#include "text.h"
+
+typedef struct dync__fx_printer {
+    dync__str *s;
+    const dync_graph *g;
+    bool readable;                    /* annotations and blank lines; the other form is gm.code */
+    bool flat_attrs;                  /* attribute paths as one identifier */
+    const dync_node **last_user;      /* per node: who uses it last; NULL nobody */
+} dync__fx_printer;
+
+/* ---- arguments --------------------------------------------------------------------------------------------------------------------- */
+
+static void dync__fx_double(dync__str *s, double x)
+{
+    char text[40];
+    if (x - x != 0) {
+        dync__str_add(s, x != x ? "float('nan')" : x > 0 ? "float('inf')" : "float('-inf')");
+        return;
+    }
+    dync__double_text(x, text, sizeof text);
+    dync__str_add(s, text);
+    if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
+}
+
+static void dync__fx_quote(dync__str *s, const char *text)
+{
+    dync__str_addc(s, '\'');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '\'' || c == '\\') dync__str_addf(s, "\\%c", c);
+        else if (c < 32) dync__str_addf(s, "\\x%02x", c);
+        else dync__str_addc(s, (char)c);
+    }
+    dync__str_addc(s, '\'');
+}
+
+static void dync__fx_dims(dync__fx_printer *p, const dync__arg *a, bool bare)
+{
+    if (!bare) dync__str_addc(p->s, '(');
+    for (int i = 0; i < a->n; i++) {
+        if (i) dync__str_add(p->s, ", ");
+        dync__text_size(p->s, p->g, a->as.dims[i]);
+    }
+    if (!bare) dync__str_add(p->s, a->n == 1 ? ",)" : ")");
+}
+
+static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
+{
+    switch (a->kind) {
+    case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
+    case DYNC__A_INT: dync__str_addf(p->s, "%lld", (long long)a->as.i); break;
+    case DYNC__A_FLOAT: dync__fx_double(p->s, a->as.f); break;
+    case DYNC__A_BOOL: dync__str_add(p->s, a->as.i ? "True" : "False"); break;
+    case DYNC__A_DIMS: dync__fx_dims(p, a, false); break;
+    case DYNC__A_DTYPE: dync__str_addf(p->s, "torch.%s", dync__dtype_info((int)a->as.i)->name); break;
+    case DYNC__A_DEVICE: {
+        int kind = (int)(a->as.i & 255);
+        if (kind == DYNC_CUDA) dync__str_addf(p->s, "torch.device('cuda:%d')", (int)(a->as.i >> 8));
+        else dync__str_addf(p->s, "torch.device('%s')", kind == DYNC_META ? "meta" : "cpu");
+        break;
+    }
+    case DYNC__A_STR: dync__fx_quote(p->s, a->as.s); break;
+    case DYNC__A_LIST:
+        dync__str_addc(p->s, as_tuple ? '(' : '[');
+        for (int i = 0; i < a->n; i++) {
+            if (i) dync__str_add(p->s, ", ");
+            dync__fx_arg(p, &a->as.list[i], as_tuple);
+        }
+        dync__str_add(p->s, as_tuple ? a->n == 1 ? ",)" : ")" : "]");
+        break;
+    default: dync__str_add(p->s, "None"); break;
+    }
+}
+
+static bool dync__fx_is_reduction(const dync_node *node) { return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE; }
+
+/* Argument i. PyTorch takes one dimension as an int everywhere, several as a tuple, and all of them as None or in full. */
+static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
+{
+    const dync__arg *a = &node->args[i];
+    if (a->kind != DYNC__A_DIMS || !dync__fx_is_reduction(node)) {
+        dync__fx_arg(p, a, false);
+    } else if (a->n == 1) {
+        dync__text_size(p->s, p->g, a->as.dims[0]);
+    } else if (a->n > 1) {
+        dync__fx_dims(p, a, false);
+    } else {
+        const dync_node *x = node->args[0].kind == DYNC__A_NODE ? node->args[0].as.node : NULL;
+        int ndim = x && x->has_info ? x->info[0].lay.ndim : 0;
+        dync__str_addc(p->s, '(');
+        for (int d = 0; d < ndim; d++) dync__str_addf(p->s, d ? ", %d" : "%d", d);
+        dync__str_add(p->s, ndim == 1 ? ",)" : ")");
+    }
+}
+
+/* How many arguments are printed: "over all dimensions, not kept" is what PyTorch does without being told. */
+static int dync__fx_count_args(const dync_node *node)
+{
+    int n = node->nargs;
+    if (node->op < 0) return n;
+    while (n > 0 && node->args[n - 1].kind == DYNC__A_PTR) n--;
+    bool all = n > 2 && node->args[n - 1].kind == DYNC__A_BOOL && !node->args[n - 1].as.i && node->args[n - 2].kind == DYNC__A_DIMS &&
+               node->args[n - 2].n == 0;
+    return all ? n - 2 : n;
+}
+
+static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first, int n)
+{
+    bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 && !dync__fx_is_reduction(node);
+    dync__str_addc(p->s, '(');
+    for (int i = first; i < n; i++) {
+        if (i > first) dync__str_add(p->s, ", ");
+        if (bare) dync__fx_dims(p, &node->args[i], true);      /* x.view(2, 3) */
+        else dync__fx_call_arg(p, node, i);
+    }
+    dync__str_addc(p->s, ')');
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *dync__fx_hole(const char *c, int *i)
+{
+    *i = 0;
+    for (c++; *c >= '0' && *c <= '9'; c++) *i = 10 * *i + (*c - '0');
+    return c;                                                    /* at the closing brace */
+}
+
+static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern)
+{
+    int i;
+    if (*pattern == '.') dync__fx_call_arg(p, node, 0);
+    for (const char *c = pattern; *c; c++) {
+        if (*c != '{') {
+            dync__str_addc(p->s, *c);
+            continue;
+        }
+        c = dync__fx_hole(c, &i);
+        if (i < node->nargs) dync__fx_call_arg(p, node, i);
+    }
+}
+
+/* self.a.b, with getattr where a part is no identifier: getattr(self, "0").weight */
+static void dync__fx_attr_path(dync__fx_printer *p, const char *path)
+{
+    dync__str expr = {0}, next = {0};
+    dync__str_add(&expr, "self");
+    if (p->flat_attrs) {
+        dync__str_addf(&expr, path[0] >= '0' && path[0] <= '9' ? "._" : ".");
+        for (; *path; path++) dync__str_addc(&expr, *path == '.' ? '_' : *path);
+    }
+    while (*path) {
+        size_t n = strcspn(path, ".");
+        bool is_name = n > 0 && !(path[0] >= '0' && path[0] <= '9');
+        next.n = 0;
+        dync__str_addf(&next, is_name ? "%s.%.*s" : "getattr(%s, \"%.*s\")", dync__str_get(&expr), (int)n, path);
+        dync__str t = expr;
+        expr = next;
+        next = t;
+        path += n + (path[n] == '.');
+    }
+    dync__str_add(p->s, dync__str_get(&expr));
+    p->s->failed = p->s->failed || expr.failed || next.failed;
+    dync__str_free(&expr);
+    dync__str_free(&next);
+}
+
+static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
+{
+    if (node->op == DYNC__NODE_GETITEM) {
+        dync__str_addf(p->s, "%s[%d]", node->args[0].as.node->name, (int)node->args[1].as.i);
+        return;
+    }
+    const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
+    int n = dync__fx_count_args(node);
+    if (!fx) {                                                   /* registered operators: mylib::foo is torch.ops.mylib.foo */
+        const char *colons = strstr(node->target, "::");
+        if (colons) dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target, colons + 2);
+        else dync__str_add(p->s, node->target);
+        dync__fx_args(p, node, 0, n);
+    } else if (strchr(fx, '{')) {
+        dync__fx_pattern(p, node, fx);
+    } else if (*fx == '.') {
+        dync__fx_call_arg(p, node, 0);
+        dync__str_add(p->s, fx);
+        dync__fx_args(p, node, 1, n);
+    } else if ((*fx >= 'a' && *fx <= 'z') || (*fx >= 'A' && *fx <= 'Z') || *fx == '_') {
+        dync__str_add(p->s, fx);
+        dync__fx_args(p, node, 0, n);
+    } else if (n == 1) {
+        dync__str_add(p->s, fx);
+        dync__fx_call_arg(p, node, 0);
+    } else {
+        dync__fx_call_arg(p, node, 0);
+        dync__str_addf(p->s, " %s ", fx);
+        dync__fx_call_arg(p, node, 1);
+    }
+}
+
+/* ---- releases: torch.fx's register_last_uses and delete_unused_values ----------------------------------------------------------------- */
+
+typedef struct dync__fx_uses { dync__fx_printer *p; const dync_node *user; bool print, any; } dync__fx_uses;
+
+static void dync__fx_use(void *user, dync__arg *arg)
+{
+    dync__fx_uses *u = user;
+    const dync_node **last = &u->p->last_user[arg->as.node->index];
+    if (!u->print) {
+        if (!*last) *last = u->user;
+    } else if (*last == u->user) {
+        dync__str_addf(u->p->s, u->any ? " = %s" : ";  %s", arg->as.node->name);
+        u->any = true;
+        *last = NULL;                                            /* said once */
+    }
+}
+
+/* Arguments in the order in which they are printed. */
+static void dync__fx_each_use(dync__fx_uses *u)
+{
+    dync_node *node = (dync_node *)(uintptr_t)u->user;           /* only read */
+    const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
+    int i;
+    for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
+        if (*c != '{') continue;
+        c = dync__fx_hole(c, &i);
+        if (i < node->nargs && node->args[i].kind == DYNC__A_NODE) dync__fx_use(u, &node->args[i]);
+    }
+    dync__node_each_input(node, dync__fx_use, u);
+}
+
+static void dync__fx_release(dync__fx_printer *p, const dync_node *node)
+{
+    dync__fx_uses u = {p, node, true, false};
+    dync__fx_each_use(&u);
+    if (node->n_users == 0) {
+        dync__str_addf(p->s, u.any ? " = %s" : ";  %s", node->name);
+        u.any = true;
+    }
+    if (u.any) dync__str_add(p->s, " = None");
+    dync__str_addc(p->s, '\n');
+}
+
+/* ---- the function ------------------------------------------------------------------------------------------------------------------------ */
+
+/* : "f32[2, 3]" */
+static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node)
+{
+    if (!p->readable) return;
+    if (node->sym) {
+        dync__str_addf(p->s, ": \"Sym(%s)\"", node->sym);
+    } else if (node->has_info && node->nout == 1) {
+        dync__str_addf(p->s, ": \"%s", dync__dtype_info(node->info[0].dtype)->fx);
+        dync__text_shape(p->s, p->g, node->info[0].lay.ndim, node->info[0].lay.shape);
+        dync__str_addc(p->s, '"');
+    } else if (node->kind == DYNC__N_PLACEHOLDER && !dync__arg_is_number(&node->scalar)) {
+        dync__str_add(p->s, " : list");
+    }
+}
+
+static void dync__fx_signature(dync__fx_printer *p)
+{
+    dync__str_add(p->s, "    def forward(self");
+    for (int i = 0; i < p->g->n_inputs; i++) {
+        const dync_node *node = p->g->node.at[i];
+        dync__str_addf(p->s, ", %s", node->target);
+        dync__fx_annotation(p, node);
+        if (!p->readable && node->has_info && strcmp(node->name, node->target) != 0) dync__str_add(p->s, " : torch.Tensor");
+    }
+    dync__str_add(p->s, "):\n");
+}
+
+static bool dync__fx_same_line(const dync_node *a, const dync_node *b)
+{
+    if (!a) return false;
+    if (a->stack || b->stack) return a->stack && b->stack && strcmp(a->stack, b->stack) == 0;
+    if (!a->at.file || !b->at.file) return a->at.file == b->at.file;
+    return a->at.line == b->at.line && strcmp(a->at.file, b->at.file) == 0;
+}
+
+static void dync__fx_body(dync__fx_printer *p)
+{
+    const dync_node *before = NULL;
+    bool first = true;
+    for (int i = 0; i < p->g->node.n; i++) {
+        const dync_node *node = p->g->node.at[i];
+        if (node->kind == DYNC__N_PLACEHOLDER) {
+            if (strcmp(node->name, node->target) == 0) continue;
+            dync__str_addf(p->s, "        %s = %s\n", node->name, node->target);
+            first = false;
+            continue;
+        }
+        if (node->kind != DYNC__N_OUTPUT) {
+            if (p->readable && !first && !dync__fx_same_line(before, node)) dync__str_addc(p->s, '\n');
+            before = node;
+        }
+        first = false;
+        dync__str_add(p->s, "        ");
+        if (node->kind == DYNC__N_OUTPUT) {
+            dync__str_add(p->s, "return ");
+            dync__fx_arg(p, &node->args[0], true);
+            dync__str_addc(p->s, '\n');
+            continue;
+        }
+        dync__str_add(p->s, node->name);
+        dync__fx_annotation(p, node);
+        dync__str_add(p->s, " = ");
+        if (node->kind == DYNC__N_GET_ATTR) {
+            dync__fx_attr_path(p, node->target);
+        } else if (node->kind == DYNC__N_CALL_MODULE) {
+            dync__fx_attr_path(p, node->target);
+            dync__fx_args(p, node, 0, node->nargs);
+        } else {
+            dync__fx_call(p, node);
+        }
+        dync__fx_release(p, node);
+    }
+}
+
+static void dync__fx_forward(dync__fx_printer *p)
+{
+    size_t bytes = (size_t)p->g->node.n * sizeof *p->last_user;
+    p->last_user = dync__calloc(bytes);
+    if (!p->last_user) {
+        p->s->failed = true;
+        return;
+    }
+    for (int i = p->g->node.n - 1; i >= 0; i--) {
+        dync__fx_uses u = {p, p->g->node.at[i], false, false};
+        dync__fx_each_use(&u);
+    }
+    dync__fx_signature(p);
+    dync__fx_body(p);
+    dync__free(p->last_user, bytes);
+}
+
+DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g)
+{
+    dync__fx_printer p = {.s = s, .g = g, .readable = true};
+    dync__str_addf(s, "class %s(torch.nn.Module):\n", g->name);
+    dync__fx_forward(&p);
+}
+
+/* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString ---------------------------------------------------------------- */
+
+enum { DYNC__FX_INLINE_ELEMENTS = 4 };
+
+static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
+{
+    dync__tensor *dense = dync__contiguous_copy(t);
+    const char *data = dense ? dync__tensor_data(dense) : NULL;
+    dync__str_add(p->s, "torch.tensor([");
+    for (int64_t i = 0; data && i < t->numel; i++) {
+        const char *at = data + i * dync__dtype_info(t->dtype)->bytes;
+        if (i) dync__str_add(p->s, ", ");
+        if (dync__dtype_info(t->dtype)->kind == 'f') dync__fx_double(p->s, dync__load_f64(at, t->dtype));
+        else dync__str_addf(p->s, "%lld", (long long)dync__load_i64(at, t->dtype));
+    }
+    dync__str_addf(p->s, "], dtype=torch.%s).reshape(", dync__dtype_info(t->dtype)->name);
+    dync__text_shape(p->s, p->g, t->lay.ndim, t->lay.shape);
+    dync__str_addc(p->s, ')');
+    dync__unref(dense);
+}
+
+static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool parameter)
+{
+    const dync__info *info = &node->info[0];
+    const dync__dtype_row *dtype = dync__dtype_info(info->dtype);
+    bool cuda = (info->device & 255) == DYNC_CUDA;
+    dync__str path = {0};
+    dync__fx_printer q = {.s = &path, .g = p->g, .flat_attrs = true};
+    dync__fx_attr_path(&q, node->target);
+    const char *name = dync__str_get(&path) + (path.n > 5 ? 5 : 0);      /* behind "self." */
+    if (parameter) dync__str_addf(p->s, "        self.%s = torch.nn.Parameter(torch.randn(", name);
+    else dync__str_addf(p->s, "        self.register_buffer('%s', ", name);
+    if (!parameter && node->value && node->value->storage->data && node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
+        dync__fx_literal(p, node->value);
+    } else {
+        if (!parameter) dync__str_add(p->s, dtype->kind == 'f' ? "torch.randn(" : "torch.randint(1, size=");
+        dync__text_shape(p->s, p->g, info->lay.ndim, info->lay.shape);
+        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name, parameter && cuda ? ", device=\"cuda\"" : "");
+    }
+    if (!parameter && cuda) dync__str_add(p->s, ".cuda()");
+    dync__str_add(p->s, ")\n");
+    dync__str_free(&path);
+}
+
+DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g)
+{
+    dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
+    dync__str_add(s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
+    for (int pass = 0; pass < 2; pass++)                                  /* buffers, then parameters, each once */
+        for (int i = 0; i < g->node.n; i++) {
+            const dync_node *node = g->node.at[i];
+            bool parameter = node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
+            bool known = false;
+            for (int j = 0; j < i; j++) known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR && strcmp(g->node.at[j]->target, node->target) == 0);
+            if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known && parameter == (pass == 1)) dync__fx_repro_attr(&p, node, parameter);
+        }
+    dync__str_addc(s, '\n');
+    dync__fx_forward(&p);
+}

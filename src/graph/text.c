@@ -1,0 +1,123 @@
+/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share: schemas, C patterns, types. */
+#include "../dync.in.h"
+#include "graph.h"
+#include "text.h"
+
+/* ---- schemas: "(Tensor self, Value other)" ----------------------------------------------------------------------------------------- */
+
+static const struct { const char *text; dync__param_type type; } dync__param_types[] = {
+    {"Value", DYNC__PARAM_VALUE}, {"Value?", DYNC__PARAM_VALUE_OPT}, {"Tensor", DYNC__PARAM_TENSOR}, {"Tensor?", DYNC__PARAM_TENSOR_OPT},
+    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT}, {"int64", DYNC__PARAM_INT}, {"float", DYNC__PARAM_FLOAT},
+    {"bool", DYNC__PARAM_BOOL}, {"Dims", DYNC__PARAM_DIMS}, {"Dtype", DYNC__PARAM_DTYPE}, {"Device", DYNC__PARAM_DEVICE},
+    {"str", DYNC__PARAM_STR}, {"Ptr", DYNC__PARAM_PTR},
+};
+
+static const char *dync__schema_word(const char *p, const char **word, int *n)
+{
+    while (*p == ' ') p++;
+    *word = p;
+    while (*p && *p != ' ' && *p != ',' && *p != ')') p++;
+    *n = (int)(p - *word);
+    return p;
+}
+
+DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param *out)
+{
+    const char *p = *at ? *at : schema, *word;
+    int n;
+    if (*p == '(' || *p == ',') p++;
+    p = dync__schema_word(p, &word, &n);
+    if (n == 0) return false;
+    out->type = DYNC__PARAM_PTR;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
+        if ((int)strlen(dync__param_types[i].text) == n && memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
+            out->type = dync__param_types[i].type;
+    *at = dync__schema_word(p, &out->name, &out->name_n);
+    return true;
+}
+
+DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out)
+{
+    const char *at = NULL;
+    while (dync__schema_next(schema, &at, out))
+        if (i-- == 0) return true;
+    return false;
+}
+
+/* ---- the C form of an operator -------------------------------------------------------------------------------------------------------- */
+
+/* Private rows whose public function has another shape. The other private rows are called by name. */
+static const struct { int op; const char *pattern; } dync__c_patterns[] = {
+    {DYNC__OP_empty, "dync_empty({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_zeros, "dync_zeros({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_ones, "dync_ones({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_rand, "dync_rand({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_randn, "dync_randn({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_full, "dync_full({0}, {1}, .dtype = {2}, .device = {3})"},
+    {DYNC__OP_detach, "dync_detach({0})"},
+    {DYNC__OP_set_, "dync_set_({0}, {1})"},
+    {DYNC__OP_to_dtype, "dync_to_dtype({0}, {1})"},
+    {DYNC__OP_to_device, "dync_to_device({0}, {1})"},
+    {DYNC__OP__set_grad_enabled, "dync_set_grad_enabled({0})"},
+    {DYNC__OP_manual_seed, "dync_manual_seed({0})"},
+};
+
+DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
+{
+    const dync__op_row *row = dync__op_info(op);
+    dync__param param;
+    int n = 0;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__c_patterns); i++)
+        if (dync__c_patterns[i].op == op) {
+            dync__str_add(s, dync__c_patterns[i].pattern);
+            return;
+        }
+    while (dync__schema_param(row->schema, n, &param)) n++;
+    bool by_name = (row->flags & DYNC__OP_PRIVATE) != 0;
+    if (by_name) {
+        if (row->nout == 1) dync__str_add(s, "dync_as_tensor(");
+        dync__str_addf(s, "dync_op_call_values(\"%s\", %d, (dync_value[]){", row->name, n);
+    } else {
+        dync__str_addf(s, "dync_%s(", row->name);
+    }
+    for (int i = 0; i < n; i++) dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
+    dync__str_add(s, by_name ? row->nout == 1 ? "}))" : "})" : ")");
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+
+DYNC__FN void dync__text_size(dync__str *s, const dync_graph *g, int64_t size)
+{
+    const char *symbol = dync__graph_symbol_text(g, size);
+    if (symbol) dync__str_add(s, symbol);
+    else dync__str_addf(s, "%lld", (long long)size);
+}
+
+DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, const int64_t *sizes)
+{
+    dync__str_addc(s, '[');
+    for (int d = 0; d < ndim; d++) {
+        if (d) dync__str_add(s, ", ");
+        dync__text_size(s, g, sizes[d]);
+    }
+    dync__str_addc(s, ']');
+}
+
+DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info, bool requires_grad)
+{
+    dync__str_add(s, dync__dtype_info(info->dtype)->fx);
+    dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
+    if (!dync__layout_is_contiguous(&info->lay)) {
+        dync__str_addc(s, '{');
+        for (int d = 0; d < info->lay.ndim; d++) {
+            if (d) dync__str_add(s, ", ");
+            dync__text_size(s, g, info->lay.stride[d]);
+        }
+        dync__str_addc(s, '}');
+    }
+    if (info->lay.offset) dync__str_addf(s, " +%lld", (long long)info->lay.offset);
+    if ((info->device & 255) == DYNC_CUDA) dync__str_addf(s, " cuda:%d", info->device >> 8);
+    if ((info->device & 255) == DYNC_META) dync__str_add(s, " meta");
+    if (info->alias >= 0) dync__str_addf(s, " @%d", info->alias);
+    if (requires_grad) dync__str_add(s, " grad");
+}
