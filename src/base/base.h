@@ -1,5 +1,5 @@
 /* base/base.h: what every stage stands on. No tensors here; could live in any C project.
- * Implementations: os.c mem.c arena.c vec (below) map.c str.c num.c rng.c err.c log.c pool.c json.c */
+ * Implementations: os.c thread.c mem.c arena.c (with vec) map.c str.c num.c rng.c err.c log.c pool.c json.c */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
 #include "priv.h"
@@ -23,6 +23,11 @@ typedef struct dync__thread {
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;
     bool registered;             /* exit destructor armed */
+    int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
+    bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */
+    bool in_pool;                /* pool.c: runs a part of a parallel loop: loops inside it run inline */
+    uint64_t error_count;        /* err.c: errors recorded so far */
+    struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
     struct dync__cache *cache;   /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes; /* tensor/scope.c */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
@@ -38,7 +43,8 @@ static DYNC__TLS dync__thread dync__tls;
 DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *));
 /* Arms the exit destructor for this thread; cheap when already armed. Every lazily made per-thread state calls it first. */
 DYNC__FN void dync__thread_arm(void);
-DYNC__FN void dync__thread_end(void);          /* run the destructors of this thread now (dync_shutdown) */
+DYNC__FN void dync__thread_end(dync__thread *); /* run the destructors of a thread now and free its caches */
+DYNC__FN void dync__thread_end_all(void);      /* the same for every armed thread; none may be running (dync_shutdown) */
 /* fn runs in dync_shutdown, last registered first (process-wide caches, registries). Fixed capacity 32; ignored if present. */
 DYNC__FN void dync__at_shutdown(void (*fn)(void));
 DYNC__FN void dync__run_shutdown(void);
@@ -59,7 +65,8 @@ DYNC__FN void dync__error_raise(const dync__error_slot *);            /* record 
 /* A count of errors recorded so far by this thread: compare before and after to learn whether user code failed. */
 DYNC__FN uint64_t dync__error_count(void);
 
-/* ---- memory: the one door (mem.c). Sizes are always known at free. 16-byte aligned; data 64-byte aligned. -------------- */
+/* ---- memory: the one door (mem.c). Sizes are always known at free. Aligned for every C type (16 bytes on 64-bit machines);
+ * data 64-byte aligned. ---------------------------------------------------------------------------------------------------- */
 DYNC__FN void *dync__alloc(size_t n);                     /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
 DYNC__FN void *dync__calloc(size_t n);
 DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n);  /* p stays valid on failure */
@@ -70,8 +77,10 @@ DYNC__FN char *dync__strdup(const char *s);               /* freed by dync__strf
 DYNC__FN void  dync__strfree(char *s);
 typedef struct dync__mem_stats { int64_t live_bytes, peak_bytes, mallocs; } dync__mem_stats;
 DYNC__FN dync__mem_stats dync__mem_read_stats(void);      /* mallocs: calls that reached DYNC_MALLOC or the static buffer */
-DYNC__FN void  dync__mem_set_buffer(void *memory, size_t n);
+DYNC__FN bool  dync__mem_set_buffer(void *memory, size_t n); /* NULL: back to DYNC_MALLOC. false: too small, or memory is in use */
+DYNC__FN bool  dync__mem_in_use(void);                    /* something came from DYNC_MALLOC or the buffer and has not gone back */
 DYNC__FN void  dync__mem_trim(void);                      /* give this thread's cached blocks back */
+DYNC__FN void  dync__mem_thread_end(dync__thread *);      /* the same for a thread that ends, and its cache itself (thread.c) */
 /* Fault injection for tests: the nth next dync__alloc/realloc/alloc_data of this thread fails, once; 0 switches it off. */
 DYNC__FN void  dync__mem_fail_at(int64_t nth);
 
@@ -119,6 +128,7 @@ DYNC__FN void dync__str_free(dync__str *);
 DYNC__FN int  dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4); /* snprintf's contract */
 DYNC__FN int  dync__formatv(char *out, size_t cap, const char *fmt, va_list);
 DYNC__FN const char *dync__intern(const char *s);                             /* one copy per text, process-wide; NULL on no memory */
+DYNC__FN void dync__intern_clear(void);                                       /* dync_shutdown: every interned text is gone */
 
 /* ---- numbers (num.c) ----------------------------------------------------------------------------------------------------- */
 DYNC__FN float    dync__f16_to_f32(uint16_t);
@@ -129,10 +139,16 @@ DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out);               /*
 DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out);
 DYNC__FN int  dync__double_text(double x, char *out, size_t cap);             /* shortest text that reads back as x; "1", "0.5", "1e-07", "inf", "nan" */
 DYNC__FN int  dync__float_text(float x, char *out, size_t cap);               /* the same for a float */
-DYNC__FN bool dync__text_double(const char *s, const char **end, double *out); /* correctly rounded, locale-free; false if no number */
+/* As printf's %f, %e or %g with this precision (-1: 6); snprintf's contract for out and cap. Exact, ties to even. */
+DYNC__FN int  dync__double_format(double x, char conversion, int precision, char *out, size_t cap);
+/* Correctly rounded, locale-free; false if s begins with no number, or if end is NULL and something follows it. */
+DYNC__FN bool dync__text_double(const char *s, const char **end, double *out);
 
-/* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no state. --------------------- */
-DYNC__FN void   dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);
+/* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no state. Key = seed, counter =
+ * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
+ * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3]. */
+DYNC__FN void   dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+DYNC__FN void   dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);   /* counter {offset, 0}, key seed */
 DYNC__FN float  dync__rng_uniform_f32(uint64_t seed, uint64_t index);         /* [0, 1), 24 bits */
 DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index);         /* [0, 1), 53 bits */
 DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);              /* Box-Muller */
@@ -149,6 +165,7 @@ enum {
     DYNC__N_LOG_STAGES
 };
 DYNC__FN bool dync__log_on(int stage);
+DYNC__FN void dync__log_set(const char *what);   /* "graph,guards" as DYNC_LOG; replaces the choice; NULL or "": none; unknown names are warned about */
 DYNC__FN void dync__log(int stage, const char *fmt, ...) DYNC__PRINTF(2, 3);   /* one line "[stage] ..." to stderr */
 DYNC__FN void dync__log_text(int stage, const char *title, const char *text);  /* a block */
 DYNC__FN void dync__warn(const char *fmt, ...) DYNC__PRINTF(1, 2);             /* always to stderr (nothing under NO_STDIO) */
@@ -164,8 +181,9 @@ static dync__counter_block dync__counters;
 #define DYNC__COUNTER_ADD(name, k) ((void)DYNC__ATOMIC_ADD(&dync__counters.name, (k)))
 
 /* ---- operating system (os.c). POSIX functions are declared there by hand: no feature macros needed. ------------------------ */
-typedef struct dync__mutex { void *os; int32_t state; } dync__mutex;           /* zero = unlocked; a futex-free spin-then-yield or pthread lock */
+typedef struct dync__mutex { void *os; int32_t state; } dync__mutex;           /* zero = unlocked; spins, then yields: for short sections */
 DYNC__FN void dync__lock(dync__mutex *);
+DYNC__FN void dync__pause(int round);           /* one step of a waiting loop: a CPU pause at first, gives up the CPU later */
 DYNC__FN void dync__unlock(dync__mutex *);
 DYNC__FN uint64_t dync__now_ns(void);
 DYNC__FN int  dync__cpu_count(void);
@@ -178,7 +196,8 @@ DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t
 
 /* ---- thread pool (pool.c) ------------------------------------------------------------------------------------------------- */
 DYNC__FN int  dync__pool_threads(void);                          /* 1 where there are no threads */
-DYNC__FN void dync__pool_set_threads(int n);                     /* 0: as many as CPUs, or DYNC_THREADS */
+DYNC__FN void dync__pool_set_threads(int n);                     /* 0: as many as CPUs, or DYNC_THREADS; not while it runs */
+DYNC__FN void dync__pool_stop(void);                             /* joins the workers; the next run starts them again */
 /* fn(user, part, n_parts) for every part, by this thread and the pool; returns when all are done. Nested calls run inline. */
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts);
 

@@ -71,8 +71,9 @@ typedef struct dync__storage {
 enum { DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */, DYNC__T_FAKE = 2, DYNC__T_PARAMETER = 4,
        DYNC__T_NAMED = 8 };
 typedef struct dync__tensor {
-    int32_t refs;                     /* 0: the slot is free */
+    int32_t refs;                     /* 0: the slot is free; then numel is the next free slot of the shared list */
     uint32_t generation, slot;
+    int32_t retains;                  /* of refs, those the user took with dync_retain */
     uint8_t dtype, flags;
     uint16_t device;                  /* dync_device, index in bits 8.. */
     int64_t numel;
@@ -88,9 +89,49 @@ typedef struct dync__tensor {
     dync_loc at;
 } dync__tensor;
 
-DYNC__FN dync__tensor *dync__open(const dync_tensor *handle);     /* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its maker) */
-DYNC__FN dync__tensor *dync__peek(const dync_tensor *handle);     /* the same, records nothing */
-DYNC__FN dync_tensor *dync__handle(const dync__tensor *);         /* NULL for NULL */
+/* Handles. 64-bit: generation << 32 | (slot + 1) << 4. 32-bit: generation << 18 | (slot + 1). Slots stand in chunks that never move;
+ * the table of chunks has a fixed size. A slot's generation changes when it is freed, so a stale handle does not match. */
+#if UINTPTR_MAX > 0xffffffffu
+enum { DYNC__HANDLE_SHIFT = 4, DYNC__HANDLE_GENERATION = 32, DYNC__HANDLE_SLOT_BITS = 24 };
+#define DYNC__HANDLE_GENERATIONS 0xffffffffu
+#else
+enum { DYNC__HANDLE_SHIFT = 0, DYNC__HANDLE_GENERATION = 18, DYNC__HANDLE_SLOT_BITS = 18 };
+#define DYNC__HANDLE_GENERATIONS 0x3fffu
+#endif
+#if defined(DYNC_SMALL)
+enum { DYNC__CHUNK_BITS = 4, DYNC__CHUNKS = 64 };
+#else
+enum { DYNC__CHUNK_BITS = 8, DYNC__CHUNKS = 1 << (DYNC__HANDLE_SLOT_BITS - 8) };
+#endif
+#if defined(DYNC__SPLIT)
+extern dync__tensor *dync__chunks[DYNC__CHUNKS];
+#else
+static dync__tensor *dync__chunks[DYNC__CHUNKS];
+#endif
+/* NULL for NULL and for a stale handle; records nothing. */
+DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
+{
+    uintptr_t word = (uintptr_t)handle;
+    uint32_t slot = (uint32_t)((word >> DYNC__HANDLE_SHIFT) & ((1u << (DYNC__HANDLE_GENERATION - DYNC__HANDLE_SHIFT)) - 1)) - 1;
+    if (DYNC__UNLIKELY(slot >= (uint32_t)DYNC__CHUNKS << DYNC__CHUNK_BITS)) return NULL;
+    dync__tensor *chunk = DYNC__ATOMIC_LOAD(&dync__chunks[slot >> DYNC__CHUNK_BITS]);
+    if (DYNC__UNLIKELY(!chunk)) return NULL;
+    dync__tensor *t = chunk + (slot & ((1u << DYNC__CHUNK_BITS) - 1));
+    return DYNC__LIKELY(DYNC__ATOMIC_PEEK(&t->generation) == (uint32_t)(word >> DYNC__HANDLE_GENERATION)) ? t : NULL;
+}
+DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle);  /* NULL, and the error that dync__open promises */
+/* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its maker). */
+DYNC__INLINE dync__tensor *dync__open(const dync_tensor *handle)
+{
+    dync__tensor *t = dync__peek(handle);
+    return DYNC__LIKELY(t != NULL) ? t : dync__open_fail(handle);
+}
+/* NULL for NULL */
+DYNC__INLINE dync_tensor *dync__handle(const dync__tensor *t)
+{
+    if (!t) return NULL;
+    return (dync_tensor *)((uintptr_t)t->generation << DYNC__HANDLE_GENERATION | (uintptr_t)(t->slot + 1) << DYNC__HANDLE_SHIFT);
+}
 /* A new tensor with one reference, owned by the caller; storage's count is taken over (pass one reference). dtype, device, layout
  * as given; op and `at` from dync__tls. */
 DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *);
@@ -107,11 +148,27 @@ DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
 {
     return t->storage->data ? (char *)t->storage->data + t->lay.offset * dync__dtype_info(t->dtype)->bytes : NULL;
 }
+/* Hooks that upper layers install; NULL until then.
+ * free_grad_meta: autograd/. device_memory: of devices other than CPU and META (dync_cuda.h). observe: capture/; called when the user
+ * asks a fake tensor for its metadata, before it is told. specialise: capture/; the plain number a DYNC_KIND_SYM value stands for. */
+typedef struct dync__device_memory {
+    void *(*alloc)(int device, size_t n);                                   /* NULL: the error is recorded */
+    void (*free)(int device, void *p, size_t n);
+    dync_status (*to_host)(int device, void *dst, const void *src, size_t n);
+} dync__device_memory;
+enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE };
 #if defined(DYNC__SPLIT)
-extern void (*dync__free_grad_meta)(struct dync__grad_meta *);    /* hook: autograd/ installs it; NULL until then */
+extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
+extern const dync__device_memory *dync__device_memory_hook;
+extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
+extern dync_value (*dync__specialise_hook)(dync_value);
 #else
 static void (*dync__free_grad_meta)(struct dync__grad_meta *);
+static const dync__device_memory *dync__device_memory_hook;
+static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
+static dync_value (*dync__specialise_hook)(dync_value);
 #endif
+DYNC__FN void dync__tensors_shutdown(void);                       /* frees every tensor left and all slots (dync_shutdown) */
 DYNC__FN int64_t dync__live_tensors(void);
 DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C loop; for printing, saving, dync_from: not an operator */
 
@@ -123,9 +180,13 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);    /* fn(arg) wh
 /* Ends scope s but hands every tensor inside v (lists too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
+DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */
 /* Lists: items keep a reference on their tensors; the list belongs to the scope. */
 struct dync_list { int n; int32_t refs; dync_value *items; };
 DYNC__FN dync_value dync__list_new(int n);                         /* items NONE, in the scope; kind NONE on no memory */
+DYNC__FN void dync__list_set(dync_value list, int i, dync_value item); /* takes a reference on a tensor or list, drops the old item's */
+DYNC__FN void dync__list_ref(dync_list *);
+DYNC__FN void dync__list_unref(dync_list *);
 
 /* ---- printing (show.c) ------------------------------------------------------------------------------------------------------------ */
 DYNC__FN void dync__tensor_show(dync__str *, const dync__tensor *);  /* NumPy's form: tensor([[1., 2.], [3., 4.]]) as PyTorch prints */

@@ -1,0 +1,90 @@
+/* base/arena.c: bump arenas, in which the IR of one compilation lives and dies at once, and the growth of dync__vec.
+ *
+ * An arena is a list of chunks; the newest serves. Chunks double from 4 KiB to 64 KiB, and a request that is larger gets a chunk of its
+ * own size. Memory is zeroed when it is handed out. Invariant: used <= size of the head chunk. */
+#include "../dync.in.h"
+#include "base.h"
+
+enum { DYNC__ARENA_FIRST = 4096, DYNC__ARENA_MOST = 65536, DYNC__ARENA_ALIGN = 16 };
+
+typedef struct dync__arena_chunk {
+    struct dync__arena_chunk *next;
+    size_t size;                       /* of the payload */
+} dync__arena_chunk;
+enum { DYNC__ARENA_HEADER = (sizeof(dync__arena_chunk) + DYNC__ARENA_ALIGN - 1) / DYNC__ARENA_ALIGN * DYNC__ARENA_ALIGN };
+
+static bool dync__arena_grow(dync__arena *a, size_t need)
+{
+    size_t size = a->chunk_size ? a->chunk_size : DYNC__ARENA_FIRST;
+    if (a->head && size < DYNC__ARENA_MOST) size *= 2;
+    a->chunk_size = size;
+    if (size < need) size = need;
+    dync__arena_chunk *chunk = dync__alloc(DYNC__ARENA_HEADER + size);
+    if (!chunk) return false;
+    chunk->next = a->head;
+    chunk->size = size;
+    a->head = chunk;
+    a->used = 0;
+    return true;
+}
+
+DYNC__FN void *dync__arena_alloc(dync__arena *a, size_t n)
+{
+    if (n > (size_t)PTRDIFF_MAX / 2) return dync__fail_memory(n), NULL;
+    size_t size = (n + DYNC__ARENA_ALIGN - 1) & ~(size_t)(DYNC__ARENA_ALIGN - 1);
+    if (size == 0) size = DYNC__ARENA_ALIGN;
+    if ((!a->head || a->head->size - a->used < size) && !dync__arena_grow(a, size)) return NULL;
+    void *p = (char *)a->head + DYNC__ARENA_HEADER + a->used;
+    a->used += size;
+    return memset(p, 0, size);
+}
+
+DYNC__FN void *dync__arena_copy(dync__arena *a, const void *src, size_t n)
+{
+    void *p = dync__arena_alloc(a, n);
+    if (p && n) memcpy(p, src, n);
+    return p;
+}
+
+DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s) { return dync__arena_copy(a, s, strlen(s) + 1); }
+
+DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...)
+{
+    char small[256];
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int n = dync__formatv(small, sizeof small, fmt, args);
+    char *text = n < 0 ? NULL : dync__arena_alloc(a, (size_t)n + 1);
+    if (text) dync__formatv(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
+DYNC__FN void dync__arena_free(dync__arena *a)
+{
+    for (dync__arena_chunk *chunk = a->head, *next; chunk; chunk = next) {
+        next = chunk->next;
+        dync__free(chunk, DYNC__ARENA_HEADER + chunk->size);
+    }
+    memset(a, 0, sizeof *a);
+}
+
+/* Doubles, at least to `need`, from 8 items. In an arena the old array stays where it was. */
+DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, int need, size_t item)
+{
+    int wanted = *cap < 4 ? 8 : *cap <= INT_MAX / 2 ? *cap * 2 : INT_MAX;
+    if (wanted < need) wanted = need;
+    if (need < 0 || (size_t)wanted > (size_t)PTRDIFF_MAX / 2 / item) return dync__fail_memory(SIZE_MAX), at;
+    void *bigger;
+    if (arena_or_null) {
+        bigger = dync__arena_alloc(arena_or_null, (size_t)wanted * item);
+        if (bigger && *cap) memcpy(bigger, at, (size_t)*cap * item);
+    } else {
+        bigger = dync__realloc(at, (size_t)*cap * item, (size_t)wanted * item);
+    }
+    if (!bigger) return at;
+    *cap = wanted;
+    return bigger;
+}

@@ -1,0 +1,136 @@
+/* base/err.c: the first error of a thread, and the public functions that read it.
+ *
+ * The slot lives in dync__tls and needs no memory, so running out of memory can be told and the error outlives dync_shutdown.
+ * Invariant: slot.status == DYNC_OK exactly while nothing is pending; then both texts are "". */
+#include "../dync.in.h"
+#include "base.h"
+
+/* One row per status: its upstream class where the error names none. */
+#define DYNC__STATUSES(X)                                                                                        \
+    X(OK, "") X(ERR_SHAPE, "RuntimeError") X(ERR_DTYPE, "RuntimeError") X(ERR_DEVICE, "RuntimeError")            \
+    X(ERR_VALUE, "ValueError") X(ERR_INDEX, "IndexError") X(ERR_MEMORY, "MemoryError") X(ERR_IO, "OSError")      \
+    X(ERR_FORMAT, "FormatError") X(ERR_AUTOGRAD, "RuntimeError") X(ERR_UNSUPPORTED, "Unsupported")               \
+    X(ERR_BACKEND, "BackendCompilerFailed") X(ERR_COMPILE, "TorchDynamoException") X(ERR_RUNTIME, "RuntimeError") \
+    X(ERR_ACCURACY, "AccuracyError") X(ERR_DATA_PTR, "RuntimeError") X(ERR_RECOMPILE_LIMIT, "RecompileError")    \
+    X(ERR_INTERNAL, "InternalTorchDynamoError")
+
+typedef struct dync__status_row { const char *name, *class_name; } dync__status_row;
+static const dync__status_row dync__status_rows[] = {
+#define DYNC__X(name, class_name) [DYNC_##name] = {"DYNC_" #name, class_name},
+    DYNC__STATUSES(DYNC__X)
+#undef DYNC__X
+};
+
+static const dync__status_row *dync__err_row(dync_status status)
+{
+    int i = (int)status;
+    return &dync__status_rows[i >= 0 && i < DYNC__COUNT_OF(dync__status_rows) ? i : DYNC_ERR_INTERNAL];
+}
+
+DYNC__FN const char *dync__status_name(dync_status status) { return dync__err_row(status)->name; }
+DYNC__FN uint64_t dync__error_count(void) { return dync__tls.error_count; }
+
+static void dync__err_report(const dync__error_slot *e)
+{
+    if (dync__tls.quiet) return;
+    if (dync__tls.error_handler) {
+        dync__tls.error_handler(e->status, e->message, dync__tls.error_user);
+        return;
+    }
+#ifndef DYNC_NO_STDIO
+    char line[sizeof e->message + 16];
+    dync__format(line, sizeof line, "dync: %s\n", e->message);
+    fputs(line, stderr);
+#endif
+}
+
+/* "op: text (file:line)"; a text that is too long loses its end, not the place. */
+static dync_status dync__err_record(dync_status status, const char *class_name, const char *fmt, va_list args)
+{
+    dync__error_slot *e = &dync__tls.error;
+    dync__tls.error_count++;
+    if (status == DYNC_OK) status = DYNC_ERR_INTERNAL;
+    if (e->status != DYNC_OK) return status;
+    char place[256] = "";
+    size_t n = 0, room = sizeof e->message;
+    if (dync__tls.at.file) dync__format(place, sizeof place, " (%.200s:%d)", dync__tls.at.file, dync__tls.at.line);
+    room -= strlen(place);
+    if (dync__tls.op) n = (size_t)dync__format(e->message, room, "%.64s: ", dync__tls.op);
+    int length = dync__formatv(e->message + n, room - n, fmt, args);
+    n += length < 0 || (size_t)length >= room - n ? room - n - 1 : (size_t)length;
+    memcpy(e->message + n, place, strlen(place) + 1);
+    e->status = status;
+    dync__format(e->class_name, sizeof e->class_name, "%s", class_name ? class_name : dync__err_row(status)->class_name);
+    dync__err_report(e);
+    return status;
+}
+
+DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    status = dync__err_record(status, NULL, fmt, args);
+    va_end(args);
+    return status;
+}
+
+DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    status = dync__err_record(status, class_name, fmt, args);
+    va_end(args);
+    return status;
+}
+
+DYNC__FN dync_status dync__fail_memory(size_t bytes)
+{
+    if (bytes == SIZE_MAX) return dync__fail(DYNC_ERR_MEMORY, "out of memory: a size overflows");
+    return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
+}
+
+/* ---- guards ---- */
+
+DYNC__FN void dync__error_guard_begin(dync__error_guard *g)
+{
+    g->outer = dync__tls.error;
+    g->quiet_before = dync__tls.quiet;
+    dync_clear_error();
+    dync__tls.quiet = true;
+}
+
+DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
+{
+    dync__error_slot inner = dync__tls.error;
+    dync__tls.error = g->outer;
+    dync__tls.quiet = g->quiet_before;
+    return inner;
+}
+
+DYNC__FN void dync__error_raise(const dync__error_slot *e)
+{
+    if (e->status == DYNC_OK) return;
+    dync__tls.error_count++;
+    if (dync__tls.error.status != DYNC_OK) return;
+    dync__tls.error = *e;
+    dync__err_report(&dync__tls.error);
+}
+
+/* ---- public ---- */
+
+DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
+DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }
+DYNC_API const char *dync_error_class(void) { return dync__tls.error.class_name; }
+
+DYNC_API void dync_clear_error(void)
+{
+    dync__tls.error.status = DYNC_OK;
+    dync__tls.error.message[0] = 0;
+    dync__tls.error.class_name[0] = 0;
+}
+
+DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user)
+{
+    dync__tls.error_handler = fn;
+    dync__tls.error_user = user;
+}

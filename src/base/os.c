@@ -1,0 +1,248 @@
+/* base/os.c: the operating system: locks, clock, processors, environment, whole files.
+ *
+ * Nothing above calls the system otherwise (codegen/ maps executable pages itself). Hosted systems are Unix and Windows with
+ * winpthreads; elsewhere (a microcontroller) there are no threads, the clock stands still and files cannot be opened.
+ * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is used here
+ * unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
+ * Sources: Intel SDM vol. 1 ch. 13 (XGETBV before AVX), vol. 2 CPUID. */
+#include "../dync.in.h"
+#include "base.h"
+
+#if !defined(DYNC_NO_THREADS)
+#include <sched.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#define DYNC__UNIX
+#include <time.h>
+#include <unistd.h>
+#if !defined(CLOCK_MONOTONIC)
+extern int clock_gettime(int, struct timespec *);    /* -std=c11 hides it; clockid_t is an int on Linux and the BSDs */
+#define DYNC__CLOCK_MONOTONIC 1
+#else
+#define DYNC__CLOCK_MONOTONIC CLOCK_MONOTONIC
+#endif
+#elif defined(_WIN32)
+#include <time.h>
+#endif
+
+/* ---- locks ---- */
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#define DYNC__CPU_RELAX() __builtin_ia32_pause()
+#elif defined(__GNUC__) && defined(__aarch64__)
+#define DYNC__CPU_RELAX() __asm__ volatile("yield")
+#else
+#define DYNC__CPU_RELAX() ((void)0)
+#endif
+
+DYNC__FN void dync__pause(int round)
+{
+#if !defined(DYNC_NO_THREADS)
+    if (round >= 64) {
+        sched_yield();
+        return;
+    }
+#else
+    (void)round;
+#endif
+    DYNC__CPU_RELAX();
+}
+
+DYNC__FN void dync__lock(dync__mutex *m)
+{
+#if !defined(DYNC_NO_THREADS)
+    int32_t open = 0;
+    for (int round = 0; !DYNC__ATOMIC_CAS(&m->state, &open, 1); round++) {
+        open = 0;
+        dync__pause(round);
+    }
+#else
+    m->state = 1;
+#endif
+}
+
+DYNC__FN void dync__unlock(dync__mutex *m) { DYNC__ATOMIC_STORE(&m->state, 0); }
+
+/* ---- clock and processors ---- */
+
+DYNC__FN uint64_t dync__now_ns(void)
+{
+#if defined(DYNC__UNIX)
+    struct timespec t;
+    clock_gettime(DYNC__CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#elif defined(_WIN32)
+    struct timespec t;
+    return timespec_get(&t, TIME_UTC) ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+#else
+    return 0;
+#endif
+}
+
+DYNC__FN int dync__cpu_count(void)
+{
+#if defined(DYNC__UNIX) && defined(_SC_NPROCESSORS_ONLN) && !defined(DYNC_NO_THREADS)
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
+#elif defined(_WIN32) && !defined(DYNC_NO_THREADS)
+    const char *text = dync__env("NUMBER_OF_PROCESSORS");
+    double n = 1;
+    return text && dync__text_double(text, NULL, &n) && n >= 1 && n <= 4096 ? (int)n : 1;
+#else
+    return 1;
+#endif
+}
+
+DYNC__FN const char *dync__env(const char *name)
+{
+#if defined(DYNC_NO_ENV)
+    (void)name;
+    return NULL;
+#else
+    return getenv(name);
+#endif
+}
+
+/* ---- CPU features ---- */
+
+#if defined(__GNUC__) && defined(__x86_64__)
+static void dync__os_cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
+{
+    __asm__ volatile("cpuid" : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3]) : "a"(leaf), "c"(sub));
+}
+
+static uint32_t dync__os_xcr0(void)
+{
+    uint32_t lo, hi;
+    __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(lo), "=d"(hi) : "c"(0)); /* xgetbv */
+    return lo;
+}
+
+static unsigned dync__os_probe_cpu(void)
+{
+    unsigned features = 0;
+    uint32_t r[4], leaf7[4], max_sub;
+    dync__os_cpuid(0, 0, r);
+    if (r[0] < 7) return 0;
+    dync__os_cpuid(1, 0, r);
+    if (!(r[2] & 1u << 27) || (dync__os_xcr0() & 6) != 6) return 0;      /* OSXSAVE; xmm and ymm are saved */
+    bool zmm = (dync__os_xcr0() & 0xe6) == 0xe6;
+    if (r[2] & 1u << 12) features |= DYNC__CPU_FMA;
+    if (r[2] & 1u << 29) features |= DYNC__CPU_F16C;
+    dync__os_cpuid(7, 0, leaf7);
+    max_sub = leaf7[0];
+    if (leaf7[1] & 1u << 5) features |= DYNC__CPU_AVX2;
+    uint32_t need = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;           /* F DQ BW VL */
+    if (zmm && (leaf7[1] & need) == need) {
+        features |= DYNC__CPU_AVX512;
+        if (leaf7[2] & 1u << 11) features |= DYNC__CPU_VNNI;
+        if (max_sub >= 1) {
+            dync__os_cpuid(7, 1, r);
+            if (r[0] & 1u << 5) features |= DYNC__CPU_BF16;
+        }
+    }
+    return features;
+}
+#else
+static unsigned dync__os_probe_cpu(void) { return 0; }
+#endif
+
+/* The word is found once; a second thread that comes at the same time finds the same. Bit 31 marks it known. */
+DYNC__FN unsigned dync__cpu_features(void)
+{
+    static unsigned known;
+    unsigned features = DYNC__ATOMIC_PEEK(&known);
+    if (features) return features & 0x7fffffffu;
+    features = dync__os_probe_cpu();
+    const char *cut = dync__env("DYNC_CPU");
+    if (cut && strcmp(cut, "none") == 0) features = 0;
+    if (cut && strcmp(cut, "avx2") == 0) features &= (unsigned)(DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C);
+    if (!(features & DYNC__CPU_FMA) || !(features & DYNC__CPU_AVX2)) features &= ~(unsigned)(DYNC__CPU_AVX512 | DYNC__CPU_VNNI | DYNC__CPU_BF16);
+    DYNC__ATOMIC_STORE(&known, features | 0x80000000u);
+    return features;
+}
+
+/* ---- files ---- */
+
+#if defined(DYNC_NO_STDIO)
+DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
+{
+    *out = NULL;
+    *n = 0;
+    return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
+}
+
+DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+{
+    (void)data; (void)n;
+    return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO", path ? path : "(null)");
+}
+#else
+#include <errno.h>
+
+static dync_status dync__os_io_error(const char *doing, const char *path, int error)
+{
+    return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
+}
+
+/* Reads to the end in growing steps: pipes and /proc files have no size. */
+static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size_t *n)
+{
+    size_t cap = 4096, used = 0;
+    char *text = dync__alloc(cap);
+    if (!text) return DYNC_ERR_MEMORY;
+    for (;;) {
+        used += fread(text + used, 1, cap - 1 - used, f);
+        if (used < cap - 1) break;
+        char *bigger = cap <= SIZE_MAX / 2 ? dync__realloc(text, cap, cap * 2) : NULL;
+        if (!bigger) {
+            dync__free(text, cap);
+            return dync__fail_memory(cap);
+        }
+        text = bigger;
+        cap *= 2;
+    }
+    if (ferror(f)) {
+        int error = errno;
+        dync__free(text, cap);
+        return dync__os_io_error("read", path, error);
+    }
+    char *exact = dync__realloc(text, cap, used + 1);
+    if (!exact) {
+        dync__free(text, cap);
+        return DYNC_ERR_MEMORY;
+    }
+    exact[used] = 0;
+    *out = exact;
+    *n = used;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
+{
+    *out = NULL;
+    *n = 0;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is read: expected a path, got NULL");
+    errno = 0;
+    FILE *f = fopen(path, "rb");
+    if (!f) return dync__os_io_error("read", path, errno);
+    dync_status status = dync__os_read_all(f, path, out, n);
+    fclose(f);
+    return status;
+}
+
+DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+{
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is written: expected a path, got NULL");
+    errno = 0;
+    FILE *f = fopen(path, "wb");
+    if (!f) return dync__os_io_error("write", path, errno);
+    bool written = n == 0 || fwrite(data, 1, n, f) == n;
+    int error = errno;
+    if (fclose(f) != 0 && written) {
+        written = false;
+        error = errno;
+    }
+    return written ? DYNC_OK : dync__os_io_error("write", path, error);
+}
+#endif

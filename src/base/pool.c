@@ -1,0 +1,203 @@
+/* base/pool.c: the workers of parallel loops.
+ *
+ * A loop is split by index: of T threads, thread k runs parts k, k + T, k + 2T...; thread 0 is the caller. Workers persist; an
+ * idle one watches its state word for some tens of microseconds, then sleeps on its condition. One loop runs at a time: a
+ * second caller, and loops inside a part, run alone. After fork the child has no workers and runs alone.
+ *
+ * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> IDLE (the worker's own). The caller
+ * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker sets IDLE before it counts
+ * itself out of the loop, so every worker of a finished loop can take the next one. */
+#include "../dync.in.h"
+#include "base.h"
+
+DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
+{
+    for (int part = 0; part < n_parts; part++) fn(user, part, n_parts);
+}
+
+#if defined(DYNC_NO_THREADS)
+DYNC__FN int dync__pool_threads(void) { return 1; }
+DYNC__FN void dync__pool_set_threads(int n) { (void)n; }
+DYNC__FN void dync__pool_stop(void) { }
+DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
+{
+    dync__pool_alone(fn, user, n_parts);
+}
+#else
+#include <pthread.h>
+
+enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 30000 };
+enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB };
+
+typedef struct dync__pool_job {
+    void (*fn)(void *user, int part, int n_parts);
+    void *user;
+    int n_parts, n_threads;
+    int32_t left;                       /* workers that have not finished */
+} dync__pool_job;
+
+typedef struct dync__pool_worker {
+    int32_t state;
+    int index;                          /* thread number, from 1 */
+    dync__pool_job *job;                /* NULL with state JOB: end */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    char apart[64];                     /* the next worker's state is on another cache line */
+} dync__pool_worker;
+
+static struct {
+    int32_t busy;                       /* a loop runs, or the workers are being made or ended */
+    int32_t forked;                     /* in a child: no workers, for good */
+    int32_t wanted, known;              /* threads asked for; 0: not decided */
+    bool hooked;
+    dync__pool_worker *worker;
+    int n_workers, n_allocated;
+} dync__pool;
+
+static void dync__pool_after_fork(void)
+{
+    DYNC__ATOMIC_STORE(&dync__pool.forked, 1);
+    dync__pool.n_workers = 0;           /* their threads do not exist here */
+    dync__tls.in_pool = false;
+}
+
+DYNC__FN int dync__pool_threads(void)
+{
+    int n = DYNC__ATOMIC_PEEK(&dync__pool.known);
+    if (DYNC__ATOMIC_PEEK(&dync__pool.forked)) return 1;
+    if (n) return n;
+    double from_env = 0;
+    const char *text = dync__env("DYNC_THREADS");
+    n = DYNC__ATOMIC_PEEK(&dync__pool.wanted);
+    if (n <= 0 && text && dync__text_double(text, NULL, &from_env) && from_env >= 1) n = from_env < DYNC__POOL_MOST ? (int)from_env : DYNC__POOL_MOST;
+    if (n <= 0) n = dync__cpu_count();
+    n = DYNC__MIN(n, DYNC__POOL_MOST);
+    DYNC__ATOMIC_STORE(&dync__pool.known, n);
+    return n;
+}
+
+/* ---- workers ---- */
+
+static void dync__pool_parts(const dync__pool_job *job, int thread)
+{
+    dync__tls.in_pool = true;
+    for (int part = thread; part < job->n_parts; part += job->n_threads) job->fn(job->user, part, job->n_parts);
+    dync__tls.in_pool = false;
+}
+
+static void dync__pool_sleep(dync__pool_worker *w)
+{
+    int32_t idle = DYNC__POOL_IDLE;
+    pthread_mutex_lock(&w->lock);
+    if (DYNC__ATOMIC_CAS(&w->state, &idle, DYNC__POOL_SLEEPING)) {
+        while (DYNC__ATOMIC_LOAD(&w->state) == DYNC__POOL_SLEEPING) pthread_cond_wait(&w->wake, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void dync__pool_wait(dync__pool_worker *w)
+{
+    uint64_t until = dync__now_ns() + DYNC__POOL_SPIN_NS;
+    for (int round = 0; DYNC__ATOMIC_LOAD(&w->state) != DYNC__POOL_JOB; round++) {
+        dync__pause(round & 63);
+        if ((round & 63) == 63 && dync__now_ns() > until) {
+            dync__pool_sleep(w);
+            return;
+        }
+    }
+}
+
+static void *dync__pool_main(void *arg)
+{
+    dync__pool_worker *w = arg;
+    for (;;) {
+        dync__pool_wait(w);
+        dync__pool_job *job = w->job;
+        if (!job) return NULL;
+        dync__pool_parts(job, w->index);
+        DYNC__ATOMIC_STORE(&w->state, DYNC__POOL_IDLE);
+        (void)DYNC__ATOMIC_DEC(&job->left);                   /* the job is the caller's again */
+    }
+}
+
+static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job)
+{
+    int32_t idle = DYNC__POOL_IDLE;
+    w->job = job;
+    if (DYNC__ATOMIC_CAS(&w->state, &idle, DYNC__POOL_JOB)) return;
+    pthread_mutex_lock(&w->lock);
+    DYNC__ATOMIC_STORE(&w->state, DYNC__POOL_JOB);
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* As many as can be had: fewer threads give the same results. Called with busy held. */
+static void dync__pool_start(void)
+{
+    int wanted = dync__pool_threads() - 1;
+    if (wanted <= dync__pool.n_workers || dync__pool.n_allocated) return;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);                          /* without memory for workers the caller runs alone */
+    dync__pool.worker = dync__calloc((size_t)wanted * sizeof *dync__pool.worker);
+    dync__error_guard_end(&guard);
+    if (!dync__pool.worker) return;
+    dync__pool.n_allocated = wanted;
+    if (!dync__pool.hooked) dync__pool.hooked = pthread_atfork(NULL, NULL, dync__pool_after_fork) == 0;
+    for (int i = 0; i < wanted; i++) {
+        dync__pool_worker *w = &dync__pool.worker[i];
+        w->index = i + 1;
+        if (pthread_mutex_init(&w->lock, NULL) != 0) return;
+        if (pthread_cond_init(&w->wake, NULL) != 0 || pthread_create(&w->thread, NULL, dync__pool_main, w) != 0) {
+            pthread_mutex_destroy(&w->lock);
+            return;
+        }
+        dync__pool.n_workers = i + 1;
+    }
+}
+
+static void dync__pool_end_workers(void)
+{
+    for (int i = 0; i < dync__pool.n_workers; i++) dync__pool_post(&dync__pool.worker[i], NULL);
+    for (int i = 0; i < dync__pool.n_workers; i++) {
+        dync__pool_worker *w = &dync__pool.worker[i];
+        pthread_join(w->thread, NULL);
+        pthread_mutex_destroy(&w->lock);
+        pthread_cond_destroy(&w->wake);
+    }
+    dync__free(dync__pool.worker, (size_t)dync__pool.n_allocated * sizeof *dync__pool.worker);
+    dync__pool.worker = NULL;
+    dync__pool.n_workers = dync__pool.n_allocated = 0;
+}
+
+DYNC__FN void dync__pool_stop(void)
+{
+    dync__pool_end_workers();
+    DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
+}
+
+DYNC__FN void dync__pool_set_threads(int n)
+{
+    dync__pool_end_workers();
+    DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
+    DYNC__ATOMIC_STORE(&dync__pool.known, 0);
+}
+
+/* ---- loops ---- */
+
+DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
+{
+    int32_t idle = 0;
+    if (n_parts <= 1 || dync__tls.in_pool || dync__pool_threads() == 1 || !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
+        dync__pool_alone(fn, user, n_parts);
+        return;
+    }
+    if (!dync__pool.n_workers) dync__pool_start();
+    dync__pool_job job = {fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0};
+    job.left = job.n_threads - 1;
+    for (int i = 0; i < job.n_threads - 1; i++) dync__pool_post(&dync__pool.worker[i], &job);
+    dync__pool_parts(&job, 0);
+    for (int round = 0; DYNC__ATOMIC_LOAD(&job.left) > 0; round++) dync__pause(round / 32);
+    DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
+}
+#endif

@@ -1,0 +1,338 @@
+/* base/str.c: text: the sticky builder, the formatter and interned names. No stdio and no locale.
+ *
+ * A builder that ran out of memory stays failed: later additions do nothing and dync__str_get gives "". One formatter serves the
+ * builder, fixed buffers and (measured first) arenas; it writes through dync__str_sink. Interned texts live in chains of one
+ * table until dync_shutdown; the table doubles when chains grow long. */
+#include "../dync.in.h"
+#include "base.h"
+
+/* ---- the builder ---- */
+
+static bool dync__str_reserve(dync__str *s, size_t more)
+{
+    if (s->failed) return false;
+    if (more < s->cap - s->n) return true;                       /* one place stays for the NUL */
+    size_t cap = s->cap ? s->cap : 64;
+    while (cap - s->n <= more && cap <= SIZE_MAX / 2) cap *= 2;
+    char *at = cap - s->n > more ? dync__realloc(s->at, s->cap, cap) : (dync__fail_memory(more), NULL);
+    if (!at) {
+        s->failed = true;
+        return false;
+    }
+    s->at = at;
+    s->cap = cap;
+    return true;
+}
+
+DYNC__FN void dync__str_addn(dync__str *s, const char *text, size_t n)
+{
+    if (!dync__str_reserve(s, n)) return;
+    if (n) memcpy(s->at + s->n, text, n);
+    s->n += n;
+    s->at[s->n] = 0;
+}
+
+DYNC__FN void dync__str_add(dync__str *s, const char *text) { dync__str_addn(s, text ? text : "(null)", text ? strlen(text) : 6); }
+DYNC__FN void dync__str_addc(dync__str *s, char c) { dync__str_addn(s, &c, 1); }
+DYNC__FN const char *dync__str_get(const dync__str *s) { return s->at && !s->failed ? s->at : ""; }
+
+DYNC__FN void dync__str_free(dync__str *s)
+{
+    dync__free(s->at, s->cap);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- the formatter ---- */
+
+/* Where formatted text goes: a builder, or a buffer that is cut but counted on. */
+typedef struct dync__str_sink { dync__str *str; char *at; size_t cap, n; } dync__str_sink;
+
+static void dync__str_put(dync__str_sink *o, const char *text, size_t n)
+{
+    if (o->str) {
+        dync__str_addn(o->str, text, n);
+    } else if (o->n + 1 < o->cap) {
+        size_t room = o->cap - 1 - o->n;
+        memcpy(o->at + o->n, text, n < room ? n : room);
+    }
+    o->n += n;
+}
+
+static void dync__str_pad(dync__str_sink *o, char c, int n)
+{
+    for (; n > 0; n--) dync__str_put(o, &c, 1);
+}
+
+typedef struct dync__str_spec { bool left, zero, plus, blank, alternate; int width, precision; int size; } dync__str_spec;
+
+/* text has its sign in front; zeros go between the sign and the rest. */
+static void dync__str_field(dync__str_sink *o, const dync__str_spec *f, const char *text, size_t n, bool number)
+{
+    int pad = f->width > 0 && (size_t)f->width > n ? f->width - (int)n : 0;
+    if (number && f->zero && !f->left && pad) {
+        size_t sign = n && (text[0] == '-' || text[0] == '+' || text[0] == ' ') ? 1 : 0;
+        dync__str_put(o, text, sign);
+        dync__str_pad(o, '0', pad);
+        dync__str_put(o, text + sign, n - sign);
+        return;
+    }
+    if (!f->left) dync__str_pad(o, ' ', pad);
+    dync__str_put(o, text, n);
+    if (f->left) dync__str_pad(o, ' ', pad);
+}
+
+static void dync__str_integer(dync__str_sink *o, dync__str_spec *f, uint64_t x, bool negative, unsigned base, bool upper)
+{
+    char text[96];
+    size_t at = sizeof text, digits;
+    const char *digit = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    int least = f->precision < 0 ? 1 : f->precision > 64 ? 64 : f->precision;
+    uint64_t rest = x;
+    for (digits = 0; rest || digits < (size_t)least; rest /= base, digits++) text[--at] = digit[rest % base];
+    if (f->alternate && base == 16 && x) {
+        text[--at] = upper ? 'X' : 'x';
+        text[--at] = '0';
+    }
+    if (negative) text[--at] = '-';
+    else if (f->plus) text[--at] = '+';
+    else if (f->blank) text[--at] = ' ';
+    if (f->precision >= 0) f->zero = false;
+    dync__str_field(o, f, text + at, sizeof text - at, true);
+}
+
+static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, char conversion)
+{
+    char text[512];                                            /* 1e308 with 100 decimals has 410 characters */
+    size_t sign = f->plus || f->blank;
+    int precision = f->precision > 100 ? 100 : f->precision;
+    int n = conversion == 'g' && precision < 0 ? dync__double_text(x, text + sign, sizeof text - sign)
+                                               : dync__double_format(x, conversion, precision, text + sign, sizeof text - sign);
+    bool finite = text[sign + (text[sign] == '-')] <= '9';
+    if (sign && text[sign] != '-') {
+        text[0] = f->plus ? '+' : ' ';
+        n++;
+        sign = 0;
+    }
+    f->zero = f->zero && finite;
+    dync__str_field(o, f, text + sign, (size_t)n, true);
+}
+
+enum { DYNC__STR_INT, DYNC__STR_LONG, DYNC__STR_LONG_LONG, DYNC__STR_SIZE, DYNC__STR_SHORT, DYNC__STR_CHAR };
+
+/* Reads flags, width, precision and length; the result points at the conversion letter. Numbers from * are in star[]. */
+static const char *dync__str_parse(const char *p, dync__str_spec *f, const int star[2])
+{
+    int used = 0;
+    memset(f, 0, sizeof *f);
+    f->precision = -1;
+    for (;; p++) {
+        if (*p == '-') f->left = true;
+        else if (*p == '0') f->zero = true;
+        else if (*p == '+') f->plus = true;
+        else if (*p == ' ') f->blank = true;
+        else if (*p == '#') f->alternate = true;
+        else break;
+    }
+    if (*p == '*') {
+        f->width = star[used++];
+        p++;
+        if (f->width < 0) {
+            f->left = true;
+            f->width = f->width == INT_MIN ? INT_MAX : -f->width;
+        }
+    }
+    for (; *p >= '0' && *p <= '9'; p++) f->width = f->width < 100000 ? f->width * 10 + (*p - '0') : f->width;
+    if (*p == '.') {
+        p++;
+        f->precision = 0;
+        if (*p == '*') {
+            f->precision = star[used] < 0 ? -1 : star[used];
+            p++;
+        }
+        for (; *p >= '0' && *p <= '9'; p++) f->precision = f->precision < 100000 ? f->precision * 10 + (*p - '0') : f->precision;
+    }
+    for (;; p++) {
+        if (*p == 'l') f->size = f->size == DYNC__STR_LONG ? DYNC__STR_LONG_LONG : DYNC__STR_LONG;
+        else if (*p == 'z' || *p == 't') f->size = DYNC__STR_SIZE;
+        else if (*p == 'j') f->size = DYNC__STR_LONG_LONG;
+        else if (*p == 'h') f->size = f->size == DYNC__STR_SHORT ? DYNC__STR_CHAR : DYNC__STR_SHORT;
+        else return p;
+    }
+}
+
+/* How many * stand between p and the conversion letter. */
+static int dync__str_stars(const char *p)
+{
+    int n = 0;
+    for (; *p && strchr("-0+ #*.123456789", *p); p++) n += *p == '*';
+    return n;
+}
+
+static void dync__str_text(dync__str_sink *o, const dync__str_spec *f, const char *text)
+{
+    size_t n = 0;
+    if (!text) text = "(null)";
+    while ((f->precision < 0 || n < (size_t)f->precision) && text[n]) n++;
+    dync__str_field(o, f, text, n, false);
+}
+
+static void dync__str_format(dync__str_sink *o, const char *fmt, va_list args)
+{
+    while (*fmt) {
+        size_t plain = strcspn(fmt, "%");
+        if (plain) dync__str_put(o, fmt, plain);
+        fmt += plain;
+        if (!*fmt) return;
+        dync__str_spec f;
+        int star[2] = {0, 0}, n_stars = dync__str_stars(++fmt);
+        for (int i = 0; i < n_stars && i < 2; i++) star[i] = va_arg(args, int);
+        fmt = dync__str_parse(fmt, &f, star);
+        if (!*fmt) return;
+        char conversion = *fmt++;
+        switch (conversion) {
+        case 'd': case 'i': {
+            int64_t x = f.size == DYNC__STR_LONG ? va_arg(args, long) : f.size == DYNC__STR_LONG_LONG ? va_arg(args, long long)
+                        : f.size == DYNC__STR_SIZE ? va_arg(args, ptrdiff_t) : va_arg(args, int);
+            dync__str_integer(o, &f, x < 0 ? 0 - (uint64_t)x : (uint64_t)x, x < 0, 10, false);
+            break;
+        }
+        case 'u': case 'x': case 'X': {
+            uint64_t x = f.size == DYNC__STR_LONG ? va_arg(args, unsigned long) : f.size == DYNC__STR_LONG_LONG ? va_arg(args, unsigned long long)
+                         : f.size == DYNC__STR_SIZE ? va_arg(args, size_t) : va_arg(args, unsigned);
+            if (f.size == DYNC__STR_SHORT) x &= 0xffff;
+            if (f.size == DYNC__STR_CHAR) x &= 0xff;
+            f.plus = f.blank = false;
+            dync__str_integer(o, &f, x, false, conversion == 'u' ? 10 : 16, conversion == 'X');
+            break;
+        }
+        case 'p':
+            f.alternate = true;
+            dync__str_integer(o, &f, (uint64_t)(uintptr_t)va_arg(args, void *), false, 16, false);
+            break;
+        case 'c': {
+            char c = (char)va_arg(args, int);
+            dync__str_field(o, &f, &c, 1, false);
+            break;
+        }
+        case 's': dync__str_text(o, &f, va_arg(args, const char *)); break;
+        case 'g': case 'f': case 'e': dync__str_number(o, &f, va_arg(args, double), conversion); break;
+        case '%': dync__str_put(o, "%", 1); break;
+        default:                                             /* unknown: shown as it stands, takes no argument */
+            dync__str_put(o, "%", 1);
+            dync__str_put(o, &conversion, 1);
+        }
+    }
+}
+
+DYNC__FN void dync__str_addv(dync__str *s, const char *fmt, va_list args)
+{
+    dync__str_sink o = {s, NULL, 0, 0};
+    dync__str_format(&o, fmt, args);
+}
+
+DYNC__FN void dync__str_addf(dync__str *s, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    dync__str_addv(s, fmt, args);
+    va_end(args);
+}
+
+DYNC__FN int dync__formatv(char *out, size_t cap, const char *fmt, va_list args)
+{
+    dync__str_sink o = {NULL, out, cap, 0};
+    dync__str_format(&o, fmt, args);
+    if (cap) out[o.n < cap ? o.n : cap - 1] = 0;
+    return o.n > INT_MAX ? -1 : (int)o.n;
+}
+
+DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = dync__formatv(out, cap, fmt, args);
+    va_end(args);
+    return n;
+}
+
+/* ---- interned names ---- */
+
+typedef struct dync__intern_entry {
+    struct dync__intern_entry *next;
+    uint64_t hash;
+    size_t size;                     /* of this entry with its text */
+} dync__intern_entry;
+
+static struct {
+    dync__mutex lock;
+    dync__intern_entry **chain;
+    size_t n, n_chains;              /* n_chains: 0 or a power of two */
+} dync__intern_table;
+
+static const char *dync__intern_find(const char *s, uint64_t hash)
+{
+    if (!dync__intern_table.n_chains) return NULL;
+    dync__intern_entry *e = dync__intern_table.chain[hash & (dync__intern_table.n_chains - 1)];
+    for (; e; e = e->next) {
+        if (e->hash == hash && strcmp((const char *)(e + 1), s) == 0) return (const char *)(e + 1);
+    }
+    return NULL;
+}
+
+/* A table that cannot grow still works, with longer chains; only the first one must succeed. */
+static bool dync__intern_grow(void)
+{
+    size_t old_n = dync__intern_table.n_chains, n = old_n ? old_n * 2 : 64;
+    if (dync__intern_table.n < old_n) return true;
+    dync__intern_entry **chain = dync__calloc(n * sizeof *chain);
+    if (!chain) return false;
+    for (size_t i = 0; i < old_n; i++) {
+        for (dync__intern_entry *e = dync__intern_table.chain[i], *next; e; e = next) {
+            next = e->next;
+            e->next = chain[e->hash & (n - 1)];
+            chain[e->hash & (n - 1)] = e;
+        }
+    }
+    dync__free(dync__intern_table.chain, old_n * sizeof *chain);
+    dync__intern_table.chain = chain;
+    dync__intern_table.n_chains = n;
+    return true;
+}
+
+static const char *dync__intern_add(const char *s, uint64_t hash)
+{
+    if (!dync__intern_grow()) return NULL;
+    size_t length = strlen(s) + 1, size = sizeof(dync__intern_entry) + length;
+    dync__intern_entry *e = dync__alloc(size), **chain;
+    if (!e) return NULL;
+    chain = &dync__intern_table.chain[hash & (dync__intern_table.n_chains - 1)];
+    *e = (dync__intern_entry){*chain, hash, size};
+    memcpy(e + 1, s, length);
+    *chain = e;
+    dync__intern_table.n++;
+    return (const char *)(e + 1);
+}
+
+DYNC__FN const char *dync__intern(const char *s)
+{
+    if (!s) return NULL;
+    uint64_t hash = dync__hash_bytes(s, strlen(s), 0);
+    dync__lock(&dync__intern_table.lock);
+    const char *found = dync__intern_find(s, hash);
+    if (!found) found = dync__intern_add(s, hash);
+    dync__unlock(&dync__intern_table.lock);
+    return found;
+}
+
+DYNC__FN void dync__intern_clear(void)
+{
+    for (size_t i = 0; i < dync__intern_table.n_chains; i++) {
+        for (dync__intern_entry *e = dync__intern_table.chain[i], *next; e; e = next) {
+            next = e->next;
+            dync__free(e, e->size);
+        }
+    }
+    dync__free(dync__intern_table.chain, dync__intern_table.n_chains * sizeof *dync__intern_table.chain);
+    dync__intern_table.chain = NULL;
+    dync__intern_table.n = dync__intern_table.n_chains = 0;
+}

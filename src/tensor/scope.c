@@ -1,0 +1,267 @@
+/* tensor/scope.c: who owns what the user's calls return; lists.
+ *
+ * A thread has one stack of entries (tensors, lists, memory, deferred calls) and one of scope marks. A mark says where its scope
+ * begins; entries below the first mark belong to the root scope, which ends with the thread or dync_shutdown. Ending a scope
+ * releases its entries from the top; scopes left open inside end with it, and ending one that is already gone does nothing:
+ * marks carry a serial number. What a release itself adds to the stack is released by the same loop. */
+#include "../dync.in.h"
+#include "tensor.h"
+
+enum { DYNC__ENTRY_TENSOR, DYNC__ENTRY_LIST, DYNC__ENTRY_MEMORY, DYNC__ENTRY_DEFERRED };
+enum { DYNC__SCOPE_HINT = 100000 };
+
+typedef struct dync__entry { void *object; size_t size; int kind; } dync__entry;   /* size: of MEMORY */
+typedef struct dync__deferred { void (*fn)(void *); void *arg; } dync__deferred;
+typedef struct dync__scope_mark { uintptr_t serial; int start; } dync__scope_mark;
+
+typedef struct dync__scopes {
+    DYNC__VEC(dync__entry) entry;
+    DYNC__VEC(dync__scope_mark) mark;
+    int start;                          /* of the innermost scope */
+    uintptr_t serial;
+    bool hinted;
+} dync__scopes;
+
+static void dync__scopes_thread_end(dync__thread *thread);
+
+static DYNC__NOINLINE dync__scopes *dync__scopes_new(void)
+{
+    dync__thread_state_on_exit(dync__scopes_thread_end);
+    dync__thread_arm();
+    dync__tls.scopes = dync__calloc(sizeof *dync__tls.scopes);
+    return dync__tls.scopes;
+}
+
+DYNC__INLINE dync__scopes *dync__scopes_get(void)
+{
+    dync__scopes *s = dync__tls.scopes;
+    return DYNC__LIKELY(s != NULL) ? s : dync__scopes_new();
+}
+
+/* ---- entries ---- */
+
+static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s)
+{
+    if (s->hinted || s->mark.n > 1 || s->entry.n - s->start < DYNC__SCOPE_HINT) return;
+    s->hinted = true;
+    dync__warn("the outermost scope holds %d tensors: put the body of the loop that makes them into DYNC_SCOPE { ... }", DYNC__SCOPE_HINT);
+}
+
+DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size)
+{
+    dync__scopes *s = dync__scopes_get();
+    if (DYNC__UNLIKELY(!s)) return false;
+    if (DYNC__UNLIKELY(s->entry.n == s->entry.cap) && !dync__vec_reserve(&s->entry, s->entry.n + 1)) return false;
+    s->entry.at[s->entry.n++] = (dync__entry){object, size, kind};
+    if (DYNC__UNLIKELY(s->entry.n - s->start == DYNC__SCOPE_HINT)) dync__scope_hint(s);
+    return true;
+}
+
+static DYNC__NOINLINE void dync__entry_release(const dync__entry *e)
+{
+    dync__deferred call;
+    switch (e->kind) {
+    case DYNC__ENTRY_LIST: dync__list_unref(e->object); break;
+    case DYNC__ENTRY_MEMORY: dync__free(e->object, e->size); break;
+    default:
+        call = *(dync__deferred *)e->object;
+        dync__free(e->object, sizeof call);
+        call.fn(call.arg);
+    }
+}
+
+/* Releases from the top down to `start`, with all that is added meanwhile. */
+static void dync__scope_unwind(dync__scopes *s, int start)
+{
+    while (s->entry.n > start) {
+        dync__entry e = s->entry.at[--s->entry.n];
+        if (DYNC__LIKELY(e.kind == DYNC__ENTRY_TENSOR)) dync__unref(e.object);
+        else dync__entry_release(&e);
+    }
+}
+
+static void dync__scopes_thread_end(dync__thread *thread)
+{
+    dync__scopes *s = thread->scopes;
+    if (!s) return;
+    s->mark.n = 0;
+    s->start = 0;
+    dync__scope_unwind(s, 0);
+    thread->scopes = NULL;
+    dync__vec_free(&s->entry);
+    dync__vec_free(&s->mark);
+    dync__free(s, sizeof *s);
+}
+
+DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
+DYNC__FN int dync__scope_depth(void) { return dync__tls.scopes ? dync__tls.scopes->mark.n : 0; }
+
+DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
+{
+    if (DYNC__UNLIKELY(!owned)) return NULL;
+    if (DYNC__LIKELY(dync__scope_push(DYNC__ENTRY_TENSOR, owned, 0))) return dync__handle(owned);
+    dync__unref(owned);
+    return NULL;
+}
+
+DYNC__FN void *dync__scope_alloc(size_t n)
+{
+    void *p = dync__calloc(n);
+    if (!p || dync__scope_push(DYNC__ENTRY_MEMORY, p, n)) return p;
+    dync__free(p, n);
+    return NULL;
+}
+
+DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
+{
+    dync__deferred *d = dync__alloc(sizeof *d);
+    if (!d) return false;
+    *d = (dync__deferred){fn, arg};
+    if (dync__scope_push(DYNC__ENTRY_DEFERRED, d, 0)) return true;
+    dync__free(d, sizeof *d);
+    return false;
+}
+
+/* ---- scopes ---- */
+
+DYNC_API dync_scope dync_scope_begin(void)
+{
+    dync__scopes *s = dync__scopes_get();
+    if (DYNC__UNLIKELY(!s || (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1)))) return (dync_scope){NULL, true};
+    s->start = s->entry.n;
+    s->mark.at[s->mark.n++] = (dync__scope_mark){++s->serial, s->start};
+    return (dync_scope){(void *)s->serial, true};
+}
+
+/* Place of the scope among the marks; -1: it has ended. */
+static int dync__scope_find(const dync__scopes *s, const dync_scope *scope)
+{
+    int i = s ? s->mark.n - 1 : -1;
+    while (i >= 0 && s->mark.at[i].serial != (uintptr_t)scope->mark) i--;
+    return i;
+}
+
+static void dync__scope_close(dync__scopes *s, int i)
+{
+    int start = s->mark.at[i].start;
+    s->mark.n = i + 1;
+    s->start = start;
+    dync__scope_unwind(s, start);
+    s->mark.n = i;
+    s->start = i > 0 ? s->mark.at[i - 1].start : 0;
+}
+
+DYNC_API void dync_scope_end(dync_scope *scope)
+{
+    if (!scope || !scope->open) return;
+    scope->open = false;
+    dync__scopes *s = dync__tls.scopes;
+    int i = dync__scope_find(s, scope);
+    if (DYNC__LIKELY(i >= 0)) dync__scope_close(s, i);
+}
+
+/* Moves the topmost entry of the object in [start of scope i, top) below that start; entries between move up by one, so all
+ * keep their order. Scopes inside i that begin above it move with them. False: the object is not owned there. */
+static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
+{
+    int start = s->mark.at[i].start, at = s->entry.n - 1;
+    while (at >= start && s->entry.at[at].object != object) at--;
+    if (at < start) return false;
+    dync__entry e = s->entry.at[at];
+    memmove(&s->entry.at[start + 1], &s->entry.at[start], (size_t)(at - start) * sizeof e);
+    s->entry.at[start] = e;
+    for (int k = i; k < s->mark.n; k++) s->mark.at[k].start += s->mark.at[k].start <= at;
+    s->start = s->mark.at[s->mark.n - 1].start;
+    return true;
+}
+
+DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
+{
+    dync__scopes *s = dync__tls.scopes;
+    if (!scope || !scope->open) return;
+    int i = dync__scope_find(s, scope);
+    if (i >= 0 && v) {
+        const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
+        if (t) dync__scope_hand_down(s, i, t);
+        if (v->kind == DYNC_KIND_LIST && v->as.l) dync__scope_hand_down(s, i, v->as.l);
+    }
+    dync_scope_end(scope);
+}
+
+DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
+{
+    dync__scopes *s = dync__tls.scopes;
+    const dync__tensor *t = dync__open(handle);
+    if (!t) return NULL;
+    if (s && s->mark.n > 0) dync__scope_hand_down(s, s->mark.n - 1, t);     /* not in there: it lives longer already */
+    return handle;
+}
+
+DYNC_API dync_tensor *dync_retain(dync_tensor *handle)
+{
+    dync__tensor *t = dync__open(handle);
+    if (!t) return NULL;
+    dync__ref(t);
+    (void)DYNC__ATOMIC_INC(&t->retains);
+    return handle;
+}
+
+DYNC_API void dync_release(dync_tensor *handle)
+{
+    dync__tensor *t = handle ? dync__open(handle) : NULL;
+    if (!t) return;
+    int32_t n = DYNC__ATOMIC_PEEK(&t->retains);
+    while (n > 0 && !DYNC__ATOMIC_CAS(&t->retains, &n, n - 1)) { }
+    if (n > 0) dync__unref(t);
+    else dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s", t->op ? t->op : "the user");
+}
+
+/* ---- lists ---- */
+
+static size_t dync__list_bytes(int n) { return sizeof(dync_list) + (size_t)n * sizeof(dync_value); }
+
+DYNC__FN dync_value dync__list_new(int n)
+{
+    dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
+    if (n < 0) return dync__fail(DYNC_ERR_VALUE, "a list of %d values", n), none;
+    dync_list *l = dync__calloc(dync__list_bytes(n));                       /* zeroed values are NONE */
+    if (!l) return none;
+    l->n = n;
+    l->refs = 1;
+    l->items = (dync_value *)(void *)(l + 1);
+    if (!dync__scope_push(DYNC__ENTRY_LIST, l, 0)) {
+        dync__free(l, dync__list_bytes(n));
+        return none;
+    }
+    v.as.l = l;
+    return v;
+}
+
+static void dync__list_drop_item(dync_value v)
+{
+    if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
+    if (v.kind == DYNC_KIND_LIST) dync__list_unref(v.as.l);
+}
+
+DYNC__FN void dync__list_set(dync_value list, int i, dync_value item)
+{
+    if (list.kind != DYNC_KIND_LIST || !list.as.l || i < 0 || i >= list.as.l->n) return;
+    if (item.kind == DYNC_KIND_TENSOR && item.as.t) {
+        dync__tensor *t = dync__open(item.as.t);
+        if (t) dync__ref(t);
+        else item.as.t = NULL;
+    }
+    if (item.kind == DYNC_KIND_LIST && item.as.l) dync__list_ref(item.as.l);
+    dync_value old = list.as.l->items[i];
+    list.as.l->items[i] = item;
+    dync__list_drop_item(old);
+}
+
+DYNC__FN void dync__list_ref(dync_list *l) { (void)DYNC__ATOMIC_INC(&l->refs); }
+
+DYNC__FN void dync__list_unref(dync_list *l)
+{
+    if (!l || (DYNC__ATOMIC_LOAD(&l->refs) != 1 && DYNC__ATOMIC_DEC(&l->refs) != 0)) return;
+    for (int i = l->n - 1; i >= 0; i--) dync__list_drop_item(l->items[i]);
+    dync__free(l, dync__list_bytes(l->n));
+}

@@ -1,0 +1,294 @@
+/* tensor/shape.c: sizes, strides, broadcasting, views. Sizes and strides count elements; nothing here touches data.
+ *
+ * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets within int64.
+ * Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view), TensorIterator.cpp (order of dims of an output). */
+#include "../dync.in.h"
+#include "tensor.h"
+
+DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
+{
+    dync__str_addc(s, '[');
+    for (int i = 0; i < ndim; i++) dync__str_addf(s, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    dync__str_addc(s, ']');
+}
+
+/* For messages: a buffer that holds any shape. */
+typedef struct dync__shape_buffer { char at[24 * DYNC_MAX_DIMS + 8]; } dync__shape_buffer;
+
+static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64_t *shape)
+{
+    size_t n = 1;
+    if (ndim > DYNC_MAX_DIMS) return "(too many)";
+    memcpy(b->at, "[", 2);
+    for (int i = 0; i < ndim; i++) n += (size_t)dync__format(b->at + n, sizeof b->at - n, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    memcpy(b->at + n, "]", 2);
+    return b->at;
+}
+
+static dync_status dync__shape_check_rank(int ndim)
+{
+    if (ndim >= 0 && ndim <= DYNC_MAX_DIMS) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS, ndim);
+}
+
+DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
+{
+    dync__shape_buffer text;
+    int64_t n = 1;
+    bool fits = true, empty = false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) return dync__fail(DYNC_ERR_SHAPE, "negative size in shape %s", dync__shape_show(&text, ndim, shape));
+        empty = empty || shape[i] == 0;
+    }
+    for (int i = 0; i < ndim && !empty; i++) fits = fits && dync__mul_ok(n, shape[i], &n);
+    if (!fits) return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
+    *out = empty ? 0 : n;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const int64_t *shape)
+{
+    int64_t n, span = 1;
+    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__numel(ndim, shape, &n));
+    int64_t strides[DYNC_MAX_DIMS];
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = span;
+        if (!dync__mul_ok(span, shape[i] > 1 ? shape[i] : 1, &span)) span = INT64_MAX;
+    }
+    if (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16) {
+        dync__shape_buffer text;
+        return dync__fail(DYNC_ERR_SHAPE, "too many bytes in shape %s", dync__shape_show(&text, ndim, shape));
+    }
+    lay->ndim = ndim;
+    lay->offset = 0;
+    for (int i = 0; i < ndim; i++) {
+        lay->shape[i] = shape[i];
+        lay->stride[i] = strides[i];
+    }
+    return DYNC_OK;
+}
+
+static bool dync__layout_is_empty(const dync__layout *lay)
+{
+    for (int i = 0; i < lay->ndim; i++) {
+        if (lay->shape[i] == 0) return true;
+    }
+    return false;
+}
+
+DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
+{
+    int64_t span = 1;
+    bool matches = true;
+    for (int i = lay->ndim - 1; i >= 0; i--) {
+        if (lay->shape[i] == 1) continue;
+        matches = matches && lay->stride[i] == span;
+        span *= lay->shape[i];
+    }
+    return matches || dync__layout_is_empty(lay);
+}
+
+/* Dims of more than one element, by stride: each must begin where the faster ones end. */
+DYNC__FN bool dync__layout_is_dense(const dync__layout *lay)
+{
+    int64_t span = 1;
+    bool used[DYNC_MAX_DIMS] = {false};
+    if (dync__layout_is_empty(lay)) return true;
+    for (;;) {
+        int next = -1;
+        bool left = false;
+        for (int i = 0; i < lay->ndim; i++) {
+            if (used[i] || lay->shape[i] == 1) continue;
+            left = true;
+            if (lay->stride[i] == span) next = i;
+        }
+        if (!left) return true;
+        if (next < 0) return false;
+        used[next] = true;
+        span *= lay->shape[next];
+    }
+}
+
+DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
+{
+    if (dync__layout_is_empty(lay)) return false;
+    for (int i = 0; i < lay->ndim; i++) {
+        if (lay->shape[i] > 1 && lay->stride[i] == 0) return true;
+    }
+    return false;
+}
+
+DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out)
+{
+    int n = ndim > 0 ? ndim : 1;
+    if (dim < -n || dim >= n)
+        return dync__fail(DYNC_ERR_INDEX, "dimension out of range: expected %d to %d, got %d", -n, n - 1, dim);
+    *out = dim < 0 ? dim + n : dim;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out)
+{
+    int n = na > nb ? na : nb;
+    int64_t result[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__shape_check_rank(n));
+    for (int i = 0; i < n; i++) {
+        int64_t x = i >= n - na ? a[i - (n - na)] : 1, y = i >= n - nb ? b[i - (n - nb)] : 1;
+        if (x != y && x != 1 && y != 1) {
+            dync__shape_buffer ta, tb;
+            return dync__fail(DYNC_ERR_SHAPE, "shapes %s and %s do not broadcast", dync__shape_show(&ta, na, a), dync__shape_show(&tb, nb, b));
+        }
+        result[i] = x == 1 ? y : x;
+    }
+    memcpy(out, result, (size_t)n * sizeof *out);
+    *n_out = n;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out)
+{
+    dync__shape_buffer from, to;
+    dync__layout result;
+    int lead = ndim - in->ndim;
+    DYNC__TRY(dync__shape_check_rank(ndim));
+    bool ok = lead >= 0;
+    for (int i = 0; i < ndim && ok; i++) {
+        int64_t have = i >= lead ? in->shape[i - lead] : 1, want = shape[i] == -1 && i >= lead ? have : shape[i];
+        ok = want >= 0 && (want == have || have == 1);
+        result.shape[i] = want;
+        result.stride[i] = i >= lead && want == have ? in->stride[i - lead] : 0;
+    }
+    if (!ok) {
+        return dync__fail(DYNC_ERR_SHAPE, "a tensor of shape %s cannot be expanded to %s",
+                          dync__shape_show(&from, in->ndim, in->shape), dync__shape_show(&to, ndim, shape));
+    }
+    int64_t n;
+    DYNC__TRY(dync__numel(ndim, result.shape, &n));
+    result.ndim = ndim;
+    result.offset = in->offset;
+    *out = result;
+    return DYNC_OK;
+}
+
+/* Fills in the size given as -1. */
+static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int64_t *shape, int64_t *out)
+{
+    dync__shape_buffer from, to;
+    int64_t have, known = 1;
+    int unknown = -1;
+    bool ok = true;
+    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__numel(in->ndim, in->shape, &have));
+    for (int i = 0; i < ndim; i++) {
+        out[i] = shape[i];
+        if (shape[i] == -1 && unknown < 0) unknown = i;
+        else ok = ok && shape[i] >= 0 && dync__mul_ok(known, shape[i], &known);
+    }
+    if (ok && unknown >= 0) {
+        ok = known != 0 && have % known == 0;
+        if (ok) out[unknown] = have / known;
+    } else {
+        ok = ok && known == have;
+    }
+    if (ok) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "shape %s does not fit a tensor of shape %s with %lld elements", dync__shape_show(&to, ndim, shape),
+                      dync__shape_show(&from, in->ndim, in->shape), (long long)have);
+}
+
+/* Dims of `in`, from the last, are gathered into chunks that are contiguous inside; each new dim must fall into one chunk. */
+DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible)
+{
+    dync__layout result;
+    DYNC__TRY(dync__view_sizes(in, ndim, shape, result.shape));
+    *possible = true;
+    if (dync__layout_is_empty(in)) return dync__layout_contiguous(out, ndim, result.shape);
+    result.ndim = ndim;
+    result.offset = in->offset;
+    int d = ndim - 1;
+    int64_t base = in->ndim ? in->stride[in->ndim - 1] : 1, chunk = 1, made = 1;
+    for (int i = in->ndim - 1; i >= 0; i--) {
+        chunk *= in->shape[i];
+        if (i > 0 && (in->shape[i - 1] == 1 || in->stride[i - 1] == chunk * base)) continue;
+        while (d >= 0 && (made < chunk || result.shape[d] == 1)) {
+            result.stride[d] = made * base;
+            made *= result.shape[d--];
+        }
+        if (made != chunk) {
+            *possible = false;
+            return DYNC_OK;
+        }
+        if (i > 0) {
+            base = in->stride[i - 1];
+            chunk = made = 1;
+        }
+    }
+    for (; d >= 0; d--) result.stride[d] = made * base;     /* rank 0 seen as sizes of 1 */
+    *out = result;
+    return DYNC_OK;
+}
+
+/* ---- strides of a pointwise result ---- */
+
+/* Stride of input in along dim of the output; 0 where it is broadcast. */
+static int64_t dync__like_stride(const dync__layout *out, const dync__layout *in, int dim)
+{
+    int own = dim - (out->ndim - in->ndim);
+    return own < 0 || in->shape[own] != out->shape[dim] ? 0 : in->stride[own];
+}
+
+/* 1: dim a is to be slower than b; -1: faster; 0: no input says. */
+static int dync__like_compare(const dync__layout *out, int n_inputs, const dync__layout *const *inputs, int a, int b)
+{
+    for (int i = 0; i < n_inputs; i++) {
+        int64_t x = dync__like_stride(out, inputs[i], a), y = dync__like_stride(out, inputs[i], b);
+        if (x == 0 || y == 0) continue;
+        if (x != y) return x < y ? -1 : 1;
+        if (out->shape[a] > out->shape[b]) return 1;
+    }
+    return 0;
+}
+
+static bool dync__like_same_shape(const dync__layout *a, const dync__layout *b)
+{
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof a->shape[0]) == 0;
+}
+
+/* All inputs of the output's shape with the same dense strides: those strides. */
+static bool dync__like_all_same(dync__layout *out, int n_inputs, const dync__layout *const *inputs)
+{
+    if (n_inputs == 0 || !dync__layout_is_dense(inputs[0])) return false;
+    for (int i = 0; i < n_inputs; i++) {
+        if (!dync__like_same_shape(out, inputs[i])) return false;
+        if (memcmp(inputs[i]->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]) != 0) return false;
+    }
+    memcpy(out->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]);
+    return true;
+}
+
+DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__layout *const *inputs)
+{
+    int order[DYNC_MAX_DIMS];                               /* fastest first */
+    bool row_major = true;
+    out->offset = 0;
+    for (int i = 0; i < n_inputs && row_major; i++) row_major = dync__like_same_shape(out, inputs[i]) && dync__layout_is_contiguous(inputs[i]);
+    if (!row_major && dync__like_all_same(out, n_inputs, inputs)) return;
+    for (int i = 0; i < out->ndim; i++) order[i] = out->ndim - 1 - i;
+    for (int i = 1; i < out->ndim && !row_major; i++) {     /* insertion sort; undecided pairs are passed over */
+        int at = i;
+        for (int j = i - 1; j >= 0; j--) {
+            int c = dync__like_compare(out, n_inputs, inputs, order[j], order[at]);
+            if (c < 0) break;
+            if (c == 0) continue;
+            int t = order[j];
+            order[j] = order[at];
+            order[at] = t;
+            at = j;
+        }
+    }
+    int64_t span = 1;
+    for (int i = 0; i < out->ndim; i++) {
+        out->stride[order[i]] = span;
+        span *= out->shape[order[i]] > 1 ? out->shape[order[i]] : 1;
+    }
+}

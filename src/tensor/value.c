@@ -1,0 +1,203 @@
+/* tensor/value.c: dync_value: making, lists, plain numbers out of it; and what a tensor tells about itself.
+ *
+ * A value owns nothing: tensors in it are handles, strings and pointers the caller's. A list is the exception (scope.c). */
+#include "../dync.in.h"
+#include "tensor.h"
+
+DYNC_API dync_value dync_v_value(dync_value v) { return v; }
+
+DYNC_API dync_value dync_v_tensor(dync_tensor *t)
+{
+    dync_value v = {DYNC_KIND_TENSOR, 0, {0}};
+    v.as.t = t;
+    return v;
+}
+
+DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t) { return dync_v_tensor((dync_tensor *)(uintptr_t)t); }
+
+DYNC_API dync_value dync_v_list(dync_list *l)
+{
+    dync_value v = {DYNC_KIND_LIST, 0, {0}};
+    v.as.l = l;
+    return v;
+}
+
+DYNC_API dync_value dync_v_module(dync_module *m)
+{
+    dync_value v = {DYNC_KIND_MODULE, 0, {0}};
+    v.as.m = m;
+    return v;
+}
+
+DYNC_API dync_value dync_v_bool(bool b)
+{
+    dync_value v = {DYNC_KIND_BOOL, 0, {0}};
+    v.as.b = b;
+    return v;
+}
+
+DYNC_API dync_value dync_v_int(int64_t i)
+{
+    dync_value v = {DYNC_KIND_INT, 0, {0}};
+    v.as.i = i;
+    return v;
+}
+
+DYNC_API dync_value dync_v_float(double f)
+{
+    dync_value v = {DYNC_KIND_FLOAT, 0, {0}};
+    v.as.f = f;
+    return v;
+}
+
+DYNC_API dync_value dync_v_str(const char *s)
+{
+    dync_value v = {DYNC_KIND_STR, 0, {0}};
+    v.as.s = s;
+    return v;
+}
+
+DYNC_API dync_value dync_v_ptr(void *p)
+{
+    dync_value v = {DYNC_KIND_PTR, 0, {0}};
+    v.as.p = p;
+    return v;
+}
+
+/* ---- lists ---- */
+
+DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
+{
+    dync_value list = dync__list_new(n);
+    if (list.kind != DYNC_KIND_LIST) return list;
+    for (int i = 0; i < n && items; i++) dync__list_set(list, i, items[i]);
+    return list;
+}
+
+/* ---- out of a value ---- */
+
+static const char *dync__kind_name(dync_kind kind)
+{
+    static const char *const names[] = {"none", "a bool", "an int", "a float", "a string", "a tensor", "a list", "a module", "a pointer", "a symbol"};
+    int i = (int)kind;
+    return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : "an unknown kind";
+}
+
+static void dync__value_wrong(const char *expected, dync_value v)
+{
+    dync__fail(DYNC_ERR_VALUE, "expected %s, got %s", expected, dync__kind_name(v.kind));
+}
+
+DYNC_API int dync_len(dync_value list)
+{
+    if (list.kind == DYNC_KIND_LIST && list.as.l) return list.as.l->n;
+    dync__value_wrong("a list", list);
+    return 0;
+}
+
+DYNC_API dync_value dync_at(dync_value list, int i)
+{
+    dync_value none = {DYNC_KIND_NONE, 0, {0}};
+    if (list.kind != DYNC_KIND_LIST || !list.as.l) return dync__value_wrong("a list", list), none;
+    if (i >= 0 && i < list.as.l->n) return list.as.l->items[i];
+    dync__fail(DYNC_ERR_INDEX, "list index out of range: expected 0 to %d, got %d", list.as.l->n - 1, i);
+    return none;
+}
+
+/* A NULL tensor is passed on without a word where an error is pending: it comes from the call that failed. */
+DYNC_API dync_tensor *dync_as_tensor(dync_value v)
+{
+    if (v.kind == DYNC_KIND_TENSOR) return dync__open(v.as.t) ? v.as.t : NULL;
+    if (v.kind != DYNC_KIND_NONE || dync_error() == DYNC_OK) dync__value_wrong("a tensor", v);
+    return NULL;
+}
+
+/* Symbols specialise: the tracer that made them guards on the number and tells it. */
+static dync_value dync__value_plain(dync_value v)
+{
+    return v.kind == DYNC_KIND_SYM && dync__specialise_hook ? dync__specialise_hook(v) : v;
+}
+
+DYNC_API int64_t dync_as_int(dync_value v)
+{
+    v = dync__value_plain(v);
+    if (v.kind == DYNC_KIND_INT) return v.as.i;
+    if (v.kind == DYNC_KIND_BOOL) return v.as.b;
+    dync__value_wrong("an int", v);
+    return 0;
+}
+
+DYNC_API double dync_as_float(dync_value v)
+{
+    v = dync__value_plain(v);
+    if (v.kind == DYNC_KIND_FLOAT) return v.as.f;
+    if (v.kind == DYNC_KIND_INT) return (double)v.as.i;
+    if (v.kind == DYNC_KIND_BOOL) return v.as.b ? 1.0 : 0.0;
+    dync__value_wrong("a float", v);
+    return 0.0;
+}
+
+DYNC_API bool dync_as_bool(dync_value v)
+{
+    v = dync__value_plain(v);
+    if (v.kind == DYNC_KIND_BOOL) return v.as.b;
+    if (v.kind == DYNC_KIND_INT) return v.as.i != 0;               /* C11's true is an int */
+    dync__value_wrong("a bool", v);
+    return false;
+}
+
+DYNC_API const char *dync_as_str(dync_value v)
+{
+    if (v.kind == DYNC_KIND_STR) return v.as.s;
+    dync__value_wrong("a string", v);
+    return NULL;
+}
+
+/* ---- what a tensor tells ---- */
+
+static const dync__tensor *dync__tensor_ask(const dync_tensor *handle, int what, int dim)
+{
+    const dync__tensor *t = dync__open(handle);
+    if (t && DYNC__UNLIKELY(t->flags & DYNC__T_FAKE) && dync__observe_hook) dync__observe_hook(t, what, dim);
+    return t;
+}
+
+DYNC_API int dync_ndim(const dync_tensor *handle)
+{
+    const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NDIM, 0);
+    return t ? t->lay.ndim : 0;
+}
+
+/* The tensor and its dim, or NULL; a 0-dim tensor has no dims to ask for. */
+static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int what, int *dim)
+{
+    const dync__tensor *t = dync__open(handle);
+    if (!t) return NULL;
+    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d", *dim), NULL;
+    if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return NULL;
+    return dync__tensor_ask(handle, what, *dim);
+}
+
+DYNC_API int64_t dync_size(const dync_tensor *handle, int dim)
+{
+    const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
+    return t ? t->lay.shape[dim] : 0;
+}
+
+DYNC_API int64_t dync_stride(const dync_tensor *handle, int dim)
+{
+    const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
+    return t ? t->lay.stride[dim] : 0;
+}
+
+DYNC_API int64_t dync_numel(const dync_tensor *handle)
+{
+    const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NUMEL, 0);
+    return t ? t->numel : 0;
+}
+
+DYNC_API dync_dtype dync_type(const dync_tensor *handle)
+{
+    const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_DTYPE, 0);
+    return t ? (dync_dtype)t->dtype : DYNC_F32;
+}
