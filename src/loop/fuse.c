@@ -1,0 +1,426 @@
+/* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After op/lower.c made one kernel per
+ * operator, before schedule.c and the memory plan. fuse_merge.c does the merging of two.
+ *
+ * Steps are nodes of a graph whose edges are read-after-write, write-after-read and write-after-write between overlapping accesses;
+ * reach[] is its transitive closure. Two nodes may merge when no path between them leaves the pair. In turn, until nothing changes:
+ *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their readers;
+ *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
+ *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that does not cost more:
+ *      computed no more often than before; or at most 4 additions' worth; or at most 12 and twice as often;
+ *   4. kernels on the same domain that load the same buffer become one.
+ * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work stays linear. */
+#include "../dync.in.h"
+#include "fuse.h"
+
+enum { DYNC__FUSE_WINDOW = 256, DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
+typedef struct dync__fuse_set { uint64_t word[DYNC__FUSE_WORDS]; } dync__fuse_set;
+
+typedef struct dync__fuse_node {
+    dync__fuse_step step;
+    bool dead;
+    uint64_t reads, writes;         /* buffer ids modulo 64, to reject fast */
+    dync__fuse_set reach;           /* nodes that must run after this one */
+    dync__fuse_set failed[2];       /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
+} dync__fuse_node;
+
+typedef struct dync__fuse_graph {
+    dync__fuse_job job;
+    const dync__fuse_options *options;
+    const dync__fuse_step *later;   /* the steps after the window */
+    int n_later, n, skip_a, skip_b; /* skip: the nodes at hand, for dync__fuse_needed */
+    dync__fuse_node node[DYNC__FUSE_WINDOW];
+} dync__fuse_graph;
+
+static bool dync__fuse_has(const dync__fuse_set *s, int i)
+{
+    return s->word[i / 64] >> (i % 64) & 1;
+}
+
+static void dync__fuse_put(dync__fuse_set *s, int i, bool on)
+{
+    uint64_t bit = (uint64_t)1 << (i % 64);
+    s->word[i / 64] = on ? s->word[i / 64] | bit : s->word[i / 64] & ~bit;
+}
+
+static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
+{
+    for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
+}
+
+/* ---- reads and writes ----------------------------------------------------------------------------------------------------- */
+
+static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
+{
+    for (int i = 0; i < n; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
+{
+    if (!s->k)
+        return ((mode & DYNC__BUF_IN) && dync__fuse_listed(s->reads, s->n_reads, id)) ||
+               ((mode & DYNC__BUF_OUT) && dync__fuse_listed(s->writes, s->n_writes, id));
+    for (int i = 0; i < s->k->buf.n; i++)
+        if (s->k->buf.at[i].id == id && (s->k->buf.at[i].mode & mode)) return true;
+    return false;
+}
+
+static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
+
+static void dync__fuse_masks(dync__fuse_node *node)
+{
+    const dync__fuse_step *s = &node->step;
+    node->reads = node->writes = 0;
+    for (int i = 0; s->k && i < s->k->buf.n; i++) {
+        const dync__buf *b = &s->k->buf.at[i];
+        if (b->mode & DYNC__BUF_IN) node->reads |= dync__fuse_bit(b->id);
+        if (b->mode & DYNC__BUF_OUT) node->writes |= dync__fuse_bit(b->id);
+    }
+    for (int i = 0; !s->k && i < s->n_reads; i++) node->reads |= dync__fuse_bit(s->reads[i]);
+    for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
+}
+
+static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x, const dync__kernel *b, const dync__inst *y)
+{
+    if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
+    if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
+    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx || y->prim == DYNC__P_storex) return true;
+    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent, &b->access.at[y->access], b->n_dims, b->extent);
+}
+
+/* Must the order of two steps be kept? */
+static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node *b)
+{
+    const dync__fuse_step *s = &a->step, *t = &b->step;
+    if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) return false;
+    if (s->k && t->k) {
+        bool shared = false;
+        for (int i = 0; i < s->k->buf.n && !shared; i++) {
+            bool writes = s->k->buf.at[i].mode & DYNC__BUF_OUT;
+            shared = dync__fuse_touches(t, s->k->buf.at[i].id, writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
+        }
+        for (int i = 0; i < s->k->inst.n && shared; i++)
+            for (int j = 0; j < t->k->inst.n && s->k->inst.at[i].buf >= 0; j++)
+                if (dync__fuse_insts_conflict(s->k, &s->k->inst.at[i], t->k, &t->k->inst.at[j])) return true;
+        return false;
+    }
+    if (s->k) {
+        const dync__fuse_step *swap = s;
+        s = t;
+        t = swap;
+    }
+    for (int i = 0; i < s->n_reads; i++)
+        if (dync__fuse_touches(t, s->reads[i], DYNC__BUF_OUT)) return true;
+    for (int i = 0; i < s->n_writes; i++)
+        if (dync__fuse_touches(t, s->writes[i], DYNC__BUF_IN | DYNC__BUF_OUT)) return true;
+    return false;
+}
+
+/* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
+static bool dync__fuse_needed(void *user, int32_t id)
+{
+    const dync__fuse_graph *g = user;
+    if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
+    for (int i = 0; i < g->n; i++)
+        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b && (g->node[i].reads & dync__fuse_bit(id)) &&
+            dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
+            return true;
+    for (int i = 0; i < g->n_later; i++)
+        if (dync__fuse_touches(&g->later[i], id, DYNC__BUF_IN)) return true;
+    return false;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------------------ */
+
+/* The live nodes in a legal order, lowest number first where there is a choice; gives how many. */
+static int dync__fuse_order(const dync__fuse_graph *g, int *order)
+{
+    int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
+    bool done[DYNC__FUSE_WINDOW] = {false};
+    for (int i = 0; i < g->n; i++)
+        for (int j = 0; j < g->n && !g->node[i].dead; j++) before[j] += dync__fuse_has(&g->node[i].reach, j);
+    for (;;) {
+        int next = -1;
+        for (int i = 0; i < g->n && next < 0; i++)
+            if (!g->node[i].dead && !done[i] && before[i] == 0) next = i;
+        if (next < 0) return n;
+        done[next] = true;
+        order[n++] = next;
+        for (int j = 0; j < g->n; j++) before[j] -= dync__fuse_has(&g->node[next].reach, j);
+    }
+}
+
+/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. */
+static bool dync__fuse_relink(dync__fuse_graph *g)
+{
+    int order[DYNC__FUSE_WINDOW], n = dync__fuse_order(g, order);
+    dync__fuse_step *step = dync__alloc(sizeof *step * DYNC__FUSE_WINDOW);
+    if (!step) return false;
+    for (int i = 0; i < n; i++) step[i] = g->node[order[i]].step;
+    for (int i = 0; i < n; i++) {
+        memset(&g->node[i], 0, sizeof g->node[i]);
+        g->node[i].step = step[i];
+        dync__fuse_masks(&g->node[i]);
+    }
+    dync__free(step, sizeof *step * DYNC__FUSE_WINDOW);
+    g->n = n;
+    for (int i = n - 2; i >= 0; i--)
+        for (int j = i + 1; j < n; j++) {
+            if (dync__fuse_has(&g->node[i].reach, j) || !dync__fuse_conflict(&g->node[i], &g->node[j])) continue;
+            dync__fuse_put(&g->node[i].reach, j, true);
+            dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
+        }
+    return true;
+}
+
+/* Does a path from i to j pass another node? */
+static bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
+{
+    for (int x = 0; x < g->n; x++)
+        if (x != j && dync__fuse_has(&g->node[i].reach, x) && dync__fuse_has(&g->node[x].reach, j)) return true;
+    return false;
+}
+
+static void dync__fuse_changed(dync__fuse_graph *g, int i)
+{
+    dync__fuse_masks(&g->node[i]);
+    memset(g->node[i].failed, 0, sizeof g->node[i].failed);
+    for (int x = 0; x < g->n; x++)
+        for (int way = 0; way < 2; way++) dync__fuse_put(&g->node[x].failed[way], i, false);
+}
+
+/* Node j becomes part of node i. */
+static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel *k)
+{
+    g->node[i].step.k = k;
+    g->node[j].dead = true;
+    dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
+    for (int x = 0; x < g->n; x++) {
+        if (x != i && (dync__fuse_has(&g->node[x].reach, i) || dync__fuse_has(&g->node[x].reach, j))) {
+            dync__fuse_join(&g->node[x].reach, &g->node[i].reach);
+            dync__fuse_put(&g->node[x].reach, i, true);
+        }
+        dync__fuse_put(&g->node[x].reach, j, false);
+    }
+    dync__fuse_put(&g->node[i].reach, i, false);
+    dync__fuse_changed(g, i);
+}
+
+/* ---- merging ------------------------------------------------------------------------------------------------------------------ */
+
+static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i) { return !g->node[i].dead && g->node[i].step.k; }
+
+/* Does b load what a stores? */
+static bool dync__fuse_feeds(const dync__fuse_node *a, const dync__fuse_node *b)
+{
+    if (!(a->writes & b->reads)) return false;
+    for (int i = 0; i < a->step.k->buf.n; i++)
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) && dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN)) return true;
+    return false;
+}
+
+static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_node *b)
+{
+    if (!(a->reads & b->reads)) return false;
+    for (int i = 0; i < a->step.k->buf.n; i++)
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) && dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN)) return true;
+    return false;
+}
+
+/* Merges nodes i and j, in whichever order they must run, if that is possible and legal. */
+static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
+{
+    if (dync__fuse_has(&g->node[j].reach, i)) {
+        int swap = i;
+        i = j;
+        j = swap;
+    }
+    if (dync__fuse_has(&g->node[i].failed[0], j) || dync__fuse_detour(g, i, j)) return false;
+    g->skip_a = i;
+    g->skip_b = j;
+    dync__kernel *k = dync__fuse_pair(&g->job, g->node[i].step.k, g->node[j].step.k);
+    if (!k) {
+        dync__fuse_put(&g->node[i].failed[0], j, true);
+        return false;
+    }
+    dync__fuse_contract(g, i, j, k);
+    return true;
+}
+
+/* siblings: pairs that share a load; else pairs where one feeds the other. */
+static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
+{
+    bool changed = false;
+    for (int j = 0; j < g->n; j++)
+        for (int i = j - 1; i >= 0; i--) {
+            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
+            if (!dync__fuse_is_kernel(g, i) || !dync__fuse_is_kernel(g, j)) continue;
+            bool fed = dync__fuse_feeds(a, b) || dync__fuse_feeds(b, a);
+            if (siblings ? fed || !dync__fuse_share_load(a, b) : !fed) continue;
+            if (dync__fuse_merge(g, i, j)) {
+                changed = true;
+                if (g->node[j].dead) break;
+                i = j;                                  /* j grew: look at its neighbours again */
+            }
+            if (g->job.no_memory) return false;
+        }
+    return changed;
+}
+
+/* ---- inlining ------------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool tiny)
+{
+    if (tiny) return cost <= 2 && n_loads <= 1;
+    return work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain);
+}
+
+/* Between node i and its reader j nobody may overwrite what i reads. */
+static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
+{
+    const dync__kernel *k = g->node[i].step.k;
+    for (int x = i + 1; x < j; x++)
+        for (int b = 0; b < k->buf.n; b++)
+            if ((k->buf.at[b].mode & DYNC__BUF_IN) && dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT)) return false;
+    return true;
+}
+
+/* Readers of id after node i; -1 where one of them cannot take an expression instead. */
+static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int *reader, int64_t *work)
+{
+    int n = 0;
+    *work = 0;
+    for (int j = 0; j < g->n; j++) {
+        if (j == i || !dync__fuse_touches(&g->node[j].step, id, DYNC__BUF_IN | DYNC__BUF_OUT)) continue;
+        int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id) : -1;
+        if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) || !dync__fuse_sources_stay(g, i, j)) return -1;
+        *work += own;
+        reader[n++] = j;
+    }
+    return n;
+}
+
+/* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none. */
+static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool tiny)
+{
+    int reader[DYNC__FUSE_WINDOW], n_loads, n;
+    int64_t work;
+    const dync__kernel *k = g->node[i].step.k;
+    g->skip_a = g->skip_b = i;
+    if (g->options->keep == NULL || g->options->keep(g->options->user, id)) return false;
+    for (int x = 0; x < g->n_later; x++)
+        if (dync__fuse_touches(&g->later[x], id, DYNC__BUF_IN)) return false;
+    n = dync__fuse_readers(g, i, id, reader, &work);
+    int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
+    if (cost < 0 || !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), tiny)) return false;
+    dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
+    if (!made) return !(g->job.no_memory = true);
+    for (int r = 0; r < n; r++) {
+        g->skip_b = reader[r];
+        made[r] = dync__fuse_inline(&g->job, k, g->node[reader[r]].step.k, id);
+        if (made[r]) continue;
+        dync__fuse_put(&g->node[i].failed[1], reader[r], true);
+        return false;
+    }
+    for (int r = 0; r < n; r++) {
+        g->node[reader[r]].step.k = made[r];
+        dync__fuse_changed(g, reader[r]);
+    }
+    g->skip_a = g->skip_b = i;
+    dync__kernel *rest = dync__fuse_alone(&g->job, k);         /* without the store */
+    if (!rest) return false;
+    g->node[i].step.k = rest;
+    g->node[i].dead = rest->inst.n == 0;
+    return dync__fuse_relink(g) || !(g->job.no_memory = true);
+}
+
+static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
+{
+    bool changed = false;
+    for (int i = 0; i < g->n; i++) {
+        const dync__kernel *k = g->node[i].step.k;
+        if (!dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise) continue;
+        for (int b = 0; b < k->buf.n; b++) {
+            bool done = (k->buf.at[b].mode & DYNC__BUF_OUT) && dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny);
+            if (g->job.no_memory) return false;
+            if (!done) continue;
+            changed = true;
+            i = -1;                                     /* renumbered: start again */
+            break;
+        }
+    }
+    return changed;
+}
+
+/* ---- one window, and all of them ---------------------------------------------------------------------------------------------------- */
+
+/* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die too. */
+static bool dync__fuse_prepare(dync__fuse_graph *g)
+{
+    for (int i = g->n - 1; i >= 0; i--) {
+        dync__fuse_node *node = &g->node[i];
+        if (!node->step.k) continue;
+        dync__fuse_traits t = dync__fuse_traits_of(node->step.k);
+        if (t.tangled || t.empty) continue;
+        g->skip_a = g->skip_b = i;
+        dync__kernel *k = dync__fuse_alone(&g->job, node->step.k);
+        if (g->job.no_memory) return false;
+        if (!k) continue;
+        node->step.k = k;
+        node->dead = k->inst.n == 0;
+        dync__fuse_masks(node);
+    }
+    return dync__fuse_relink(g);
+}
+
+static dync_status dync__fuse_window(dync__fuse_graph *g)
+{
+    if (!dync__fuse_prepare(g)) return DYNC_ERR_MEMORY;
+    for (bool changed = true; changed && !g->job.no_memory;) {
+        changed = dync__fuse_inline_all(g, true);
+        if (dync__fuse_merge_all(g, false)) changed = true;
+        if (g->job.no_memory || !dync__fuse_relink(g)) return DYNC_ERR_MEMORY;
+        if (dync__fuse_inline_all(g, false)) changed = true;
+        if (!g->job.no_memory && !changed && dync__fuse_merge_all(g, true)) changed = true;
+        if (g->job.no_memory || !dync__fuse_relink(g)) return DYNC_ERR_MEMORY;
+    }
+    return g->job.no_memory ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *options)
+{
+    if (options->off || *n_steps == 0) return DYNC_OK;
+    dync_status status = DYNC_OK;
+    int n_out = 0;
+    dync__fuse_step *out = dync__arena_alloc(arena, (size_t)*n_steps * sizeof *out);
+    dync__fuse_graph *g = dync__calloc(sizeof *g);
+    if (!out || !g) {
+        dync__free(g, sizeof *g);
+        return DYNC_ERR_MEMORY;
+    }
+    g->options = options;
+    g->job.arena = arena;
+    g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
+    g->job.needed = dync__fuse_needed;
+    g->job.user = g;
+    for (int from = 0; from < *n_steps && status == DYNC_OK; from += DYNC__FUSE_WINDOW) {
+        g->n = DYNC__MIN(*n_steps - from, (int)DYNC__FUSE_WINDOW);
+        g->later = steps + from + g->n;
+        g->n_later = *n_steps - from - g->n;
+        memset(g->node, 0, sizeof g->node);
+        for (int i = 0; i < g->n; i++) {
+            g->node[i].step = steps[from + i];
+            dync__fuse_masks(&g->node[i]);
+        }
+        status = dync__fuse_window(g);
+        for (int i = 0; i < g->n && status == DYNC_OK; i++) out[n_out++] = g->node[i].step;
+    }
+    dync__vec_free(&g->job.item);
+    dync__vec_free(&g->job.number);
+    dync__free(g, sizeof *g);
+    if (status != DYNC_OK) return status;
+    memcpy(steps, out, (size_t)n_out * sizeof *out);
+    *n_steps = n_out;
+    return DYNC_OK;
+}

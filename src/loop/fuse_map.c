@@ -1,0 +1,274 @@
+/* loop/fuse_map.c: index maps between two loop nests. Before fuse_merge.c, which moves a body through one.
+ *
+ * A buffer ties two kernels: one reaches it by a(host loops), the other by b(guest loops), both sums of stride * loop. The guest
+ * loops that make b equal a are found digit by digit: b's strides, sorted, are the places of a mixed radix, and each stride of a is
+ * written in them. Where a loop of the host runs over a place's end, it is split there (i -> block*i0 + i1), so that a flat loop
+ * meets a nest of two. Sound because b is injective and every digit is proved to stay in its range: no carries.
+ * The same as matching the index expressions of scheduler nodes in TorchInductor, done on strides. */
+#include "../dync.in.h"
+#include "fuse.h"
+
+DYNC__FN void dync__frame_start(dync__fuse_frame *f, const dync__kernel *host)
+{
+    f->n_maps = 0;
+    f->nest.n_outer = host->n_outer;
+    f->nest.n = host->n_dims;
+    for (int d = 0; d < host->n_dims; d++) {
+        f->nest.extent[d] = host->extent[d];
+        f->nest.mul[d] = 1;
+        f->nest.from[d] = (int8_t)d;
+    }
+}
+
+DYNC__FN int dync__frame_add_map(dync__fuse_frame *f, const dync__kernel *guest)
+{
+    if (f->n_maps == DYNC__FUSE_MAPS) return -1;
+    dync__index_map *m = &f->map[f->n_maps];
+    memset(m, 0, sizeof *m);
+    m->n = guest->n_dims;
+    for (int g = 0; g < m->n; g++) {
+        m->extent[g] = guest->extent[g];
+        m->solved[g] = guest->extent[g] == 1;
+    }
+    return f->n_maps++;
+}
+
+DYNC__FN dync__access dync__nest_access(const dync__nest *nest, const dync__access *acc)
+{
+    dync__access out;
+    memset(&out, 0, sizeof out);
+    out.offset = acc->offset;
+    for (int h = 0; h < nest->n; h++) out.stride[h] = acc->stride[nest->from[h]] * nest->mul[h];
+    return out;
+}
+
+DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host, const dync__access *acc)
+{
+    dync__access out;
+    memset(&out, 0, sizeof out);
+    out.offset = acc->offset;
+    for (int g = 0; g < m->n; g++) {
+        out.offset += acc->stride[g] * m->offset[g];
+        for (int h = 0; h < n_host; h++) out.stride[h] += acc->stride[g] * m->coef[g][h];
+    }
+    return out;
+}
+
+/* Loop h becomes h (blocks) and h + 1 (inside a block); row[h] is multiplied for the blocks. */
+static void dync__frame_split_row(int64_t *row, int n, int h, int64_t block)
+{
+    memmove(&row[h + 1], &row[h], (size_t)(n - h) * sizeof row[0]);
+    row[h] *= block;
+}
+
+static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, int64_t block)
+{
+    dync__nest *nest = &f->nest;
+    int n = nest->n;
+    if (n == DYNC__LOOP_MAX_DIMS) return false;
+    dync__frame_split_row(host->stride, n, h, block);
+    for (int m = 0; m < f->n_maps; m++)
+        for (int g = 0; g < f->map[m].n; g++) dync__frame_split_row(f->map[m].coef[g], n, h, block);
+    dync__frame_split_row(nest->mul, n, h, block);
+    dync__frame_split_row(nest->extent, n, h, 1);
+    memmove(&nest->from[h + 1], &nest->from[h], (size_t)(n - h) * sizeof nest->from[0]);
+    nest->extent[h] /= block;
+    nest->extent[h + 1] = block;
+    nest->n++;
+    nest->n_outer += h < nest->n_outer;
+    return true;
+}
+
+/* The guest loops that acc varies along, smallest stride first; -1 where acc is no mixed radix. */
+static int dync__map_places(const dync__index_map *m, const dync__access *acc, int *place)
+{
+    int n = 0;
+    int64_t span = 0;
+    for (int g = 0; g < m->n; g++) {
+        if (m->extent[g] <= 1 || acc->stride[g] == 0) continue;
+        if (acc->stride[g] < 0) return -1;
+        int i = n++;
+        for (; i > 0 && acc->stride[place[i - 1]] > acc->stride[g]; i--) place[i] = place[i - 1];
+        place[i] = g;
+    }
+    for (int i = 0; i < n; i++) {
+        if (acc->stride[place[i]] <= span) return -1;
+        span += acc->stride[place[i]] * (m->extent[place[i]] - 1);
+    }
+    return n;
+}
+
+/* value as digits, greatest place first; digit[] is per place. */
+static bool dync__map_digits(const dync__access *acc, const int *place, int n, int64_t value, int64_t *digit)
+{
+    bool negative = value < 0;
+    int64_t rest = negative ? -value : value;
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t d = rest / acc->stride[place[i]];
+        rest -= d * acc->stride[place[i]];
+        digit[i] = negative ? -d : d;
+    }
+    return rest == 0;
+}
+
+static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *host, const dync__access *guest, const int *place, int n)
+{
+    dync__index_map *m = &f->map[map];
+    int64_t digit[DYNC__LOOP_MAX_DIMS];
+    if (!dync__map_digits(guest, place, n, host->offset - guest->offset, digit)) return false;
+    for (int i = 0; i < n; i++) m->offset[place[i]] = digit[i];
+    for (int h = 0; h < f->nest.n; h++) {
+        if (!dync__map_digits(guest, place, n, f->nest.extent[h] > 1 ? host->stride[h] : 0, digit)) return false;
+        for (int i = 0; i < n; i++) m->coef[place[i]][h] = digit[i];
+    }
+    return true;
+}
+
+/* -1: below its range, 1: above it, 0: inside */
+static int dync__map_range(const dync__fuse_frame *f, const dync__index_map *m, int g)
+{
+    int64_t low = m->offset[g], high = low;
+    for (int h = 0; h < f->nest.n; h++) {
+        int64_t reach = m->coef[g][h] * (f->nest.extent[h] - 1);
+        low += reach < 0 ? reach : 0;
+        high += reach > 0 ? reach : 0;
+    }
+    return low < 0 ? -1 : high >= m->extent[g] ? 1 : 0;
+}
+
+/* The digit of place i runs over: split a host loop where the digit is full. */
+static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, const dync__access *guest, const int *place, int n, int i)
+{
+    if (i + 1 >= n || guest->stride[place[i + 1]] % guest->stride[place[i]] != 0) return false;
+    int64_t radix = guest->stride[place[i + 1]] / guest->stride[place[i]];
+    for (int h = 0; h < f->nest.n; h++) {
+        int64_t c = f->map[map].coef[place[i]][h], extent = f->nest.extent[h];
+        if (c <= 0 || radix % c != 0) continue;
+        int64_t block = radix / c;
+        if (block > 1 && block < extent && extent % block == 0) return dync__frame_split(f, host, h, block);
+    }
+    return false;
+}
+
+DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, const dync__access *guest)
+{
+    int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(&f->map[map], guest, place);
+    if (n < 0) return false;
+    for (;;) {
+        if (!dync__map_write(f, map, &host, guest, place, n)) return false;
+        int over = -1, side = 0;
+        for (int i = 0; i < n && over < 0; i++)
+            if ((side = dync__map_range(f, &f->map[map], place[i])) != 0) over = i;
+        if (over < 0) break;
+        if (side < 0 || !dync__map_split(f, map, &host, guest, place, n, over)) return false;   /* each split adds a loop: at most 16 */
+    }
+    for (int i = 0; i < n; i++) f->map[map].solved[place[i]] = true;
+    return true;
+}
+
+DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
+{
+    dync__index_map *m = &f->map[map];
+    dync__access host, guest;
+    int64_t size = 1, room = 1;
+    memset(&host, 0, sizeof host);
+    memset(&guest, 0, sizeof guest);
+    for (int g = m->n - 1; g >= 0; g--) {
+        if (m->solved[g]) continue;
+        guest.stride[g] = size;
+        size *= m->extent[g];
+    }
+    if (size == 1) return true;
+    for (int h = f->nest.n - 1; h >= 0; h--) {
+        bool used = false;
+        for (int g = 0; g < m->n; g++) used |= m->coef[g][h] != 0;
+        if (used || f->nest.extent[h] == 1) continue;
+        host.stride[h] = room;
+        room *= f->nest.extent[h];
+    }
+    return size == room && dync__map_solve(f, map, host, &guest);
+}
+
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1, bool in_order)
+{
+    const dync__index_map *m = &f->map[map];
+    const dync__nest *nest = &f->nest;
+    int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, size = 1, offset = 0, next = 1;
+    for (int g = g1 - 1; g >= g0; g--) {
+        offset += m->offset[g] * size;
+        for (int h = 0; h < nest->n; h++) linear[h] += m->coef[g][h] * size;
+        size *= m->extent[g];
+    }
+    if (offset != 0) return false;
+    for (int h = 0; h < nest->n; h++)
+        if ((h < h0 || h >= h1) && linear[h] != 0 && nest->extent[h] > 1) return false;
+    if (in_order) {
+        for (int h = h1 - 1; h >= h0; h--) {
+            if (nest->extent[h] == 1) continue;
+            if (linear[h] != next) return false;
+            next *= nest->extent[h];
+        }
+        return next == size;
+    }
+    for (int left = h1 - h0; left > 0; left--) {       /* each loop's step is the size of all smaller ones */
+        int found = -1;
+        for (int h = h0; h < h1 && found < 0; h++)
+            if (nest->extent[h] > 1 && linear[h] == next) found = h;
+        if (found < 0) break;
+        next *= nest->extent[found];
+    }
+    for (int h = h0; h < h1; h++)
+        if (nest->extent[h] > 1 && (linear[h] < 1 || linear[h] >= next)) return false;
+    return next == size;
+}
+
+/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n, const int64_t *extent)
+{
+    if (a->offset != b->offset) return false;
+    for (int d = 0; d < n; d++)
+        if (extent[d] > 1 && a->stride[d] != b->stride[d]) return false;
+    return true;
+}
+
+DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64_t *extent)
+{
+    int64_t span = 0;
+    bool taken[DYNC__LOOP_MAX_DIMS] = {false};
+    for (;;) {                                          /* smallest stride first: each must step over all before it */
+        int best = -1;
+        for (int d = 0; d < n; d++) {
+            if (taken[d] || extent[d] <= 1) continue;
+            if (best < 0 || llabs(acc->stride[d]) < llabs(acc->stride[best])) best = d;
+        }
+        if (best < 0) return true;
+        if (llabs(acc->stride[best]) <= span) return false;
+        span += llabs(acc->stride[best]) * (extent[best] - 1);
+        taken[best] = true;
+    }
+}
+
+static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low, int64_t *high, int64_t *gcd)
+{
+    *low = *high = acc->offset;
+    for (int d = 0; d < n; d++) {
+        if (extent[d] <= 1) continue;
+        int64_t reach = acc->stride[d] * (extent[d] - 1);
+        *(reach < 0 ? low : high) += reach;
+        for (int64_t a = llabs(acc->stride[d]), t; a != 0;) {
+            t = *gcd % a;
+            *gcd = a;
+            a = t;
+        }
+    }
+}
+
+DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *extent, const dync__access *b, int n2, const int64_t *extent2)
+{
+    int64_t low, high, low2, high2, gcd = 0;
+    dync__access_span(a, n, extent, &low, &high, &gcd);
+    dync__access_span(b, n2, extent2, &low2, &high2, &gcd);
+    if (high < low2 || high2 < low) return false;
+    return gcd == 0 || (a->offset - b->offset) % gcd == 0;
+}

@@ -1,0 +1,71 @@
+/* loop/schedule.c: the order of one kernel's loops. After fuse.c, before the generators, which take the loops as they come.
+ *
+ * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory is walked in the smallest steps
+ * goes innermost, stores counting three times a load; then neighbours that every access walks as one are collapsed. A float sum may
+ * thereby add in another order (within its error bound, and always the same for one kernel); argmax and argmin, which name
+ * positions, and kernels that depend on the order of their indices are left as they are. */
+#include "../dync.in.h"
+#include "fuse.h"
+
+typedef struct dync__schedule_cost { int64_t lines, steps; } dync__schedule_cost;
+
+static dync__schedule_cost dync__schedule_cost_of(const dync__kernel *k, int d)
+{
+    dync__schedule_cost cost = {0, 0};
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->buf < 0) continue;
+        int64_t stride = k->access.at[in->access].stride[d], weight = dync__inst_has_value(in) ? 1 : 3;
+        cost.lines += weight * dync__cost_stride(stride, dync__dtype_info(k->buf.at[in->buf].dtype)->bytes);
+        cost.steps += weight * DYNC__MIN(llabs(stride), INT32_MAX);
+    }
+    return cost;
+}
+
+static bool dync__schedule_is_outside(dync__schedule_cost a, dync__schedule_cost b)
+{
+    return a.lines != b.lines ? a.lines > b.lines : a.steps > b.steps;
+}
+
+/* Sorts loops [from, to) by falling cost, stable; order[new] = old. */
+static void dync__schedule_sort(const dync__kernel *k, int from, int to, int *order)
+{
+    dync__schedule_cost cost[DYNC__LOOP_MAX_DIMS];
+    for (int d = from; d < to; d++) {
+        dync__schedule_cost own = dync__schedule_cost_of(k, d);
+        int i = d;
+        for (; i > from && dync__schedule_is_outside(own, cost[i - 1]); i--) {
+            cost[i] = cost[i - 1];
+            order[i] = order[i - 1];
+        }
+        cost[i] = own;
+        order[i] = d;
+    }
+}
+
+static void dync__schedule_permute(int64_t *row, int n, const int *order)
+{
+    int64_t old[DYNC__LOOP_MAX_DIMS];
+    memcpy(old, row, sizeof old);
+    for (int d = 0; d < n; d++) row[d] = old[order[d]];
+}
+
+DYNC__FN void dync__kernel_schedule(dync__kernel *k)
+{
+    dync__fuse_traits traits = dync__fuse_traits_of(k);
+    int order[DYNC__LOOP_MAX_DIMS];
+    bool positions = false;
+    if (k->failed || traits.empty) return;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        positions |= in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN);
+    }
+    if (!traits.tangled && !traits.scatters) {
+        dync__schedule_sort(k, 0, k->n_outer, order);
+        dync__schedule_sort(k, k->n_outer, k->n_dims, order);
+        for (int d = k->n_outer; d < k->n_dims && positions; d++) order[d] = d;
+        dync__schedule_permute(k->extent, k->n_dims, order);
+        for (int i = 0; i < k->access.n; i++) dync__schedule_permute(k->access.at[i].stride, k->n_dims, order);
+    }
+    dync__kernel_collapse(k);
+}
