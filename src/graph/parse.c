@@ -561,13 +561,12 @@ static bool dync__parse_statement(dync__parser *q)
     ok = ok && dync__parse_type(q, &type) && dync__parse_need(q, "*/");
     if (ok) {
         switch (call.kind) {
-        case DYNC__CALL_ITEM: node = dync__graph_getitem(q->g, call.args[0].as.node, (int)call.args[1].as.i); break;
+        case DYNC__CALL_ITEM: node = dync__graph_call(q->g, DYNC__NODE_GETITEM, 2, call.args, 1, NULL, name); break;
         case DYNC__CALL_CONSTANT: node = dync__graph_attr(q->g, name, name, call.value); break;
         case DYNC__CALL_CUSTOM: node = dync__graph_call(q->g, -1, call.nargs, call.args, type.n, type.info, name); break;
         case DYNC__CALL_OP: node = dync__graph_call(q->g, call.op, call.nargs, call.args, type.n, type.info, name); break;
         }
         if (node && call.target) node->target = call.target;
-        if (node && call.kind == DYNC__CALL_ITEM) dync__graph_rename(q->g, node, name);
         ok = dync__parse_add_node(q, node, name);
         if (ok && call.kind != DYNC__CALL_CONSTANT) dync__parse_set_type(node, &type);
     }
@@ -601,8 +600,8 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text)
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         ok = dync__graph_check(q.g) == DYNC_OK;
-        dync__error_slot *inner = dync__error_guard_end(&guard);
-        if (!ok) dync__fail(DYNC_ERR_FORMAT, "graph text: %s", inner->message);
+        dync__error_slot inner = dync__error_guard_end(&guard);
+        if (!ok) dync__fail(DYNC_ERR_FORMAT, "graph text: %s", inner.message);
     }
     dync__map_free(&q.nodes);
     if (!ok) {

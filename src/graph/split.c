@@ -1,0 +1,167 @@
+/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As torch.fx's split_module for one flag.
+ *
+ * Each part is a graph of its own: its inputs are the values that it reads from before, under their old names, its outputs (a tuple) the
+ * values that are read after it, in order of definition. The last part returns what the whole graph returned. Attributes go to the parts
+ * that use them. Running the parts in sequence, values passed by name, is running the graph. */
+#include "../dync.in.h"
+#include "graph.h"
+
+typedef struct dync__split {
+    dync_graph *whole, *part;
+    int index;                 /* of the part being made */
+    int *part_of;              /* per node of whole; -1 inputs */
+    int *last_part;            /* per node: the last part that reads it; -1 nobody */
+    dync_node **here;          /* per node: its copy in the current part */
+    dync_status status;
+} dync__split;
+
+static void dync__split_use(void *user, dync__arg *arg)
+{
+    dync__split *s = user;
+    if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
+}
+
+static void dync__split_copy_types(dync_node *to, const dync_node *from)
+{
+    memcpy(to->info, from->info, sizeof to->info);
+    memcpy(to->requires_grad, from->requires_grad, sizeof to->requires_grad);
+    to->has_info = from->has_info;
+    to->sym = from->sym ? dync__arena_strdup(&to->graph->arena, from->sym) : NULL;
+    to->scalar = from->scalar;
+    to->at = from->at;
+    to->stack = from->stack ? dync__arena_strdup(&to->graph->arena, from->stack) : NULL;
+    to->seq_nr = from->seq_nr;
+    to->nout = from->nout;
+}
+
+/* The value in the part being made; brought in as an input or attribute where it was defined before. */
+static dync_node *dync__split_value(dync__split *s, dync_node *old)
+{
+    dync_node **slot = &s->here[old->index];
+    if (*slot) return *slot;
+    if (old->kind == DYNC__N_GET_ATTR) {
+        *slot = dync__graph_attr(s->part, old->name, old->target, old->value);
+    } else {
+        *slot = dync__graph_placeholder(s->part, old->name, old->source, NULL);
+        if (*slot && old->kind == DYNC__N_PLACEHOLDER) (*slot)->target = dync__arena_strdup(&s->part->arena, old->target);
+    }
+    if (*slot && old->kind != DYNC__N_GET_ATTR) {
+        dync__split_copy_types(*slot, old);
+        for (int i = 0; i < DYNC__MAX_OUT; i++) (*slot)->info[i].alias = -1;
+    }
+    return *slot;
+}
+
+static void dync__split_arg(void *user, dync__arg *arg)
+{
+    dync__split *s = user;
+    dync_node *node = s->status == DYNC_OK ? dync__split_value(s, arg->as.node) : NULL;
+    if (node) arg->as.node = node;
+    else s->status = DYNC_ERR_MEMORY;
+}
+
+/* What a node reads is brought in before the node is made, so that definitions stay in front of uses. */
+static dync_status dync__split_args(dync__split *s, const dync_node *old, dync__arg **out)
+{
+    *out = dync__arena_alloc(&s->part->arena, (size_t)old->nargs * sizeof **out);
+    if (!*out) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < old->nargs; i++)
+        if (!dync__arg_copy(&s->part->arena, &old->args[i], &(*out)[i])) return DYNC_ERR_MEMORY;
+    dync_node holder = {.args = *out, .nargs = old->nargs};
+    dync__node_each_input(&holder, dync__split_arg, s);
+    return s->status;
+}
+
+static dync_status dync__split_node(dync__split *s, const dync_node *old)
+{
+    dync__arg *args;
+    DYNC__TRY(dync__split_args(s, old, &args));
+    dync_node *node = dync__graph_call(s->part, old->op, old->nargs, args, old->nout, old->info, old->name);
+    if (!node) return DYNC_ERR_MEMORY;
+    node->kind = old->kind;
+    node->target = dync__arena_strdup(&s->part->arena, old->target);
+    dync__split_copy_types(node, old);
+    s->here[old->index] = node;
+    return node->target ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__split_output(dync__split *s)
+{
+    dync__arg result = {.kind = DYNC__A_LIST};
+    result.as.list = dync__arena_alloc(&s->part->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
+    if (!result.as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->whole->node.n; i++)
+        if (s->part_of[i] == s->index && s->here[i] && s->last_part[i] > s->index) result.as.list[result.n++] = dync__arg_node(s->here[i]);
+    return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__split_part(dync__split *s, dync_graph **out)
+{
+    dync_graph *whole = s->whole;
+    char name[32];
+    dync__format(name, sizeof name, "submod_%d", s->index);
+    memset(s->here, 0, (size_t)whole->node.n * sizeof *s->here);
+    s->part = *out = dync__graph_new(name);
+    if (!s->part) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < whole->symbol.n; i++)
+        if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < whole->node.n; i++) {
+        dync_node *old = whole->node.at[i];
+        dync__arg *args;
+        if (s->part_of[i] != s->index) continue;
+        if (old->kind != DYNC__N_OUTPUT) {
+            DYNC__TRY(dync__split_node(s, old));
+            continue;
+        }
+        DYNC__TRY(dync__split_args(s, old, &args));
+        return dync__graph_output(s->part, args) ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    return dync__split_output(s);
+}
+
+/* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the last. */
+static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, void *), void *user)
+{
+    int part = -1;
+    bool flag = false;
+    for (int i = 0; i < s->whole->node.n; i++) {
+        dync_node *node = s->whole->node.at[i];
+        s->part_of[i] = s->last_part[i] = -1;
+        if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_GET_ATTR) continue;
+        if (node->kind != DYNC__N_OUTPUT) {
+            bool picked = pick(node, user);
+            if (part < 0 || picked != flag) part++;
+            flag = picked;
+        }
+        s->part_of[i] = s->index = DYNC__MAX(part, 0);
+        dync__node_each_input(node, dync__split_use, s);
+    }
+    return DYNC__MAX(part, 0) + 1;
+}
+
+DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts)
+{
+    if (!g || !pick || !parts || !nparts)
+        return dync__fail(DYNC_ERR_VALUE, "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
+    dync__graph_renumber(g);
+    size_t n = (size_t)g->node.n;
+    dync__arena arena = {0};
+    dync__split s = {.whole = g};
+    s.part_of = dync__arena_alloc(&arena, n * sizeof *s.part_of);
+    s.last_part = dync__arena_alloc(&arena, n * sizeof *s.last_part);
+    s.here = dync__arena_alloc(&arena, n * sizeof *s.here);
+    dync_status status = s.part_of && s.last_part && s.here ? DYNC_OK : DYNC_ERR_MEMORY;
+    int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
+    if (count > *nparts) status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d", count, *nparts);
+    for (; made < count && status == DYNC_OK; made++) {
+        s.index = made;
+        status = dync__split_part(&s, &parts[made]);
+    }
+    for (int i = 0; i < made && status != DYNC_OK; i++) {
+        dync_graph_free(parts[i]);
+        parts[i] = NULL;
+    }
+    if (status == DYNC_OK) *nparts = count;
+    dync__arena_free(&arena);
+    return status;
+}
