@@ -165,7 +165,7 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
     if (!t->graph) t->graph = dync__graph_new("GraphModule");
-    dync_node *n = fake && t->graph ? dync__graph_attr(t->graph, "_tensor_constant0", NULL, real) : NULL;
+    dync_node *n = fake && t->graph ? dync__graph_constant(t->graph, real) : NULL;
     if (n) {
         n->env = -1;
         t->pending++;

@@ -1,0 +1,304 @@
+/* aot/functionalize.c: a handler at the bottom of dispatch, under the tape, that records functional operators only: composites are
+ * expanded, writes in place become new values. After capture/, before joint.c.
+ *
+ * Each fake storage that is viewed or written has a record: the node that holds its whole content now, in its base layout, and a
+ * generation. A view knows the generation its node was made for; after a write through any alias it is made anew from the base
+ * (as_strided), and a write through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
+ * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of chains of view functions. */
+#include "../dync.in.h"
+#include "aot.h"
+
+typedef struct dync__fstore { dync_node *base; dync__layout lay; uint8_t dtype; int32_t generation; int input; } dync__fstore;
+
+DYNC__FN bool dync__functional_mutated(const dync__tensor *input)
+{
+    const dync__fstore *s = input->storage->trace;
+    return s && s->generation > 0;
+}
+
+DYNC__FN int dync__functional_base_input(const dync__functional *f, const dync__tensor *t)
+{
+    const dync__fstore *s = t->storage->trace;
+    return t->trace_id == f->id && s ? s->input : -1;
+}
+
+static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
+{
+    if (a->ndim != b->ndim || a->offset != b->offset) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->shape[i] != b->shape[i] || (a->shape[i] != 1 && a->stride[i] != b->stride[i])) return false;
+    return true;
+}
+
+static void dync__functional_own(dync__functional *f, dync__tensor *t, dync_node *n)
+{
+    const dync__fstore *s = t->storage->trace;
+    t->trace_id = f->id;
+    t->node = n;
+    t->node_output = s ? s->generation : 0;
+}
+
+static bool dync__functional_hold(dync__functional *f, dync__tensor *t)
+{
+    dync__ref(t);
+    if (dync__vec_push(&f->held, t)) return true;
+    dync__unref(t);
+    return false;
+}
+
+static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t, dync_node *base)
+{
+    dync__fstore *s = t->storage->trace;
+    if (s) return s;
+    s = dync__arena_alloc(&f->arena, sizeof *s);
+    if (!s) return NULL;
+    s->base = base;
+    s->lay = t->lay;
+    s->dtype = t->dtype;
+    s->input = -1;
+    t->storage->trace = s;
+    return s;
+}
+
+DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *name, const dync__info *info, bool requires_grad, int input)
+{
+    dync_node *n = dync__graph_placeholder(f->graph, name, NULL, info);
+    dync__tensor *t = n ? dync__tensor_fake(info->dtype, info->device, &info->lay) : NULL;
+    if (!t) return NULL;
+    dync__fstore *s = dync__functional_store(f, t, n);
+    if (!s || !dync__functional_hold(f, t)) {
+        t->storage->trace = NULL;
+        dync__unref(t);
+        return NULL;
+    }
+    s->input = input;
+    n->requires_grad[0] = requires_grad;
+    if (requires_grad) dync__tensor_set_requires_grad(t, true);
+    dync__functional_own(f, t, n);
+    dync__unref(t);
+    return t;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
+static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout)
+{
+    dync_node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
+    if (!n) return NULL;
+    n->at = dync__tls.at;
+    return n;
+}
+
+/* A real tensor met in the trace (a constant of a decomposition): lifted to an input. */
+static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t)
+{
+    for (int i = 0; i < f->into->lifted.n; i++)
+        if (f->into->lifted.at[i] == t) return f->into->lifted_node.at[i];
+    dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    info.lay.offset = 0;
+    dync_node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
+    if (!n || !dync__vec_push(&f->into->lifted, t)) return NULL;
+    dync__ref(t);
+    return dync__vec_push(&f->into->lifted_node, n) ? n : NULL;
+}
+
+/* The layout of a fake relative to the base node's memory. */
+static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tensor *t)
+{
+    dync__layout lay = t->lay;
+    lay.offset -= s->lay.offset;
+    return lay;
+}
+
+static dync_node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t)
+{
+    dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
+    dync__layout rel = dync__functional_rel(s, t);
+    dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
+                         dync__arg_i(rel.offset)};
+    return dync__functional_emit(f, DYNC__OP_as_strided, 4, args, &info, 1);
+}
+
+DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t)
+{
+    if (!(t->flags & DYNC__T_FAKE)) return dync__functional_lift(f, t);
+    if (t->trace_id != f->id || !t->node) {
+        dync__fail(DYNC_ERR_INTERNAL, "a value of another trace met in the joint trace");
+        return NULL;
+    }
+    const dync__fstore *s = t->storage->trace;
+    if (!s || t->node_output == s->generation) return t->node;
+    dync_node *n = dync__layout_same(&t->lay, &s->lay) ? s->base : dync__functional_view(f, s, t);
+    if (n) dync__functional_own(f, t, n);
+    return n;
+}
+
+static dync_status dync__functional_args(dync__functional *f, int n, const dync__arg *in, dync__arg *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        if (in[i].kind == DYNC__A_TENSOR) {
+            dync_node *node = dync__functional_node(f, in[i].as.t);
+            if (!node) return DYNC_ERR_INTERNAL;
+            out[i] = dync__arg_node(node);
+        } else if (in[i].kind == DYNC__A_LIST) {
+            out[i].as.list = dync__arena_alloc(&f->arena, (size_t)(in[i].n + 1) * sizeof *out);
+            if (!out[i].as.list) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__functional_args(f, in[i].n, in[i].as.list, out[i].as.list));
+        }
+    }
+    return DYNC_OK;
+}
+
+/* Outputs of a recorded call: fakes with nodes. */
+static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__info info[DYNC__MAX_OUT];
+    memset(info, 0, sizeof info);
+    DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
+    if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node)) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__op_fake(c));
+    for (int i = 0; i < c->nout; i++)
+        if (c->out[i]) info[i] = (dync__info){.dtype = c->out[i]->dtype, .device = c->out[i]->device, .lay = c->out[i]->lay, .alias = -1};
+    if (c->row->cls == DYNC__VIEW) info[0].alias = 0;
+    dync_node *n = dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
+    if (!n) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->nout; i++) {
+        if (!c->out[i]) continue;
+        dync_node *of = c->nout > 1 ? dync__graph_getitem(f->graph, n, i) : n;
+        if (!of || !dync__functional_hold(f, c->out[i])) return DYNC_ERR_MEMORY;
+        dync__functional_own(f, c->out[i], of);
+    }
+    return DYNC_OK;
+}
+
+/* ---- writes --------------------------------------------------------------------------------------------------------------------- */
+/* self has the value of node from now on. */
+static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync_node *old, dync_node *node)
+{
+    dync__fstore *s = dync__functional_store(f, self, old);
+    if (!s) return DYNC_ERR_MEMORY;
+    bool whole = dync__layout_same(&self->lay, &s->lay);
+    bool in_form = true;
+    for (int i = 0; i < self->lay.ndim; i++)
+        if (self->lay.shape[i] != 1 && node->info[0].lay.stride[i] != self->lay.stride[i]) in_form = false;
+    if (!(whole && in_form && node->info[0].lay.offset == 0)) {
+        dync__layout rel = dync__functional_rel(s, self);
+        dync__info info = s->base->info[0];
+        info.alias = -1;
+        info.lay = s->lay;
+        info.lay.offset = 0;
+        dync__arg args[5] = {dync__arg_node(s->base), dync__arg_node(node), dync__arg_dims(rel.ndim, rel.shape),
+                             dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
+        if (!dync__layout_is_dense(&s->lay)) return dync__functional_refuse(f, "a part of a strided input is written in place");
+        s->base = dync__functional_emit(f, DYNC__OP_as_strided_scatter, 5, args, &info, 1);
+        if (whole) node = s->base;
+    } else {
+        s->base = node;
+    }
+    if (!s->base) return DYNC_ERR_MEMORY;
+    s->generation++;
+    dync__functional_own(f, self, node);
+    return DYNC_OK;
+}
+
+/* Runs a functional operator through this handler (not the tape); one owned result. */
+static dync_status dync__functional_run(dync__functional *f, int op, int nargs, dync__arg *args, dync__tensor **out)
+{
+    dync__opcall c;
+    memset(&c, 0, sizeof c);
+    c.row = dync__op_info(op);
+    c.op = op;
+    c.nargs = nargs;
+    c.args = args;
+    c.nout = c.row->nout;
+    c.at = dync__tls.at;
+    dync_status status = f->handler.call(&f->handler, &c);
+    *out = c.out[0];
+    return status;
+}
+
+/* The result of the functional form, in self's dtype and shape. */
+static dync_status dync__functional_fit(dync__functional *f, dync__tensor *self, dync__tensor **r)
+{
+    if ((*r)->dtype != self->dtype) {
+        dync__arg args[2] = {dync__arg_t(*r), dync__arg_dtype(self->dtype)};
+        dync__tensor *cast = NULL;
+        dync_status status = dync__functional_run(f, DYNC__OP_to_dtype, 2, args, &cast);
+        dync__unref(*r);
+        *r = cast;
+        DYNC__TRY(status);
+    }
+    bool same = (*r)->lay.ndim == self->lay.ndim;
+    for (int i = 0; same && i < self->lay.ndim; i++) same = (*r)->lay.shape[i] == self->lay.shape[i];
+    if (same) return DYNC_OK;
+    dync__arg args[2] = {dync__arg_t(*r), dync__arg_dims(self->lay.ndim, self->lay.shape)};
+    dync__tensor *wide = NULL;
+    dync_status status = dync__functional_run(f, DYNC__OP_expand, 2, args, &wide);
+    dync__unref(*r);
+    *r = wide;
+    return status;
+}
+
+static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c)
+{
+    if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
+    dync__info check[DYNC__MAX_OUT];
+    DYNC__TRY(dync__op_infer(c, check));
+    dync__tensor *self = c->args[0].as.t, *r = NULL;
+    if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
+    dync_node *old = dync__functional_node(f, self);
+    if (!old) return DYNC_ERR_INTERNAL;
+    dync_status status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
+    if (status == DYNC_OK) status = dync__functional_fit(f, self, &r);
+    if (status == DYNC_OK) status = dync__functional_write(f, self, old, r->node);
+    dync__unref(r);
+    if (status != DYNC_OK) return status;
+    self->storage->version++;
+    dync__ref(c->out[0] = self);
+    return DYNC_OK;
+}
+
+/* Not functionalised by this form: the graph runs plainly instead. Not an error of the user's. */
+DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *why)
+{
+    if (!f->why) f->why = why;
+    f->status = DYNC_ERR_UNSUPPORTED;
+    return DYNC_ERR_UNSUPPORTED;
+}
+
+static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
+{
+    dync__functional *f = self->state;
+    if (f->status != DYNC_OK) return f->status;
+    const dync__op_row *row = c->row;
+    if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
+    if (row->cls == DYNC__EFFECT || c->op == DYNC__OP_set_ || (row->flags & DYNC__OP_DATA_SHAPE)) return dync__functional_refuse(f, row->name);
+    if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
+    if (!dync__op_can_lower(c->op) && row->decompose) return row->decompose(c);
+    return dync__functional_record(f, c);
+}
+
+/* ---- opening, closing ---------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__functional_begin(dync__functional *f, dync_graph *g, dync__aot_graphs *into)
+{
+    static uint64_t ids = UINT64_C(1) << 62;          /* apart from capture's */
+    memset(f, 0, sizeof *f);
+    f->graph = g;
+    f->into = into;
+    f->id = DYNC__ATOMIC_INC(&ids);
+    f->handler.call = dync__functional_call;
+    f->handler.state = f;
+}
+
+DYNC__FN void dync__functional_end(dync__functional *f)
+{
+    for (int i = 0; i < f->held.n; i++) {
+        dync__tensor *t = f->held.at[i];
+        if (t->storage->flags & DYNC__STORAGE_FAKE) t->storage->trace = NULL;
+        t->node = NULL;
+        dync__unref(t);
+    }
+    dync__vec_free(&f->held);
+    dync__arena_free(&f->arena);
+}
