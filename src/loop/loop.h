@@ -154,6 +154,9 @@ DYNC__FN void dync__kernel_collapse(dync__kernel *);                            
 typedef struct dync__fuse_step { dync__kernel *k; int n_reads, n_writes; const int32_t *reads, *writes; void *call; } dync__fuse_step;
 typedef struct dync__fuse_options { bool off; int max_insts; bool (*keep)(void *user, int32_t buf_id); void *user; } dync__fuse_options;
 DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *);
+/* cost.c: rough weights by which fuse.c and schedule.c choose */
+DYNC__FN int dync__cost_inst(const dync__inst *);                                  /* one addition is 1 */
+DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);             /* bytes of cache line used up per step */
 /* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
 #endif
