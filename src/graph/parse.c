@@ -300,6 +300,15 @@ static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes
     return true;
 }
 
+/* Row-major strides of a shape whose bytes can be counted; the error of another shape is one of the text. */
+static bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, const int64_t *shape)
+{
+    int64_t n = 16;
+    for (int d = 0; d < ndim; d++)
+        if (shape[d] < 0 || !dync__mul_ok(n, DYNC__MAX(shape[d], 1), &n)) return dync__parse_fail(q, "a shape that fits memory before this");
+    return dync__layout_contiguous(lay, ndim, shape) == DYNC_OK || dync__parse_no_memory(q);
+}
+
 static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_grad)
 {
     int64_t i;
@@ -324,7 +333,7 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
         }
         dync__layout checked;
         if (q->g->symbol.n == 0) {
-            if (dync__layout_contiguous(&checked, info->lay.ndim, info->lay.shape) != DYNC_OK) return dync__parse_fail(q, "a shape that fits memory before this");
+            if (!dync__parse_layout(q, &checked, info->lay.ndim, info->lay.shape)) return false;
             info->lay = checked;
         }
     }
@@ -461,10 +470,13 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
     q->p = type_end + 3;
     if (!dync__parse_need(q, "{") || !dync__parse_items(q, "}", 0, &list) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &shape)) return dync__parse_fail(q, "an array and its shape");
     if (dync__parse_take(q, ", .dtype =") && (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE)) return dync__parse_fail(q, "a dtype");
-    if (shape.kind != DYNC__A_DIMS || dync__layout_contiguous(&lay, shape.n, shape.as.dims) != DYNC_OK) return dync__parse_fail(q, "a shape before this");
+    if (shape.kind != DYNC__A_DIMS) return dync__parse_fail(q, "a shape before this");
+    if (!dync__parse_layout(q, &lay, shape.n, shape.as.dims)) return false;
+    int64_t numel = 1;
+    for (int d = 0; d < lay.ndim; d++) numel *= lay.shape[d];
+    if (numel != list.n) return dync__parse_fail(q, "as many numbers as the shape has elements before this");
     call->value = dync__tensor_empty((int)dtype.as.i, DYNC_CPU, &lay);
     if (!call->value) return dync__parse_no_memory(q);
-    if (call->value->numel != list.n) return dync__parse_fail(q, "as many numbers as the shape has elements before this");
     char *data = dync__tensor_data(call->value);
     int bytes = dync__dtype_info(call->value->dtype)->bytes;
     for (int i = 0; i < list.n; i++) {
