@@ -174,7 +174,10 @@ static dync_status dync__aot_finish(dync__aot_code *c, dync__tensor *const *in, 
     for (int i = 0; i < g->mutated.n; i++) DYNC__TRY(dync__aot_write_back(in[g->mutated.at[i]], fw_out[i]));
     for (int i = 0; i < g->out.n; i++) {
         const dync__aot_out *o = &g->out.at[i];
-        if (o->kind == DYNC__AOT_VALUE) dync__ref(out[i] = fw_out[g->mutated.n + o->index]);
+        if (o->kind == DYNC__AOT_VALUE) {
+            out[i] = fw_out[g->mutated.n + o->index];
+            if (out[i]) dync__ref(out[i]);           /* NULL: narrowed away */
+        }
         else if (o->kind == DYNC__AOT_INPUT) dync__ref(out[i] = in[o->index]);
         else DYNC__TRY(dync__aot_view(in[o->index], o, &out[i]));
     }
@@ -306,8 +309,9 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->head.raw.state = c;
     bool training = !dync__tls.grad_enabled_off && dync__graph_wants_grad(graph);
     const char *why = NULL;
-    dync_status status = dync__graph_has_writes(graph) && dync__inputs_overlap(examples, n)
-        ? (why = "inputs that share memory, one of them written", DYNC_ERR_UNSUPPORTED) : dync__aot_trace(graph, training, &c->g, &why);
+    dync_status status = DYNC_ERR_UNSUPPORTED;
+    if (dync__graph_has_writes(graph) && dync__inputs_overlap(examples, n)) why = "inputs that share memory, one of them written";
+    else status = dync__aot_trace(graph, training, &c->g, &why);
     if (status == DYNC_ERR_UNSUPPORTED) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
         c->plain = dync_graph_retain(graph);

@@ -1,0 +1,19 @@
+/* inductor/inductor.h: functional graphs to plans. After aot/, before backend/. */
+#ifndef DYNC__INDUCTOR_H
+#define DYNC__INDUCTOR_H
+#include "../aot/aot.h"
+
+typedef struct dync__lowered_out { int input; int output; uint8_t dtype; uint16_t device; dync__layout lay; } dync__lowered_out; /* input >= 0: an alias of that input; else a tensor on the plan's output */
+typedef struct dync__lowered {
+    dync__arena arena;
+    dync__plan *plan;
+    int n_in, n_out, n_storages;
+    dync__lowered_out *out;              /* of the graph; output -2: not wanted */
+    size_t *storage_bytes;               /* of each output of the plan */
+} dync__lowered;
+/* lower.c. used NULL: every output is wanted. */
+DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const char *options, dync__lowered *out);
+DYNC__FN void dync__lowered_free(dync__lowered *);
+/* inductor.c: an inner compiler */
+DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+#endif

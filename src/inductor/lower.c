@@ -1,0 +1,207 @@
+/* inductor/lower.c: a functional graph becomes the steps of a plan: every operator is lowered by its row, views are other layouts of the
+ * same slot. Fusion, memory plan and code are the plan's (runtime/plan.c). Before: aot/. After: inductor.c. */
+#include "../dync.in.h"
+#include "inductor.h"
+
+typedef struct dync__lowerer {
+    dync_graph *g;
+    dync__arena arena;                   /* scratch: operands, kernels before fusion */
+    dync__pb pb;
+    dync__operand **value;               /* operands of each node's outputs, by node index */
+    dync__tensor **fake;                 /* first output of each node as a fake, for infer and expr */
+    int *base;                           /* node whose slot a node lies on (itself where it is no view) */
+    bool *leaves;                        /* base nodes whose slot must be an output of the plan */
+} dync__lowerer;
+
+static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+
+static int64_t dync__layout_span(const dync__layout *l)
+{
+    int64_t last = l->offset;
+    for (int i = 0; i < l->ndim; i++) {
+        if (l->shape[i] == 0) return 0;
+        if (l->stride[i] > 0) last += (l->shape[i] - 1) * l->stride[i];
+    }
+    return last + 1;
+}
+
+/* ---- which slots leave -------------------------------------------------------------------------------------------------------- */
+static void dync__lower_bases(dync__lowerer *w, const bool *used)
+{
+    for (int i = 0; i < w->g->node.n; i++) {
+        const dync_node *n = w->g->node.at[i];
+        w->base[i] = i;
+        if (dync__node_is_view(n) && n->args[0].kind == DYNC__A_NODE) w->base[i] = w->base[n->args[0].as.node->index];
+    }
+    const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
+    for (int i = 0; i < out->n; i++)
+        if (!used || used[i]) w->leaves[w->base[out->as.list[i].as.node->index]] = true;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in, dync__arg *out, dync__operand *operand, int *n_operands)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        if (in[i].kind == DYNC__A_NODE) {
+            int k = in[i].as.node->index;
+            out[i] = dync__arg_t(w->fake[k]);
+            if (!w->fake[k] || *n_operands == DYNC__MAX_LEAVES) return dync__fail(DYNC_ERR_INTERNAL, "lower: an operand is missing");
+            operand[(*n_operands)++] = w->value[k][0];
+        } else if (in[i].kind == DYNC__A_LIST) {
+            out[i].as.list = dync__arena_alloc(&w->arena, (size_t)(in[i].n + 1) * sizeof *out);
+            if (!out[i].as.list) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__lower_args(w, in[i].n, in[i].as.list, out[i].as.list, operand, n_operands));
+        }
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *info)
+{
+    w->fake[i] = dync__tensor_fake(info->dtype, info->device, &info->lay);
+    return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool leaves)
+{
+    int i = n->index;
+    w->value[i] = dync__arena_alloc(&w->arena, (size_t)(n->nout + 1) * sizeof **w->value);
+    if (!w->value[i]) return DYNC_ERR_MEMORY;
+    for (int k = 0; k < n->nout; k++) {
+        const dync__info *info = &n->info[k];
+        int kind = n->kind == DYNC__N_PLACEHOLDER ? DYNC__SLOT_INPUT : leaves ? DYNC__SLOT_OUTPUT : DYNC__SLOT_TEMP;
+        int slot = dync__pb_slot(&w->pb, kind, info->dtype, kind == DYNC__SLOT_INPUT ? -1 : dync__layout_span(&info->lay), n->name);
+        if (slot < 0) return DYNC_ERR_MEMORY;
+        w->value[i][k] = (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
+        if ((info->device & 0xff) != DYNC_CPU)
+            return dync__fail(DYNC_ERR_DEVICE, "inductor: no code generation for the device of %s (%s)", n->name,
+                              (info->device & 0xff) == DYNC_CUDA ? "cuda" : "meta");
+    }
+    return n->nout ? dync__lower_fake(w, i, &n->info[0]) : DYNC_OK;
+}
+
+/* A view: the operand of its argument in another form. */
+static dync_status dync__lower_view(dync__lowerer *w, const dync_node *n)
+{
+    int i = n->index, from = n->args[0].as.node->index;
+    w->value[i] = dync__arena_alloc(&w->arena, sizeof **w->value);
+    if (!w->value[i]) return DYNC_ERR_MEMORY;
+    w->value[i][0] = w->value[from][0];
+    w->value[i][0].lay = n->info[0].lay;
+    return dync__lower_fake(w, i, &n->info[0]);
+}
+
+static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
+{
+    int i = n->index, from = n->args[0].as.node->index;
+    int64_t k = n->args[1].as.i;
+    w->value[i] = &w->value[from][k];
+    return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
+}
+
+static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__operand in[DYNC__MAX_LEAVES];
+    int n_in = 0;
+    DYNC__TRY(dync__lower_args(w, n->nargs, n->args, args, in, &n_in));
+    DYNC__TRY(dync__lower_slots(w, n, leaves));
+    dync__opcall c;
+    memset(&c, 0, sizeof c);
+    c.row = dync__op_info(n->op);
+    c.op = n->op;
+    c.nargs = n->nargs;
+    c.args = args;
+    c.nout = n->nout;
+    c.at = n->at;
+    w->pb.origin = c.row->name;
+    return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
+}
+
+static dync_status dync__lower_nodes(dync__lowerer *w)
+{
+    for (int i = 0; i < w->g->node.n; i++) {
+        dync_node *n = w->g->node.at[i];
+        bool leaves = w->leaves[i];
+        for (int k = i + 1; n->nout > 1 && k < w->g->node.n; k++)     /* outputs of several leave through their getitem nodes */
+            if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM && w->g->node.at[k]->args[0].as.node == n) leaves = true;
+        if (n->kind == DYNC__N_PLACEHOLDER) DYNC__TRY(dync__lower_slots(w, n, false));
+        else if (n->kind == DYNC__N_OUTPUT) break;
+        else if (n->op == DYNC__NODE_GETITEM) DYNC__TRY(dync__lower_getitem(w, n));
+        else if (n->op < 0) return dync__fail(DYNC_ERR_INTERNAL, "lower: %s is no operator of the table", n->name);
+        else if (dync__node_is_view(n)) DYNC__TRY(dync__lower_view(w, n));
+        else DYNC__TRY(dync__lower_call(w, n, leaves));
+    }
+    return DYNC_OK;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync__lowered *l)
+{
+    const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
+    l->n_out = out->n;
+    l->n_in = w->g->n_inputs;
+    l->n_storages = w->pb.n_outputs;
+    l->out = dync__arena_alloc(&l->arena, (size_t)(l->n_out + 1) * sizeof *l->out);
+    l->storage_bytes = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->storage_bytes);
+    if (!l->out || !l->storage_bytes) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < w->pb.slot.n; i++) {
+        const dync__slot *s = &w->pb.slot.at[i];
+        if (s->kind == DYNC__SLOT_OUTPUT) l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
+    }
+    for (int i = 0; i < l->n_out; i++) {
+        const dync_node *n = out->as.list[i].as.node;
+        const dync__operand *v = &w->value[n->index][0];
+        const dync__slot *s = &w->pb.slot.at[v->slot];
+        l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = DYNC_CPU, .lay = v->lay};
+        if (used && !used[i]) continue;
+        if (s->kind == DYNC__SLOT_INPUT) l->out[i].input = s->index;
+        l->out[i].output = s->kind == DYNC__SLOT_OUTPUT ? s->index : -1;
+    }
+    return DYNC_OK;
+}
+
+static bool dync__option_on(const char *options, const char *name)
+{
+    const char *p = options ? strstr(options, name) : NULL;
+    return p && strncmp(p + strlen(name), "=0", 2) != 0;
+}
+
+DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const char *options, dync__lowered *out)
+{
+    dync__lowerer w;
+    memset(&w, 0, sizeof w);
+    memset(out, 0, sizeof *out);
+    w.g = g;
+    w.pb.arena = &w.arena;
+    w.pb.fast_math = dync__option_on(options, "fast_math");
+    dync__graph_renumber(g);
+    size_t n = (size_t)g->node.n + 1;
+    w.value = dync__arena_alloc(&w.arena, n * sizeof *w.value);
+    w.fake = dync__arena_alloc(&w.arena, n * sizeof *w.fake);
+    w.base = dync__arena_alloc(&w.arena, n * sizeof *w.base);
+    w.leaves = dync__arena_alloc(&w.arena, n * sizeof *w.leaves);
+    dync_status status = w.value && w.fake && w.base && w.leaves ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        dync__lower_bases(&w, used);
+        status = dync__lower_nodes(&w);
+    }
+    if (status == DYNC_OK) status = dync__lower_outputs(&w, used, out);
+    if (status == DYNC_OK) {
+        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse")};
+        out->plan = dync__plan_new(&w.pb, &opt);
+        if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; w.fake && i < g->node.n; i++) dync__unref(w.fake[i]);
+    dync__arena_free(&w.arena);
+    if (status != DYNC_OK) dync__lowered_free(out);
+    return status;
+}
+
+DYNC__FN void dync__lowered_free(dync__lowered *l)
+{
+    if (l->plan) dync__plan_free(l->plan);
+    dync__arena_free(&l->arena);
+    memset(l, 0, sizeof *l);
+}
