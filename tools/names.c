@@ -71,7 +71,7 @@ static void check_macros(void)
 }
 
 /* One entry of the debug information. */
-typedef struct entry { char tag[64], name[512]; int level, file; } entry;
+typedef struct entry { char tag[64], name[512]; int level, file; bool declared_only; } entry;
 enum { MAX_ENTRIES = 200000 };
 static entry *entries;
 static int n_entries;
@@ -91,6 +91,8 @@ static void read_entries(void)
             strcpy(e->tag, word);
         } else if (e && strstr(line, "DW_AT_name") && colon && sscanf(colon + 1, " %500s", word) == 1) {
             strcpy(e->name, word);
+        } else if (e && strstr(line, "DW_AT_declaration")) {
+            e->declared_only = true;
         } else if (e && strstr(line, "DW_AT_decl_file") && colon && sscanf(colon + 1, " %d", &number) == 1) {
             e->file = number;
         }
@@ -110,9 +112,10 @@ static void check_types(void)
     if (ours < 0) tool_die("names: no debug information of dync.h");
     for (int i = 0; i < n_entries; i++) {
         const entry *e = &entries[i];
-        if (strcmp(e->tag, "DW_TAG_enumeration_type") == 0) enumeration_is_ours = e->file == ours;
+        if (strcmp(e->tag, "DW_TAG_enumeration_type") == 0) enumeration_is_ours = e->file == ours && e->level == 1;
         if (strcmp(e->tag, "DW_TAG_enumerator") == 0 && enumeration_is_ours) check(e->name, "enum constant");
         if (e->level != 1 || e->file != ours || !e->name[0]) continue;
+        if (e->declared_only && strcmp(e->tag, "DW_TAG_subprogram") == 0) continue;     /* the system's, declared by hand */
         for (size_t k = 0; k < sizeof tags / sizeof tags[0]; k++)
             if (strcmp(e->tag, tags[k]) == 0) check(e->name, tags[k] + strlen("DW_TAG_"));
     }
