@@ -1,4 +1,4 @@
-/* tools/size.c: lines per module, share of comments, lengths of functions, against the budgets of the project.
+/* tools/size.c: lines per module, share of lines with a comment, lengths of functions, against the budgets of the project.
  *
  *   size dync.h src/..every file..
  *
@@ -54,13 +54,14 @@ static int measure(const char *file)
     bool in_comment = false;
     if (!text) tool_die("cannot read %s", file);
     for (const char *line = text; *line; line += tool_line(line)) {
-        size_t n = tool_line(line), blank = strspn(line, " \t");
+        size_t n = tool_line(line);
+        bool comment = in_comment;
         lines++;
-        if (in_comment || strncmp(line + blank, "/*", 2) == 0 || strncmp(line + blank, "//", 2) == 0) m->comments++;
         for (size_t i = 0; i + 1 < n; i++) {
-            if (line[i] == '/' && line[i + 1] == '*') in_comment = true;
+            if (line[i] == '/' && line[i + 1] == '*') in_comment = comment = true;
             else if (line[i] == '*' && line[i + 1] == '/') in_comment = false;
         }
+        m->comments += comment;
         if (line[0] == '{' && head) start = lines;
         else if (line[0] == '}' && start) { add_function(head, file, lines - start + 1); start = 0; }
         else if (!start && line[0] != ' ' && line[0] != '#' && line[0] != '/' && memchr(line, '(', n)) {
