@@ -1,0 +1,540 @@
+/* op/lower.c: operators as steps of a plan: pointwise loops, reductions, factories, copies. After expr.c, before lower_nn.c.
+ *
+ * Each operator becomes unfused kernels (loop/) or kernel calls (kernel/) on the slots of its operands; runtime/ fuses them.
+ * Every loop nest here goes through dync__lower_begin and dync__lower_end, every access through a strided operand, so views
+ * are index maps and nothing is copied to be read. Loops without iterations are dropped. */
+#include "../dync.in.h"
+#include "rows.h"
+
+/* ---- building blocks ------------------------------------------------------------------------------------------------- */
+
+DYNC__FN int64_t dync__lower_count(const dync__layout *l)
+{
+    int64_t n = 1;
+    for (int d = 0; d < l->ndim; d++) n *= l->shape[d];     /* an allocated or inferred layout: checked not to overflow */
+    return n;
+}
+
+DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, const dync__operand *in, int i)
+{
+    int at = 0;
+    if (i >= call->nargs || call->args[i].kind != DYNC__A_TENSOR) return NULL;
+    for (int k = 0; k < i; k++) {
+        if (call->args[k].kind == DYNC__A_TENSOR) at++;
+        if (call->args[k].kind == DYNC__A_LIST) at += call->args[k].n;
+    }
+    return &in[at];
+}
+
+DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_dims, const int64_t *extent)
+{
+    memset(b, 0, sizeof *b);
+    b->k = dync__kernel_new(pb->arena, pb->origin, n_outer, n_dims, extent);
+    b->section = 1;
+    b->origin = pb->origin;
+    b->fast_math = pb->fast_math;
+    return b->k != NULL;
+}
+
+DYNC__FN dync_status dync__lower_end(dync__pb *pb, dync__lb *b)
+{
+    if (!b->k || b->k->failed) return DYNC_ERR_MEMORY;
+    for (int d = 0; d < b->k->n_dims; d++)
+        if (b->k->extent[d] == 0) return DYNC_OK;
+    return dync__pb_add_kernel(pb, b->k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN int dync__lower_load(dync__lb *b, const dync__operand *x, const int64_t *stride)
+{
+    int buf = dync__kernel_buf(b->k, x->slot, x->dtype, DYNC__BUF_IN, -1, NULL);
+    return dync__lb_load(b, buf, dync__kernel_access(b->k, x->lay.offset, stride));
+}
+
+DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64_t *stride, int value)
+{
+    int buf = dync__kernel_buf(b->k, y->slot, y->dtype, DYNC__BUF_OUT, -1, NULL);
+    value = dync__lb_cast(b, value, dync__dtype_info(y->dtype)->compute);
+    value = dync__lb_wrap(b, value, y->dtype);
+    dync__lb_store(b, buf, dync__kernel_access(b->k, y->lay.offset, stride), value);
+}
+
+DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *call, int i, int type)
+{
+    static const int64_t still[DYNC__LOOP_MAX_DIMS] = {0};
+    const dync__arg *a = &call->args[i];
+    if (pb->number_slot && pb->number_slot[i] >= 0) {
+        int slot = pb->number_slot[i];
+        dync__operand x = {.slot = slot, .dtype = pb->slot.at[slot].dtype};
+        return dync__lb_cast(b, dync__lower_load(b, &x, still), type);
+    }
+    double f = dync__arg_number(a);
+    if (type == DYNC_F32 || type == DYNC_F64) return dync__lb_f(b, type, f);
+    if (type == DYNC_BOOL) return dync__lb_i(b, type, f < 0 || f > 0 || f != f);
+    int64_t whole = a->as.i;
+    if (a->kind == DYNC__A_FLOAT) dync__store_f64(&whole, DYNC_I64, a->as.f);
+    if (type == DYNC_I32) {
+        int32_t narrow;
+        dync__store_i64(&narrow, DYNC_I32, whole);
+        whole = narrow;
+    }
+    return dync__lb_i(b, type, whole);
+}
+
+/* Strides of l along the dims of a shape that it broadcasts to. */
+static void dync__lower_broadcast(const dync__layout *l, const dync__layout *to, int64_t *stride)
+{
+    int lead = to->ndim - l->ndim;
+    for (int d = 0; d < to->ndim; d++) stride[d] = d < lead || (l->shape[d - lead] == 1 && to->shape[d] != 1) ? 0 : l->stride[d - lead];
+}
+
+DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const int64_t *shape, dync__operand *out)
+{
+    memset(out, 0, sizeof *out);
+    DYNC__TRY(dync__layout_contiguous(&out->lay, ndim, shape));
+    out->dtype = (uint8_t)dtype;
+    out->slot = dync__pb_slot(pb, DYNC__SLOT_TEMP, dtype, dync__lower_count(&out->lay), NULL);
+    return out->slot < 0 ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src, const dync__operand *dst)
+{
+    dync__lb b;
+    int64_t from[DYNC_MAX_DIMS];
+    dync__lower_broadcast(&src->lay, &dst->lay, from);
+    if (!dync__lower_begin(pb, &b, 0, dst->lay.ndim, dst->lay.shape)) return DYNC_ERR_MEMORY;
+    dync__lower_store(&b, dst, dst->lay.stride, dync__lower_load(&b, src, from));
+    return dync__lower_end(pb, &b);
+}
+
+DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, int arg, double value, const dync__operand *dst)
+{
+    dync__lb b;
+    int type = dync__dtype_info(dst->dtype)->compute;
+    if (!dync__lower_begin(pb, &b, 0, dst->lay.ndim, dst->lay.shape)) return DYNC_ERR_MEMORY;
+    int v = arg >= 0                                   ? dync__lower_number(pb, &b, call, arg, type)
+            : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, value)
+                                                       : dync__lb_i(&b, type, (int64_t)value);
+    dync__lower_store(&b, dst, dst->lay.stride, v);
+    return dync__lower_end(pb, &b);
+}
+
+DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dync__operand *operands, int n_attr, const int64_t *attr)
+{
+    dync__kcall *c = dync__arena_alloc(pb->arena, sizeof *c);
+    if (!c) return DYNC_ERR_MEMORY;
+    c->row = dync__kernel_row(kernel);
+    c->n = n;
+    c->origin = pb->origin;
+    c->fattr[0] = 1;
+    for (int i = 0; i < n; i++) c->operand[i] = operands[i];
+    for (int i = 0; i < n_attr; i++) c->attr[i] = attr[i];
+    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
+    return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- pointwise ------------------------------------------------------------------------------------------------------------ */
+
+/* Arguments that stay BOOL: conditions and masks. */
+static bool dync__lower_is_mask(int op, int arg)
+{
+    return (op == DYNC__OP_where && arg == 0) || (op == DYNC__OP_masked_fill && arg == 1);
+}
+
+/* An operand becomes the common dtype before it is computed with: integers wrap, and whole tensors of another float dtype
+ * round; numbers and 0-dim tensors keep their precision, as in PyTorch's kernels for reduced floats. */
+static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool whole_tensor)
+{
+    const dync__dtype_row *row = dync__dtype_info(common);
+    v = dync__lb_cast(b, v, row->compute);
+    if (from != common && (row->kind == 'i' || whole_tensor)) v = dync__lb_wrap(b, v, common);
+    return v;
+}
+
+DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__lb b;
+    int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
+    int64_t stride[DYNC_MAX_DIMS];
+    if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < call->nargs; i++) {
+        const dync__operand *x = dync__lower_operand(call, in, i);
+        value[i] = -1;
+        if (x) {
+            dync__lower_broadcast(&x->lay, &out->lay, stride);
+            value[i] = dync__lower_load(&b, x, stride);
+            if (dync__lower_is_mask(call->op, i)) value[i] = dync__lb_cast(&b, value[i], DYNC_BOOL);
+            else value[i] = dync__lower_to_common(&b, value[i], common, x->dtype, x->lay.ndim > 0);
+        } else if (dync__arg_is_number(&call->args[i])) {
+            value[i] = dync__lower_number(pb, &b, call, i, dync__dtype_info(common)->compute);
+            value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
+        }
+    }
+    dync__lower_store(&b, out, out->lay.stride, call->row->expr(&b, call, value));
+    return dync__lower_end(pb, &b);
+}
+
+DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    (void)call;
+    return dync__lower_copy(pb, &in[0], &out[0]);
+}
+
+/* ---- factories --------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    (void)pb;
+    (void)call;
+    (void)in;
+    (void)out;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    bool given = call->op == DYNC__OP_full || call->op == DYNC__OP_full_like;
+    (void)in;
+    return dync__lower_fill(pb, call, given ? 1 : -1, call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
+}
+
+/* F64 throughout, rounded once: the error does not grow with the index. Whole numbers stay integers. */
+DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__lb b;
+    int64_t one = 1;
+    bool whole = dync__dtype_info(out->dtype)->kind == 'i';
+    for (int i = 0; i < 3; i++) whole = whole && call->args[i].kind != DYNC__A_FLOAT;
+    int type = whole ? DYNC_I64 : DYNC_F64;
+    (void)in;
+    if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
+    int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);
+    int step = dync__lb_op(&b, DYNC__P_mul, index, dync__lower_number(pb, &b, call, 2, type), -1);
+    dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
+    return dync__lower_end(pb, &b);
+}
+
+DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__lb b;
+    int64_t gap[2] = {1, -1};
+    (void)call;
+    (void)in;
+    if (!dync__lower_begin(pb, &b, 0, 2, out->lay.shape)) return DYNC_ERR_MEMORY;
+    int row_minus_col = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap));
+    int on = dync__lb_op(&b, DYNC__P_eq, row_minus_col, dync__lb_i(&b, DYNC_I64, 0), -1);
+    dync__lower_store(&b, out, out->lay.stride, on);
+    return dync__lower_end(pb, &b);
+}
+
+/* One draw per element in row-major order, whatever the strides. */
+DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__lb b;
+    dync__layout order;
+    int type = out->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    bool normal = call->op == DYNC__OP_randn || call->op == DYNC__OP_randn_like || call->op == DYNC__OP_normal;
+    (void)in;
+    DYNC__TRY(dync__layout_contiguous(&order, out->lay.ndim, out->lay.shape));
+    if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
+    int v = dync__lb_random(&b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)), type, normal);
+    if (call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) {
+        int base = dync__lower_number(pb, &b, call, 1, type), second = dync__lower_number(pb, &b, call, 2, type);
+        int scale = normal ? second : dync__lb_op(&b, DYNC__P_sub, second, base, -1);
+        v = dync__lb_op(&b, DYNC__P_add, dync__lb_op(&b, DYNC__P_mul, v, scale, -1), base, -1);
+    }
+    dync__lower_store(&b, out, out->lay.stride, v);
+    pb->rng_used += (uint64_t)dync__lower_count(&out->lay);
+    return dync__lower_end(pb, &b);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------------------------------------------ */
+
+/* Loops of a reduction over x: kept dims outside in order, reduced dims inside. dim: the dim of x of each loop, -1 none. */
+typedef struct dync__rows {
+    int n_outer, n_dims, dim[DYNC_MAX_DIMS + 1];
+    int64_t extent[DYNC_MAX_DIMS + 1], n_rows, row_length;
+} dync__rows;
+
+static void dync__lower_rows(dync__rows *r, const dync__layout *x, const bool *reduced)
+{
+    r->n_dims = 0;
+    r->n_rows = r->row_length = 1;
+    for (int inner = 0; inner < 2; inner++) {
+        for (int d = 0; d < x->ndim; d++) {
+            if (reduced[d] != (inner == 1)) continue;
+            r->dim[r->n_dims] = d;
+            r->extent[r->n_dims++] = x->shape[d];
+            if (inner) r->row_length *= x->shape[d];
+            else r->n_rows *= x->shape[d];
+        }
+        if (!inner) r->n_outer = r->n_dims;
+    }
+    if (r->n_dims == r->n_outer) {                     /* nothing to reduce over: one turn */
+        r->dim[r->n_dims] = -1;
+        r->extent[r->n_dims++] = 1;
+    }
+}
+
+/* Strides of an operand with the dims of x. */
+static void dync__lower_full_strides(const dync__rows *r, const dync__layout *l, int64_t *stride)
+{
+    for (int k = 0; k < r->n_dims; k++) stride[k] = r->dim[k] < 0 ? 0 : l->stride[r->dim[k]];
+}
+
+/* Strides of a result: reduced dims are gone, or of size 1 where it has the rank of x. */
+static void dync__lower_row_strides(const dync__rows *r, const dync__layout *l, int64_t *stride)
+{
+    bool dropped = l->ndim == r->n_outer;
+    for (int k = 0; k < r->n_dims; k++) stride[k] = k >= r->n_outer ? 0 : dropped ? l->stride[k] : l->stride[r->dim[k]];
+}
+
+typedef struct dync__reducer {        /* a reduction in the making: one kernel and the operand that it runs over */
+    dync__rows rows;
+    dync__lb b;
+    int64_t in[DYNC_MAX_DIMS + 1], out[DYNC_MAX_DIMS + 1];
+    int x;                            /* the element, of the computing type */
+} dync__reducer;
+
+static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, const dync__operand *x, const dync__operand *y, int type,
+                                       dync__reducer *r)
+{
+    bool reduced[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_dims(&call->args[call->op == DYNC__OP_norm ? 2 : 1], x->lay.ndim, reduced));
+    dync__lower_rows(&r->rows, &x->lay, reduced);
+    dync__lower_full_strides(&r->rows, &x->lay, r->in);
+    if (y) dync__lower_row_strides(&r->rows, &y->lay, r->out);
+    if (!dync__lower_begin(pb, &r->b, r->rows.n_outer, r->rows.n_dims, r->rows.extent)) return DYNC_ERR_MEMORY;
+    r->x = dync__lb_cast(&r->b, dync__lower_load(&r->b, x, r->in), type);
+    return DYNC_OK;
+}
+
+static int dync__lower_wide(int dtype) { return dync__dtype_info(dtype)->compute; }
+
+/* One reduction and its store; of nothing: its neutral element. */
+static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, int kind,
+                                      int type, double neutral)
+{
+    dync__reducer r;
+    DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
+    if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, neutral, out);
+    int v = dync__lb_reduce(&r.b, kind, r.x);
+    r.b.section = 2;
+    if (call->op == DYNC__OP_mean) v = dync__lb_op(&r.b, DYNC__P_div, v, dync__lb_f(&r.b, type, (double)r.rows.row_length), -1);
+    dync__lower_store(&r.b, out, r.out, v);
+    return dync__lower_end(pb, &r.b);
+}
+
+DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), 0);
+}
+DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), NAN);
+}
+DYNC__FN dync_status dync__l_prod(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_simple(pb, call, in, out, DYNC__R_PROD, dync__lower_wide(out->dtype), 1);
+}
+DYNC__FN dync_status dync__l_any(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_simple(pb, call, in, out, DYNC__R_ANY, DYNC_BOOL, 0);
+}
+DYNC__FN dync_status dync__l_all(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_simple(pb, call, in, out, DYNC__R_ALL, DYNC_BOOL, 1);
+}
+
+/* Bools have no order in the loop IR: the largest is any, the smallest all. */
+static dync_status dync__lower_extreme(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, bool largest)
+{
+    int kind = out->dtype == DYNC_BOOL ? (largest ? DYNC__R_ANY : DYNC__R_ALL) : largest ? DYNC__R_MAX : DYNC__R_MIN;
+    return dync__lower_simple(pb, call, in, out, kind, dync__lower_wide(out->dtype), 0);
+}
+DYNC__FN dync_status dync__l_amax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_extreme(pb, call, in, out, true);
+}
+DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_extreme(pb, call, in, out, false);
+}
+
+static int dync__lower_orderable(int dtype) { return dtype == DYNC_BOOL ? DYNC_I32 : dync__lower_wide(dtype); }
+
+DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMAX, dync__lower_orderable(in->dtype), 0);
+}
+DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMIN, dync__lower_orderable(in->dtype), 0);
+}
+
+static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out,
+                                               int kind, int arg_kind)
+{
+    dync__reducer r;
+    DYNC__TRY(dync__lower_reducer(pb, call, in, &out[0], dync__lower_orderable(in->dtype), &r));
+    int value = dync__lb_reduce(&r.b, kind, r.x), place = dync__lb_reduce(&r.b, arg_kind, r.x);
+    r.b.section = 2;
+    dync__lower_store(&r.b, &out[0], r.out, value);
+    dync__lower_row_strides(&r.rows, &out[1].lay, r.out);
+    dync__lower_store(&r.b, &out[1], r.out, place);
+    return dync__lower_end(pb, &r.b);
+}
+DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MAX, DYNC__R_ARGMAX);
+}
+DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MIN, DYNC__R_ARGMIN);
+}
+
+/* Two passes over each row: the mean, then squared distances from it. */
+DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__reducer r;
+    int type = dync__lower_wide(out->dtype);
+    DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
+    if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, NAN, out);
+    dync__lb *b = &r.b;
+    double n = (double)r.rows.row_length, divisor = n - (double)call->args[2].as.i;
+    int sum = dync__lb_reduce(b, DYNC__R_SUM, r.x);
+    b->section = 2;
+    int mean = dync__lb_op(b, DYNC__P_div, sum, dync__lb_f(b, type, n), -1);
+    b->section = 3;
+    int gap = dync__lb_op(b, DYNC__P_sub, r.x, mean, -1);
+    int squares = dync__lb_reduce(b, DYNC__R_SUM, dync__lb_op(b, DYNC__P_mul, gap, gap, -1));
+    b->section = 4;
+    int v = dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, divisor > 0 ? divisor : 0), -1);
+    if (call->op == DYNC__OP_std) v = dync__lb_op(b, DYNC__P_sqrt, v, -1, -1);
+    dync__lower_store(b, out, r.out, v);
+    return dync__lower_end(pb, b);
+}
+
+/* The largest element is taken out first; where it is infinite, 0 is, so that inf - inf does not arise. */
+DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__reducer r;
+    int type = dync__lower_wide(out->dtype);
+    DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
+    if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, -HUGE_VAL, out);
+    dync__lb *b = &r.b;
+    int top = dync__lb_reduce(b, DYNC__R_MAX, r.x);
+    b->section = 2;
+    int infinite = dync__lb_op(b, DYNC__P_eq, dync__lb_op(b, DYNC__P_abs, top, -1, -1), dync__lb_f(b, type, HUGE_VAL), -1);
+    top = dync__lb_op(b, DYNC__P_select, infinite, dync__lb_f(b, type, 0), top);
+    b->section = 3;
+    int sum = dync__lb_reduce(b, DYNC__R_SUM, dync__vm_exp(b, dync__lb_op(b, DYNC__P_sub, r.x, top, -1)));
+    b->section = 4;
+    dync__lower_store(b, out, r.out, dync__lb_op(b, DYNC__P_add, dync__vm_log(b, sum), top, -1));
+    return dync__lower_end(pb, b);
+}
+
+/* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each. */
+DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__reducer r;
+    int type = dync__lower_wide(out->dtype);
+    DYNC__TRY(dync__lower_reducer(pb, call, in, NULL, type, &r));
+    if (r.rows.row_length == 0) return DYNC_OK;
+    dync__lb *b = &r.b;
+    int64_t full[DYNC_MAX_DIMS + 1];
+    bool logarithm = call->op == DYNC__OP_log_softmax;
+    dync__lower_full_strides(&r.rows, &out->lay, full);
+    int top = dync__lb_reduce(b, DYNC__R_MAX, r.x);
+    b->section = 3;
+    int gap = dync__lb_op(b, DYNC__P_sub, r.x, top, -1), power = dync__vm_exp(b, gap), sum = dync__lb_reduce(b, DYNC__R_SUM, power);
+    b->section = 4;
+    int log_sum = logarithm ? dync__vm_log(b, sum) : -1;
+    b->section = 5;
+    dync__lower_store(b, out, full, logarithm ? dync__lb_op(b, DYNC__P_sub, gap, log_sum, -1) : dync__lb_op(b, DYNC__P_div, power, sum, -1));
+    return dync__lower_end(pb, b);
+}
+
+/* (x - mean) * rstd * weight + bias over the trailing dims; mean and rstd are results too. */
+DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__rows rows;
+    dync__lb lb, *b = &lb;
+    bool reduced[DYNC_MAX_DIMS];
+    int64_t x_stride[DYNC_MAX_DIMS + 1], full[DYNC_MAX_DIMS + 1], row[DYNC_MAX_DIMS + 1], param[DYNC_MAX_DIMS + 1] = {0};
+    const dync__operand *w = dync__lower_operand(call, in, 2), *bias = dync__lower_operand(call, in, 3);
+    int type = dync__lower_wide(out->dtype), lead = in->lay.ndim - call->args[1].n;
+    for (int d = 0; d < DYNC_MAX_DIMS; d++) reduced[d] = d >= lead && d < in->lay.ndim;
+    dync__lower_rows(&rows, &in->lay, reduced);
+    if (rows.row_length == 0) return DYNC_OK;
+    dync__lower_full_strides(&rows, &in->lay, x_stride);
+    dync__lower_full_strides(&rows, &out->lay, full);
+    if (!dync__lower_begin(pb, b, rows.n_outer, rows.n_dims, rows.extent)) return DYNC_ERR_MEMORY;
+    int x = dync__lb_cast(b, dync__lower_load(b, in, x_stride), type), n = dync__lb_f(b, type, (double)rows.row_length);
+    int sum = dync__lb_reduce(b, DYNC__R_SUM, x);
+    b->section = 2;
+    int mean = dync__lb_op(b, DYNC__P_div, sum, n, -1);
+    dync__lower_row_strides(&rows, &out[1].lay, row);
+    dync__lower_store(b, &out[1], row, mean);
+    b->section = 3;
+    int gap = dync__lb_op(b, DYNC__P_sub, x, mean, -1);
+    int squares = dync__lb_reduce(b, DYNC__R_SUM, dync__lb_op(b, DYNC__P_mul, gap, gap, -1));
+    b->section = 4;
+    int eps = dync__lower_number(pb, b, call, 4, type);
+    int wide = dync__lb_op(b, DYNC__P_add, dync__lb_op(b, DYNC__P_div, squares, n, -1), eps, -1);
+    int rstd = dync__lb_op(b, DYNC__P_div, dync__lb_f(b, type, 1), dync__lb_op(b, DYNC__P_sqrt, wide, -1, -1), -1);
+    dync__lower_row_strides(&rows, &out[2].lay, row);
+    dync__lower_store(b, &out[2], row, rstd);
+    b->section = 5;
+    int y = dync__lb_op(b, DYNC__P_mul, gap, rstd, -1);
+    for (int i = 0; i < 2; i++) {
+        const dync__operand *p = i ? bias : w;
+        if (!p) continue;
+        for (int k = rows.n_outer; k < rows.n_dims; k++) param[k] = p->lay.stride[rows.dim[k] - lead];
+        y = dync__lb_op(b, i ? DYNC__P_add : DYNC__P_mul, y, dync__lb_cast(b, dync__lower_load(b, p, param), type), -1);
+    }
+    dync__lower_store(b, out, full, y);
+    return dync__lower_end(pb, b);
+}
+
+/* ---- in place --------------------------------------------------------------------------------------------------------------------- */
+
+/* The functional row's value goes straight into self where it is a loop of one pass, by way of a temporary elsewhere. */
+static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, const dync__operand *in)
+{
+    dync__opcall f = *call;
+    dync__operand self = in[0], temp;
+    dync__info info;
+    f.op = call->row->inplace_of;
+    f.row = dync__op_info(f.op);
+    self.written = true;
+    if (f.row->cls == DYNC__POINTWISE) return dync__lower_pointwise(pb, &f, in, &self);
+    if (f.row->cls == DYNC__FACTORY) return f.row->lower(pb, &f, in, &self);
+    DYNC__TRY(dync__op_infer(&f, &info));
+    DYNC__TRY(dync__lower_temp(pb, info.dtype, info.lay.ndim, info.lay.shape, &temp));
+    DYNC__TRY(f.row->lower(pb, &f, in, &temp));
+    return dync__lower_copy(pb, &temp, &self);
+}
+
+/* ---- the door -------------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__op_can_lower(int op)
+{
+    const dync__op_row *row = dync__op_info(op);
+    if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
+    return row->lower || row->expr || row->cls == DYNC__VIEW;
+}
+
+DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int n_in, const dync__operand *out)
+{
+    const char *outer = pb->origin;
+    dync_status status;
+    if (!dync__op_can_lower(call->op) || n_in != dync__opcall_tensors(call, NULL, 0))
+        return dync__fail(DYNC_ERR_INTERNAL, "%s has no lowering for %d operands", call->row->name, n_in);
+    pb->origin = call->row->name;
+    if (call->row->cls == DYNC__VIEW) status = DYNC_OK;
+    else if (call->row->cls == DYNC__INPLACE) status = dync__lower_inplace(pb, call, in);
+    else if (call->row->lower) status = call->row->lower(pb, call, in, out);
+    else status = dync__lower_pointwise(pb, call, in, out);
+    pb->origin = outer;
+    return status;
+}
