@@ -48,7 +48,8 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
 DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads);
 
 typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
-/* dync_grad_fn_hook: pre sees the gradients that come into the node of `out`, post those that leave it; what they return replaces them.
+/* dync_grad_fn_hook: hooks of the node that made `out`. Each runs once when the node does: pre sees the gradient of `out` (NULL where none
+ * came), post the first of those that leave the node (NULL where none does). What they return replaces it.
  *   pre_or_null, post_or_null   a hook that returns NULL changes nothing
  *   ->      an id, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD (no node) */
@@ -84,6 +85,10 @@ __attribute__((unused)) static inline void dync_grad_mode_restore(bool *before) 
  *   errors  DYNC_ERR_AUTOGRAD
  *   notes   hooks of a tensor run in the order of registration */
 DYNC_API int dync_register_hook(dync_tensor *t, dync_hook fn, void *user);
+
+/* dync_retain_grad: from now on t, which is no leaf, keeps its gradient in .grad as leaves do.
+ *   errors  DYNC_ERR_AUTOGRAD (t does not require grad) */
+DYNC_API dync_status dync_retain_grad(dync_tensor *t);
 
 /* dync_remove_hook: an id that is not there does nothing. */
 DYNC_API void dync_remove_hook(dync_tensor *t, int id);

@@ -91,10 +91,11 @@
 typedef struct dync_loc { const char *file; int line; const char *func; } dync_loc;
 #define DYNC_NOWHERE (DYNC_LITERAL(dync_loc){0, 0, 0})
 #if defined(DYNC_NO_LOCATION)
-#define DYNC_HERE DYNC_NOWHERE
+#define DYNC__HERE DYNC_NOWHERE
 #else
-#define DYNC_HERE (DYNC_LITERAL(dync_loc){__FILE__, __LINE__, __func__})
+#define DYNC__HERE (DYNC_LITERAL(dync_loc){__FILE__, __LINE__, __func__})
 #endif
+#define DYNC_HERE DYNC__HERE     /* the library's own calls in gradient rules say the user's place instead */
 
 #ifndef DYNC_MAX_DIMS
 #define DYNC_MAX_DIMS 8

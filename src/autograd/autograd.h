@@ -10,9 +10,15 @@ typedef struct dync__grad {
     dync_tensor *grad_out[DYNC__MAX_OUT]; /* NULL: none */
     dync_tensor **grad_in;                /* n_in results; NULL: none */
     const bool *needed;                   /* n_in */
+    struct dync__gnode *node;             /* node.h: private to the tape */
 } dync__grad;
 DYNC__FN dync_tensor *dync__grad_arg(dync__grad *, int i);       /* i-th tensor argument as it was in forward (borrowed) */
 DYNC__FN dync_tensor *dync__grad_output(dync__grad *, int i);    /* i-th output of forward */
+DYNC__FN int dync__grad_index(const dync__grad *, int position);         /* which tensor argument stands at this place of the call (a list: its first), -1 none */
+DYNC__FN dync_dims dync__grad_shape(const dync__grad *, int i);          /* of the i-th tensor argument, kept even where the tensor is not */
+DYNC__FN int dync__grad_dtype(const dync__grad *, int i);
+DYNC__FN int dync__grad_device(const dync__grad *, int i);
+DYNC__FN dync__layout dync__grad_layout(const dync__grad *, int i);
 DYNC__FN dync_status  dync__grad_set(dync__grad *, int i, dync_tensor *g);   /* reduces over broadcast dims and casts to the argument's dtype; NULL g with an error pending passes the status up */
 typedef dync_status (*dync__grad_fn)(dync__grad *);
 DYNC__FN dync__grad_fn dync__op_grad(int op);                    /* the grad column of the table; NULL */
@@ -37,6 +43,7 @@ DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *);
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);               /* borrowed, or NULL */
 DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool);           /* leaf flag */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
+DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
 DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
                                           dync__tensor *const *inputs, dync__tensor **grads, bool retain_graph, bool create_graph, bool allow_unused);
@@ -49,7 +56,13 @@ typedef struct dync__grad_intercept {
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
+    bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);   /* dync_apply */
+    bool (*trace_wrapped)(dync_tensor *, dync_hook, void *user, dync_tensor **result);
+    bool (*cell_get)(struct dync_cell *, dync_value *result);
+    bool (*cell_set)(struct dync_cell *, dync_value);
 } dync__grad_intercept;
+/* A number that captured code reads and writes; value is an int, float or bool. */
+struct dync_cell { const char *name; dync_value value; uint64_t id; };
 #if defined(DYNC__SPLIT)
 extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 #else

@@ -1,0 +1,359 @@
+/* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before autograd.c, the public functions.
+ *
+ * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers, the latest first; accumulation runs
+ * as soon as it is ready, the last queued first. The walk is a loop over arrays: no recursion, however deep the history. Gradients are
+ * added by operator calls and the engine looks at no data, so fake tensors are walked as real ones are. */
+#include "../dync.in.h"
+#include "node.h"
+
+typedef struct dync__task {
+    dync__gnode *node;                 /* owned */
+    dync__tensor **grad;               /* node->n_out arrived so far, owned; NULL before the first */
+    int32_t waits;                     /* edges not yet delivered */
+    int32_t capture;                   /* first capture here, or -1 */
+    bool wanted;                       /* it leads to something captured, or everything is wanted */
+} dync__task;
+typedef struct dync__ready { uint64_t seq, order; int32_t task; } dync__ready;
+typedef struct dync__frame { int32_t task, edge; } dync__frame;
+
+typedef struct dync__engine {
+    const dync__walk *walk;
+    dync__map index;                   /* node -> task */
+    DYNC__VEC(dync__task) task;
+    DYNC__VEC(dync__ready) ready;      /* a heap */
+    DYNC__VEC(dync__frame) frame;
+    int32_t *next_capture;             /* chains captures of one node */
+    uint64_t order;
+} dync__engine;
+
+/* ---- the nodes ahead, and how many gradients each waits for ------------------------------------------------------- */
+
+static int dync__engine_task(dync__engine *e, dync__gnode *node, bool *fresh)
+{
+    uint64_t at;
+    *fresh = false;
+    if (dync__map_get(&e->index, (uint64_t)(uintptr_t)node, &at)) return (int)at;
+    dync__task task = {0};
+    task.node = node;
+    task.capture = -1;
+    task.wanted = e->walk->n_captures == 0;
+    if (!dync__vec_reserve(&e->task, e->task.n + 1)) return -1;
+    if (!dync__map_put(&e->index, (uint64_t)(uintptr_t)node, (uint64_t)e->task.n)) return -1;
+    dync__gnode_ref(node);
+    e->task.at[e->task.n] = task;
+    *fresh = true;
+    return e->task.n++;
+}
+
+static bool dync__engine_push_frame(dync__engine *e, int task)
+{
+    dync__frame frame = {task, 0};
+    return dync__vec_push(&e->frame, frame);
+}
+
+/* Depth first from one root: counts edges, and on the way back marks what leads to a capture. */
+static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
+{
+    bool fresh;
+    int first = dync__engine_task(e, root, &fresh);
+    if (first < 0) return DYNC_ERR_MEMORY;
+    e->task.at[first].waits++;
+    if (fresh && !dync__engine_push_frame(e, first)) return DYNC_ERR_MEMORY;
+    while (e->frame.n) {
+        dync__frame *top = &e->frame.at[e->frame.n - 1];
+        int here = top->task;
+        dync__gnode *node = e->task.at[here].node;
+        if (top->edge > 0) {           /* back from an edge */
+            dync__gnode *below = node->edge[top->edge - 1].node;
+            uint64_t at;
+            if (below && dync__map_get(&e->index, (uint64_t)(uintptr_t)below, &at) &&
+                (e->task.at[at].wanted || e->task.at[at].capture >= 0))
+                e->task.at[here].wanted = true;
+        }
+        if (top->edge == node->n_in) {
+            e->frame.n--;
+            continue;
+        }
+        dync__gnode *next = node->edge[top->edge++].node;
+        if (!next) continue;
+        int at = dync__engine_task(e, next, &fresh);
+        if (at < 0) return DYNC_ERR_MEMORY;
+        e->task.at[at].waits++;
+        if (fresh && !dync__engine_push_frame(e, at)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__engine_captures(dync__engine *e)
+{
+    const dync__walk *w = e->walk;
+    if (!w->n_captures) return DYNC_OK;
+    e->next_capture = dync__alloc((size_t)w->n_captures * sizeof *e->next_capture);
+    if (!e->next_capture) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < w->n_captures; i++) {
+        bool fresh;
+        int at = dync__engine_task(e, w->capture[i].node, &fresh);
+        if (at < 0) return DYNC_ERR_MEMORY;
+        e->next_capture[i] = e->task.at[at].capture;
+        e->task.at[at].capture = i;
+    }
+    return DYNC_OK;
+}
+
+/* ---- the queue: a max-heap ------------------------------------------------------------------------------------------ */
+
+static bool dync__ready_before(const dync__ready *a, const dync__ready *b)
+{
+    return a->seq != b->seq ? a->seq > b->seq : a->order > b->order;
+}
+
+static bool dync__engine_queue(dync__engine *e, int task)
+{
+    dync__ready item = {e->task.at[task].node->seq, e->order++, task};
+    if (!dync__vec_push(&e->ready, item)) return false;
+    int i = e->ready.n - 1;
+    while (i > 0 && dync__ready_before(&item, &e->ready.at[(i - 1) / 2])) {
+        e->ready.at[i] = e->ready.at[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    e->ready.at[i] = item;
+    return true;
+}
+
+static int dync__engine_pop(dync__engine *e)
+{
+    int task = e->ready.at[0].task, i = 0;
+    dync__ready last = e->ready.at[--e->ready.n];
+    for (;;) {
+        int child = 2 * i + 1;
+        if (child >= e->ready.n) break;
+        if (child + 1 < e->ready.n && dync__ready_before(&e->ready.at[child + 1], &e->ready.at[child])) child++;
+        if (!dync__ready_before(&e->ready.at[child], &last)) break;
+        e->ready.at[i] = e->ready.at[child];
+        i = child;
+    }
+    e->ready.at[i] = last;
+    return task;
+}
+
+/* ---- gradients arrive ------------------------------------------------------------------------------------------------- */
+
+/* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
+static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
+{
+    return dync__tls.grad_enabled_off && !dync__tls.handler && !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
+           a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) && a->dtype == b->dtype && a->numel == b->numel &&
+           dync__layout_is_dense(&a->lay);
+}
+
+static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
+{
+    dync__arg args[2];
+    dync__tensor *sum = NULL;
+    if (!*into) {
+        *into = taken;
+        return DYNC_OK;
+    }
+    args[0] = dync__arg_t(*into);
+    args[1] = dync__arg_t(taken);
+    dync_status status = dync__op_run(dync__sum_in_place(*into, taken) ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
+    dync__unref(taken);
+    if (status != DYNC_OK) return status;
+    dync__unref(*into);
+    *into = sum;
+    return DYNC_OK;
+}
+
+static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__tensor *taken)
+{
+    dync__task *task = &e->task.at[at];
+    if (!task->grad) {
+        task->grad = dync__calloc((size_t)task->node->n_out * sizeof *task->grad);
+        if (!task->grad) {
+            dync__unref(taken);
+            return DYNC_ERR_MEMORY;
+        }
+    }
+    return taken ? dync__grad_sum(&task->grad[nr], taken) : DYNC_OK;
+}
+
+static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge, dync__tensor *taken)
+{
+    uint64_t found = 0;
+    dync__map_get(&e->index, (uint64_t)(uintptr_t)edge->node, &found);
+    int at = (int)found;
+    dync__task *task = &e->task.at[at];
+    if (!task->wanted && task->capture < 0) {
+        dync__unref(taken);
+        return DYNC_OK;
+    }
+    DYNC__TRY(dync__engine_deliver(e, at, edge->nr, taken));
+    if (--task->waits == 0 && !dync__engine_queue(e, at)) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
+/* A gradient must fit what the node below made: custom nodes may get it wrong. */
+static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad)
+{
+    const dync__gedge *edge = &node->edge[i];
+    const dync__ginfo *info = &edge->node->out[edge->nr];
+    const dync__tensor *t = *grad;
+    char name[80];
+    bool same = t->lay.ndim == info->ndim && memcmp(t->lay.shape, info->dims, (size_t)info->ndim * sizeof *info->dims) == 0;
+    if (same && t->dtype == info->dtype) return DYNC_OK;
+    if (!same) {
+        dync__str got = {0}, want = {0};
+        dync__shape_text(&got, t->lay.ndim, t->lay.shape);
+        dync__shape_text(&want, info->ndim, info->dims);
+        dync_status status =
+            dync__fail(DYNC_ERR_AUTOGRAD, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
+                       dync__gnode_name(node, name, sizeof name), i, dync__str_get(&got), dync__str_get(&want));
+        dync__str_free(&got);
+        dync__str_free(&want);
+        return status;
+    }
+    dync__arg args[2];
+    dync__tensor *cast = NULL;
+    args[0] = dync__arg_t(*grad);
+    args[1] = dync__arg_dtype(info->dtype);
+    DYNC__TRY(dync__op_run(DYNC__OP_to_dtype, 2, args, &cast));
+    dync__unref(*grad);
+    *grad = cast;
+    return DYNC_OK;
+}
+
+/* ---- running a node -------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out, const bool *needed, dync__tensor **grad_in, bool create_graph)
+{
+    if (node->released && node->cls != dync__opnode_class() && node->cls->release) return dync__gnode_freed_error();
+    const dync__gnode *before = dync__gnode_set_running(node);
+    dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed, grad_in, create_graph);
+    dync__gnode_set_running(before);
+    return status;
+}
+
+static void dync__task_done(dync__task *task)
+{
+    for (int i = 0; task->grad && i < task->node->n_out; i++) dync__unref(task->grad[i]);
+    dync__free(task->grad, task->grad ? (size_t)task->node->n_out * sizeof *task->grad : 0);
+    task->grad = NULL;
+}
+
+static void dync__engine_capture(dync__engine *e, const dync__task *task)
+{
+    for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
+        dync__tensor *g = task->grad[e->walk->capture[i].nr];
+        if (g) dync__ref(g);
+        e->walk->captured[i] = g;
+    }
+}
+
+static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync__tensor **grad_in)
+{
+    dync_status status = dync__hooks_after(node, grad_in);
+    for (int i = 0; i < node->n_in; i++) {
+        dync__tensor *g = grad_in[i];
+        if (status == DYNC_OK && g && node->edge[i].node) status = dync__grad_fits(node, i, &grad_in[i]);
+        g = grad_in[i];
+        grad_in[i] = NULL;
+        if (status == DYNC_OK && node->edge[i].node) status = dync__engine_arrive(e, &node->edge[i], g);
+        else dync__unref(g);
+    }
+    return status;
+}
+
+static dync_status dync__engine_call(dync__engine *e, dync__gnode *node, dync__tensor *const *grad_out)
+{
+    size_t bytes = (size_t)node->n_in * (sizeof(dync__tensor *) + sizeof(bool));
+    dync__tensor *few[8], **grad_in = few;
+    bool few_needed[8], *needed = few_needed;
+    if (node->n_in > 8) {
+        grad_in = dync__alloc(bytes);
+        if (!grad_in) return DYNC_ERR_MEMORY;
+        needed = (bool *)(void *)(grad_in + node->n_in);
+    }
+    for (int i = 0; i < node->n_in; i++) {
+        uint64_t at;
+        const dync__gnode *next = node->edge[i].node;
+        grad_in[i] = NULL;
+        needed[i] = next && dync__map_get(&e->index, (uint64_t)(uintptr_t)next, &at) &&
+                    (e->task.at[at].wanted || e->task.at[at].capture >= 0);
+    }
+    dync_status status = dync__gnode_run(node, grad_out, needed, grad_in, e->walk->create_graph);
+    if (status == DYNC_OK) status = dync__engine_pass_on(e, node, grad_in);
+    for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
+    if (grad_in != few) dync__free(grad_in, bytes);
+    return status;
+}
+
+static dync_status dync__engine_step(dync__engine *e, int at)
+{
+    dync__task *task = &e->task.at[at];
+    dync__gnode *node = task->node;
+    DYNC__TRY(dync__hooks_before(node, task->grad));
+    if (task->capture >= 0) dync__engine_capture(e, task);
+    if (!task->wanted) return DYNC_OK;
+    if (dync__gnode_is_accumulate(node)) {
+        dync__tensor *g = task->grad[0];
+        task->grad[0] = NULL;
+        return g ? dync__accumulate_into(dync__gnode_leaf(node), g) : DYNC_OK;
+    }
+    DYNC__TRY(dync__engine_call(e, node, task->grad));
+    if (!e->walk->retain_graph) dync__gnode_release(node);
+    return DYNC_OK;
+}
+
+/* Each step has a scope of its own: a rule's temporaries die at its end. */
+static dync_status dync__engine_loop(dync__engine *e)
+{
+    dync_status status = DYNC_OK;
+    while (status == DYNC_OK && e->ready.n) {
+        int at = dync__engine_pop(e);
+        dync_scope scope = dync_scope_begin();
+        status = dync__engine_step(e, at);
+        dync_scope_end(&scope);
+        dync__task_done(&e->task.at[at]);
+    }
+    return status;
+}
+
+static dync_status dync__engine_start(dync__engine *e)
+{
+    const dync__walk *w = e->walk;
+    DYNC__TRY(dync__engine_captures(e));
+    for (int i = 0; i < w->n_roots; i++)
+        if (w->root[i].node) DYNC__TRY(dync__engine_explore(e, w->root[i].node));
+    for (int i = 0; i < w->n_roots; i++) {
+        if (!w->root[i].node) continue;
+        dync__ref(w->seed[i]);
+        DYNC__TRY(dync__engine_arrive(e, &w->root[i], w->seed[i]));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__walk_run(const dync__walk *w)
+{
+    dync__engine e = {0};
+    bool off = dync__tls.grad_enabled_off;
+    e.walk = w;
+    for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
+    dync__tls.grad_enabled_off = !w->create_graph;
+    dync_status status = dync__engine_start(&e);
+    if (status == DYNC_OK) status = dync__engine_loop(&e);
+    dync__tls.grad_enabled_off = off;
+    for (int i = 0; i < e.task.n; i++) {
+        dync__task_done(&e.task.at[i]);
+        dync__gnode_unref(e.task.at[i].node);
+    }
+    for (int i = 0; status != DYNC_OK && i < w->n_captures; i++) {
+        dync__unref(w->captured[i]);
+        w->captured[i] = NULL;
+    }
+    dync__free(e.next_capture, e.next_capture ? (size_t)w->n_captures * sizeof *e.next_capture : 0);
+    dync__vec_free(&e.frame);
+    dync__vec_free(&e.ready);
+    dync__vec_free(&e.task);
+    dync__map_free(&e.index);
+    return status;
+}

@@ -1,0 +1,403 @@
+/* autograd/grads.c: the table of gradient rules, what rules are written with, and the rules of pointwise operators. After tape.c, which
+ * calls them with grad mode as the walk has it: rules are operator calls, so that one text serves eager backward, the joint graph of
+ * AOT and double backward. Formulas are those of PyTorch's tools/autograd/derivatives.yaml, in its order of operations. */
+#include "../dync.in.h"
+#include "grads.h"
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at
+
+/* ---- the table ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    DYNC__RULE_none,
+#define DYNC__X(rule, ...) DYNC__RULE_##rule,
+    DYNC__GRAD_RULES(DYNC__X)
+#undef DYNC__X
+    DYNC__N_RULES
+};
+static const dync__grad_rule dync__grad_rules[DYNC__N_RULES] = {
+    {NULL, 0, {0, 0, 0, 0}},
+#define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3) {dync__##rule, n_diff, {keep0, keep1, keep2, keep3}},
+    DYNC__GRAD_RULES(DYNC__X)
+#undef DYNC__X
+};
+static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
+#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, ...) DYNC__RULE_##grad,
+    DYNC__OPS(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
+{
+    return dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
+}
+DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
+DYNC__FN dync__grad_fn dync__op_grad(int op) { return dync__grad_rules[dync__grad_of_op[op]].fn; }
+
+DYNC__FN bool dync__op_differentiable(int op)
+{
+    const dync__op_row *row = dync__op_info(op);
+    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__FACTORY || row->cls == DYNC__EFFECT) return false;
+    if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
+    return dync__grad_of_op[op] || row->decompose;
+}
+
+/* ---- what rules are written with -------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_value dync__ga(dync__grad *g, int place)
+{
+    const dync__arg *a = &g->call->args[place];
+    switch (a->kind) {
+    case DYNC__A_TENSOR: return dync_v_tensor(dync__grad_arg(g, dync__grad_index(g, place)));
+    case DYNC__A_INT: return dync_v_int(a->as.i);
+    case DYNC__A_FLOAT: return dync_v_float(a->as.f);
+    case DYNC__A_BOOL: return dync_v_bool(a->as.i != 0);
+    default: return DYNC_NONE;
+    }
+}
+
+DYNC__FN dync_tensor *dync__ga_tensor(dync__grad *g, int place)
+{
+    return g->call->args[place].kind == DYNC__A_TENSOR ? dync__grad_arg(g, dync__grad_index(g, place)) : NULL;
+}
+
+DYNC__FN bool dync__ga_needed(const dync__grad *g, int place)
+{
+    int i = dync__grad_index(g, place);
+    return i >= 0 && g->needed[i];
+}
+
+DYNC__FN dync_status dync__ga_set(dync__grad *g, int place, dync_tensor *h) { return dync__grad_set(g, dync__grad_index(g, place), h); }
+DYNC__FN dync_dims dync__ga_shape(const dync__grad *g, int place) { return dync__grad_shape(g, dync__grad_index(g, place)); }
+
+DYNC__FN dync_dims dync__ga_dims(const dync__grad *g, int place)
+{
+    const dync__arg *a = &g->call->args[place];
+    dync_dims dims = {0};
+    dims.n = a->n;
+    for (int i = 0; i < a->n; i++) dims.d[i] = a->as.dims[i];
+    return dims;
+}
+
+DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args) { return dync__op_call(op, nargs, args, dync__tls.at); }
+
+static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(a);
+    args[1] = dync__arg_h(b);
+    return dync__g_call(op, 2, args);
+}
+
+/* ---- of two -------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__g_add(dync__grad *g)
+{
+    DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
+    return dync__ga_set(g, 1, dync__grads_gy(g));
+}
+
+DYNC__FN dync_status dync__g_sub(dync__grad *g)
+{
+    DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_neg(dync__grads_gy(g))) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_mul(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync__ga(g, 1))));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga(g, 0))) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_div(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_div(gy, dync__ga(g, 1))));
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    dync_value b = dync__ga(g, 1);
+    return dync__ga_set(g, 1, dync_mul(dync_neg(gy), dync_div(dync_div(dync__ga(g, 0), b), b)));
+}
+
+/* x^p: p x^(p-1), and 0 where p is 0, also at x = 0. */
+static dync_tensor *dync__g_pow_self(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0);
+    dync_value p = dync__ga(g, 1);
+    if (p.kind != DYNC_KIND_TENSOR) {
+        double number = dync__ga_float(g, 1);
+        if (!(number < 0 || number > 0)) return dync_zeros_like(gy);
+        dync_value less = p.kind == DYNC_KIND_FLOAT ? dync_v_float(number - 1) : dync_v_int(dync__ga_int(g, 1) - 1);
+        return dync_mul(gy, dync_mul(p, dync_pow(x, less)));
+    }
+    return dync_where(dync_eq(p, 0), 0, dync_mul(gy, dync_mul(p, dync_pow(x, dync_sub(p, 1)))));
+}
+
+/* x^p in p: y log x, and 0 where x is 0 and p is not negative. */
+static dync_tensor *dync__g_pow_exponent(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g), *y = dync__grad_output(g, 0), *p = dync__ga_tensor(g, 1);
+    dync_value x = dync__ga(g, 0);
+    if (x.kind != DYNC_KIND_TENSOR) {
+        double number = dync__ga_float(g, 0);
+        dync_tensor *h = dync_mul(gy, dync_mul(y, log(number)));
+        return number < 0 || number > 0 ? h : dync_where(dync_ge(p, 0), 0, h);
+    }
+    dync_tensor *flat = dync_logical_and(dync_eq(x, 0), dync_ge(p, 0));
+    return dync_where(flat, 0, dync_mul(gy, dync_mul(y, dync_log(x.as.t))));
+}
+
+DYNC__FN dync_status dync__g_pow(dync__grad *g)
+{
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync__g_pow_self(g)));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__g_pow_exponent(g)) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_atan2(dync__grad *g)
+{
+    dync_value y = dync__ga(g, 0), x = dync__ga(g, 1);
+    dync_tensor *over = dync_div(dync__grads_gy(g), dync_add(dync_mul(y, y), dync_mul(x, x)));
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(over, x)));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_fmod(dync__grad *g)
+{
+    DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(dync_div(dync__ga(g, 0), dync__ga(g, 1)))));
+}
+
+DYNC__FN dync_status dync__g_remainder(dync__grad *g)
+{
+    DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_floor(dync_div(dync__ga(g, 0), dync__ga(g, 1)))));
+}
+
+/* Equal ones share the gradient. */
+static dync_status dync__g_extremum(dync__grad *g, dync_tensor *lost0, dync_tensor *lost1)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    dync_tensor *shared = dync_where(dync_eq(dync__ga(g, 0), dync__ga(g, 1)), dync_div(gy, 2), gy);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(shared, lost0, 0)));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_masked_fill(shared, lost1, 0)) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_maximum(dync__grad *g)
+{
+    dync_value a = dync__ga(g, 0), b = dync__ga(g, 1);
+    return dync__g_extremum(g, dync_lt(a, b), dync_gt(a, b));
+}
+
+DYNC__FN dync_status dync__g_minimum(dync__grad *g)
+{
+    dync_value a = dync__ga(g, 0), b = dync__ga(g, 1);
+    return dync__g_extremum(g, dync_gt(a, b), dync_lt(a, b));
+}
+
+static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_logical_and(a_or_null, b) : b; }
+
+DYNC__FN dync_status dync__g_clamp(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL;
+    dync_value low = dync__ga(g, 1), high = dync__ga(g, 2);
+    bool has_low = low.kind != DYNC_KIND_NONE, has_high = high.kind != DYNC_KIND_NONE;
+    if (has_low) inside = dync_ge(x, low);
+    if (has_high) inside = dync__g_both(inside, dync_le(x, high));
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, inside ? dync_where(inside, gy, 0) : gy));
+    if (dync__ga_needed(g, 1)) {
+        dync_tensor *here = dync_lt(x, low);
+        if (has_high) here = dync_logical_and(here, dync_lt(low, high));
+        DYNC__TRY(dync__ga_set(g, 1, dync_where(here, gy, 0)));
+    }
+    if (!dync__ga_needed(g, 2)) return DYNC_OK;
+    dync_tensor *here = dync_gt(x, high);
+    if (has_low) here = dync_logical_or(here, dync_lt(high, low));
+    return dync__ga_set(g, 2, dync_where(here, gy, 0));
+}
+
+DYNC__FN dync_status dync__g_masked_fill(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g), *mask = dync__ga_tensor(g, 1);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(gy, mask, 0)));
+    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_where(mask, gy, 0)) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_where(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g), *condition = dync__ga_tensor(g, 0);
+    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_where(condition, gy, 0)));
+    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_where(condition, 0, gy)) : DYNC_OK;
+}
+
+/* copy, fill: all comes from the second argument. */
+DYNC__FN dync_status dync__g_copy(dync__grad *g)
+{
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_zeros_like(dync__grads_gy(g))));
+    return dync__ga_set(g, 1, dync__grads_gy(g));
+}
+
+/* ---- of one ------------------------------------------------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__g_alias(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
+DYNC__FN dync_status dync__g_frac(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
+DYNC__FN dync_status dync__g_neg(dync__grad *g) { return dync__grads_set(g, dync_neg(dync__grads_gy(g))); }
+DYNC__FN dync_status dync__g_to_dtype(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
+DYNC__FN dync_status dync__g_zero(dync__grad *g) { return dync__grads_set(g, dync_zeros_like(dync__grads_gy(g))); }
+
+DYNC__FN dync_status dync__g_to_device(dync__grad *g)
+{
+    return dync__grads_set(g, dync_to_device(dync__grads_gy(g), (dync_device)dync__grad_device(g, 0)));
+}
+
+DYNC__FN dync_status dync__g_abs(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sgn(dync__grads_x(g)))); }
+
+/* 1 - x^2, of asin and acos. */
+static dync_tensor *dync__g_root(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    return dync_rsqrt(dync_add(dync_mul(dync_neg(x), x), 1));
+}
+DYNC__FN dync_status dync__g_acos(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_root(g)))); }
+DYNC__FN dync_status dync__g_asin(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_root(g))); }
+
+DYNC__FN dync_status dync__g_atan(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync_mul(x, x), 1)));
+}
+
+DYNC__FN dync_status dync__g_cos(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync_sin(dync__grads_x(g))))); }
+DYNC__FN dync_status dync__g_cosh(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sinh(dync__grads_x(g)))); }
+DYNC__FN dync_status dync__g_sin(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cos(dync__grads_x(g)))); }
+DYNC__FN dync_status dync__g_sinh(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cosh(dync__grads_x(g)))); }
+
+DYNC__FN dync_status dync__g_tan(dync__grad *g)
+{
+    dync_tensor *y = dync__grads_y(g);
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(y, y), 1)));
+}
+
+DYNC__FN dync_status dync__g_exp(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__grads_y(g))); }
+
+DYNC__FN dync_status dync__g_exp2(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync_mul(dync__grads_gy(g), dync__grads_y(g)), 0.693147180559945309417));
+}
+
+DYNC__FN dync_status dync__g_expm1(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync__grads_y(g), 1))); }
+DYNC__FN dync_status dync__g_log(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync__grads_x(g))); }
+DYNC__FN dync_status dync__g_log1p(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync__grads_x(g), 1))); }
+
+DYNC__FN dync_status dync__g_log10(dync__grad *g)
+{
+    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2.30258509299404568402)));
+}
+
+DYNC__FN dync_status dync__g_log2(dync__grad *g)
+{
+    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 0.693147180559945309417)));
+}
+
+static dync_tensor *dync__g_bell(dync__grad *g)      /* 2 / sqrt(pi) exp(-x^2) */
+{
+    dync_tensor *x = dync__grads_x(g);
+    return dync_mul(dync_exp(dync_neg(dync_mul(x, x))), 1.12837916709551257390);
+}
+DYNC__FN dync_status dync__g_erf(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_bell(g))); }
+DYNC__FN dync_status dync__g_erfc(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_bell(g)))); }
+
+DYNC__FN dync_status dync__g_reciprocal(dync__grad *g)
+{
+    dync_tensor *y = dync__grads_y(g);
+    return dync__grads_set(g, dync_mul(dync_neg(dync__grads_gy(g)), dync_mul(y, y)));
+}
+
+DYNC__FN dync_status dync__g_rsqrt(dync__grad *g)
+{
+    dync_tensor *y = dync__grads_y(g);
+    return dync__grads_set(g, dync_mul(dync_mul(dync__grads_gy(g), -0.5), dync_mul(dync_mul(y, y), y)));
+}
+
+DYNC__FN dync_status dync__g_sqrt(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_y(g), 2))); }
+DYNC__FN dync_status dync__g_square(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2))); }
+
+/* ---- activations -------------------------------------------------------------------------------------------------------------- */
+
+static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double threshold)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(gy);
+    args[1] = dync__arg_h(x);
+    args[2] = dync__arg_f(threshold);
+    if (threshold >= 0 && threshold <= 0) args[2] = dync__arg_i(0);
+    return dync__g_call(DYNC__OP_threshold_backward, 3, args);
+}
+DYNC__FN dync_status dync__g_relu(dync__grad *g) { return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__grads_y(g), 0)); }
+
+DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
+{
+    return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__ga_tensor(g, 1), dync__ga_float(g, 2)));
+}
+
+DYNC__FN dync_status dync__g_sigmoid(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g))); }
+DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g))); }
+
+DYNC__FN dync_status dync__g_elu(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync_add(dync__grads_y(g), dync__ga_float(g, 1)))));
+}
+
+DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
+}
+
+DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    dync_tensor *inside = dync_logical_and(dync_gt(x, dync__ga_float(g, 1)), dync_lt(x, dync__ga_float(g, 2)));
+    return dync__grads_set(g, dync_where(inside, dync__grads_gy(g), 0));
+}
+
+DYNC__FN dync_status dync__g_logsigmoid(dync__grad *g)
+{
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sigmoid(dync_neg(dync__grads_x(g)))));
+}
+
+DYNC__FN dync_status dync__g_softplus(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g), *x = dync__grads_x(g);
+    return dync__grads_set(g, dync_where(dync_gt(x, 20), gy, dync_mul(gy, dync_sigmoid(x))));
+}
+
+DYNC__FN dync_status dync__g_silu(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g), *s = dync_sigmoid(x);
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(s, dync_add(dync_mul(x, dync_sub(1, s)), 1))));
+}
+
+/* Phi(x) + x phi(x) */
+DYNC__FN dync_status dync__g_gelu(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    dync_tensor *cdf = dync_mul(dync_add(dync_erf(dync_mul(x, 0.707106781186547524401)), 1), 0.5);
+    dync_tensor *pdf = dync_mul(dync_exp(dync_mul(dync_mul(x, x), -0.5)), 0.398942280401432677940);
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(cdf, dync_mul(x, pdf))));
+}
+
+/* y = x/2 (1 + t), t = tanh(k (x + c x^3)) */
+DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g)
+{
+    const double k = 0.797884560802865355880, c = 0.044715;
+    dync_tensor *x = dync__grads_x(g), *xx = dync_mul(x, x);
+    dync_tensor *t = dync_tanh(dync_mul(dync_add(x, dync_mul(dync_mul(xx, x), c)), k));
+    dync_tensor *inner = dync_mul(dync_add(dync_mul(xx, 3 * c), 1), k);
+    dync_tensor *right = dync_mul(dync_mul(dync_mul(x, 0.5), dync_sub(1, dync_mul(t, t))), inner);
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
+}
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE

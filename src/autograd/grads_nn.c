@@ -1,0 +1,179 @@
+/* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After grads.c; see there. */
+#include "../dync.in.h"
+#include "grads.h"
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at
+
+/* ---- convolution: [N, C, H, W] ------------------------------------------------------------------------------------------- */
+
+/* convolution_backward of these three; mask: which of its results are wanted. stride, padding, dilation, groups stand in g's call
+ * from place `from` on. */
+static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy, dync_tensor *x, dync_tensor *w, const bool *mask)
+{
+    dync__arg args[10];
+    args[0] = dync__arg_h(gy);
+    args[1] = dync__arg_h(x);
+    args[2] = dync__arg_h(w);
+    for (int i = 0; i < 4; i++) args[3 + i] = g->call->args[from + i];
+    for (int i = 0; i < 3; i++) args[7 + i] = dync__arg_b(mask[i]);
+    return dync__op_call_list(DYNC__OP_convolution_backward, 10, args, dync__tls.at);
+}
+
+static dync_tensor *dync__g_item(dync_value list, int i)
+{
+    return list.kind == DYNC_KIND_LIST && i < list.as.l->n ? dync_as_tensor(list.as.l->items[i]) : NULL;
+}
+
+DYNC__FN dync_status dync__g_convolution(dync__grad *g)
+{
+    bool mask[3];
+    for (int i = 0; i < 3; i++) mask[i] = dync__ga_needed(g, i);
+    dync_value all = dync__g_conv_backward(g, 3, dync__grads_gy(g), dync__ga_tensor(g, 0), dync__ga_tensor(g, 1), mask);
+    for (int i = 0; i < 3; i++)
+        if (mask[i]) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
+    return DYNC_OK;
+}
+
+static dync_tensor *dync__g_conv(dync__grad *g, dync_tensor *x, dync_tensor *w)
+{
+    dync__arg args[7];
+    args[0] = dync__arg_h(x);
+    args[1] = dync__arg_h(w);
+    args[2] = dync__arg_none();
+    for (int i = 0; i < 4; i++) args[3 + i] = g->call->args[3 + i];
+    return dync__g_call(DYNC__OP_convolution, 7, args);
+}
+
+static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_add(a_or_null, b) : b; }
+
+/* Of convolution_backward(gy, x, w): its results are linear in each of the three. */
+DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
+{
+    static const bool for_x[3] = {true, false, false}, for_w[3] = {false, true, false};
+    dync_tensor *gx = g->grad_out[0], *gw = g->grad_out[1], *gb = g->grad_out[2], *h = NULL;
+    if (dync__ga_needed(g, 0)) {
+        if (gx) h = dync__g_conv(g, gx, dync__ga_tensor(g, 2));
+        if (gw) h = dync__g_plus(h, dync__g_conv(g, dync__ga_tensor(g, 1), gw));
+        if (gb) h = dync__g_plus(h, dync_expand(dync_reshape(gb, dync_shape(1, -1, 1, 1)), dync__ga_shape(g, 0)));
+        if (gx || gw || gb) DYNC__TRY(dync__ga_set(g, 0, h));
+    }
+    if (dync__ga_needed(g, 1) && gw)
+        DYNC__TRY(dync__ga_set(g, 1, dync__g_item(dync__g_conv_backward(g, 3, dync__ga_tensor(g, 0), dync__ga_tensor(g, 1), gw, for_x), 0)));
+    if (dync__ga_needed(g, 2) && gx)
+        DYNC__TRY(dync__ga_set(g, 2, dync__g_item(dync__g_conv_backward(g, 3, dync__ga_tensor(g, 0), gx, dync__ga_tensor(g, 2), for_w), 1)));
+    return DYNC_OK;
+}
+
+/* ---- pooling -------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g)
+{
+    dync__arg args[7];
+    args[0] = dync__arg_h(dync__grads_gy(g));
+    args[1] = dync__arg_h(dync__grads_x(g));
+    for (int i = 1; i < 6; i++) args[i + 1] = g->call->args[i];
+    return dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d_backward, 7, args));
+}
+
+DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
+{
+    dync__arg args[6];
+    args[0] = dync__arg_h(dync__grads_gy(g));
+    for (int i = 2; i < 7; i++) args[i - 1] = g->call->args[i];
+    return dync__ga_needed(g, 0) ? dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d, 6, args)) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
+{
+    dync__arg args[3];
+    if (!dync__grads_gy(g)) return DYNC_OK;
+    args[0] = dync__arg_h(dync__grads_gy(g));
+    args[1] = dync__arg_h(dync__grads_x(g));
+    args[2] = dync__arg_h(dync__grad_output(g, 1));
+    return dync__grads_set(g, dync__g_call(DYNC__OP_max_pool2d_with_indices_backward, 3, args));
+}
+
+/* The places count within a plane of [..., H, W]. */
+DYNC__FN dync_status dync__g_max_pool2d_backward(dync__grad *g)
+{
+    dync_tensor *index = dync__ga_tensor(g, 2);
+    if (!dync__ga_needed(g, 0)) return DYNC_OK;
+    dync_tensor *flat = dync_gather(dync_flatten(dync__grads_gy(g), -2, -1), -1, dync_flatten(index, -2, -1));
+    return dync__grads_set(g, dync_reshape(flat, dync__ga_shape(g, 2)));
+}
+
+/* ---- normalisation ------------------------------------------------------------------------------------------------------------ */
+
+/* With create_graph the statistics of the batch are computed again, so that they have a history. */
+static void dync__g_batch_statistics(dync__grad *g, dync_tensor *x, dync_tensor **mean, dync_tensor **invstd)
+{
+    dync_dims dims = {0}, shape = dync__ga_shape(g, 0);
+    for (int d = 0; d < shape.n; d++)
+        if (d != 1) dims.d[dims.n++] = d;
+    *mean = dync_mean(x, dims, false);
+    *invstd = dync_rsqrt(dync_add(dync_var(x, dims, 0, false), dync__ga_float(g, 7)));
+}
+
+DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
+{
+    dync__arg args[9];
+    bool training = dync__ga_int(g, 5) != 0;
+    dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 1), *mean, *invstd;
+    if (training && !dync__tls.grad_enabled_off) {
+        dync__g_batch_statistics(g, x, &mean, &invstd);
+    } else {
+        mean = dync__grad_output(g, 1);
+        invstd = dync__grad_output(g, 2);
+    }
+    args[0] = dync__arg_h(dync__grads_gy(g));
+    args[1] = dync__arg_h(x);
+    args[2] = w ? dync__arg_h(w) : dync__arg_none();
+    for (int i = 0; i < 2; i++) {      /* what training writes meanwhile is not asked for */
+        dync_tensor *running = training ? NULL : dync__ga_tensor(g, 3 + i);
+        args[3 + i] = running ? dync__arg_h(running) : dync__arg_none();
+    }
+    args[5] = dync__arg_h(mean);
+    args[6] = dync__arg_h(invstd);
+    args[7] = dync__arg_b(training);
+    args[8] = dync__arg_f(dync__ga_float(g, 7));
+    dync_value all = dync__op_call_list(DYNC__OP_native_batch_norm_backward, 9, args, dync__tls.at);
+    for (int i = 0; i < 3; i++)
+        if (dync__ga_needed(g, i)) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
+    return DYNC_OK;
+}
+
+/* y = n w + b, n = (x - mean) rstd over the trailing dims. With h = gy w:
+ *   gx = rstd (h - mean(h) - n mean(h n)), and what the outputs mean and rstd are asked for: gmean / N - grstd rstd^2 n / N. */
+DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
+{
+    dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 2), *gy = g->grad_out[0], *gx = NULL;
+    dync_tensor *mean = dync__grad_output(g, 1), *rstd = dync__grad_output(g, 2), *n = dync_mul(dync_sub(x, mean), rstd);
+    dync_dims shape = dync__ga_dims(g, 1), dims = {0};
+    double count = dync__g_count(DYNC_ALL, shape);
+    dims.n = shape.n;
+    for (int i = 0; i < shape.n; i++) dims.d[i] = i - shape.n;
+    if (gy && dync__ga_needed(g, 2)) DYNC__TRY(dync__ga_set(g, 2, dync_mul(gy, n)));
+    if (gy) DYNC__TRY(dync__ga_set(g, 3, gy));
+    if (!dync__ga_needed(g, 0)) return DYNC_OK;
+    if (gy) {
+        dync_tensor *h = w ? dync_mul(gy, w) : gy;
+        dync_tensor *along = dync_mul(n, dync_mean(dync_mul(h, n), dims, true));
+        gx = dync_mul(dync_sub(dync_sub(h, dync_mean(h, dims, true)), along), rstd);
+    }
+    if (g->grad_out[1]) gx = dync__g_plus(gx, dync_expand(dync_div(g->grad_out[1], count), dync__ga_shape(g, 0)));
+    if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], -count), dync_mul(rstd, rstd))));
+    return dync__ga_set(g, 0, gx);
+}
+
+/* ---- embedding ------------------------------------------------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__g_embedding(dync__grad *g)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(dync__grads_gy(g));
+    args[1] = dync__arg_h(dync__ga_tensor(g, 1));
+    args[2] = dync__arg_i(dync__ga_shape(g, 0).d[0]);
+    return dync__grads_set(g, dync__g_call(DYNC__OP_embedding_dense_backward, 3, args));
+}
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE

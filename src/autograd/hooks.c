@@ -1,0 +1,166 @@
+/* autograd/hooks.c: user functions that see gradients on their way. After node.c, before engine.c, which calls them around every node.
+ *
+ * A leaf keeps its hooks itself; those of other tensors stand at the node that made them, with the number of the output, so they stay
+ * with the value when the tensor is written in place later. */
+#include "../dync.in.h"
+#include "node.h"
+
+static int32_t dync__hook_last_id;
+
+/* ---- running ------------------------------------------------------------------------------------------------------- */
+
+/* Replaces *grad (owned, may be NULL) by what fn returns. */
+static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **grad)
+{
+    uint64_t errors = dync__error_count();
+    if (*grad) dync__ref(*grad);
+    dync_tensor *given = dync__give(*grad), *result = h->fn(given, h->user);
+    if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (!result || result == given) return DYNC_OK;
+    dync__tensor *t = dync__open(result), *before = *grad;
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (before && (t->numel != before->numel || t->lay.ndim != before->lay.ndim))
+        return dync__fail(DYNC_ERR_SHAPE, "hook has changed the size of the gradient: expected %lld elements, got %lld",
+                          (long long)before->numel, (long long)t->numel);
+    dync__ref(t);
+    *grad = t;
+    dync__unref(before);
+    return DYNC_OK;
+}
+
+static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
+{
+    dync__tensor *t = dync__peek(h->retain);
+    if (!t || !t->grad || !grad) return;
+    dync__tensor *before = t->grad->grad;
+    dync__ref(grad);
+    t->grad->grad = grad;
+    dync__unref(before);
+}
+
+/* The list is copied entry by entry: a hook may add or remove hooks. */
+DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
+{
+    dync__hook_list *list = &node->hook;
+    if (dync__gnode_is_accumulate(node)) {
+        dync__tensor *leaf = dync__gnode_leaf(node);
+        if (leaf->grad) list = &leaf->grad->hook;
+    }
+    for (int i = 0; i < list->n; i++) {
+        dync__hook_entry h = list->at[i];
+        if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE) DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
+        if (h.kind == DYNC__HOOK_RETAIN) dync__hook_retain(&h, grad_out[h.nr]);
+    }
+    return DYNC_OK;
+}
+
+/* A post hook runs once for a run of the node, as its pre hook does: on the first gradient that leaves it. */
+DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in)
+{
+    int first = 0;
+    while (first < node->n_in && !grad_in[first]) first++;
+    dync__tensor *none = NULL;
+    for (int i = 0; i < node->hook.n; i++) {
+        dync__hook_entry h = node->hook.at[i];
+        if (h.kind == DYNC__HOOK_POST) DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
+    }
+    dync__unref(none);
+    return DYNC_OK;
+}
+
+/* ---- registering ----------------------------------------------------------------------------------------------------- */
+
+static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr, dync_hook fn, void *user, const dync_tensor *retain)
+{
+    dync__hook_entry h = {0};
+    h.kind = (uint8_t)kind;
+    h.id = id;
+    h.nr = nr;
+    h.fn = fn;
+    h.user = user;
+    h.retain = retain;
+    return dync__vec_push(list, h);
+}
+
+static bool dync__hook_drop(dync__hook_list *list, int id)
+{
+    int kept = 0;
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].id != id) list->at[kept++] = list->at[i];
+    bool found = kept != list->n;
+    list->n = kept;
+    return found;
+}
+
+/* Where t's history stands now, a view's brought up to date. */
+static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
+{
+    dync__gedge edge;
+    DYNC__TRY(dync__grad_edge(t, &edge));
+    *node = edge.node && !dync__gnode_is_accumulate(edge.node) ? edge.node : NULL;
+    *nr = edge.nr;
+    if (!*node) dync__gnode_unref(edge.node);
+    return DYNC_OK;
+}
+
+static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercept_get ? dync__grad_intercept_get() : NULL; }
+
+DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
+{
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    int id = -1, nr = 0;
+    dync__gnode *node = NULL;
+    dync__tensor *t = dync__open(handle);
+    if (!t) return -1;
+    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_hook: the hook is NULL"), -1;
+    if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
+    if (!dync__tensor_requires_grad(t)) {
+        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+        return -1;
+    }
+    if (dync__hook_node(t, &node, &nr) != DYNC_OK || !dync__grad_meta_of(t)) return -1;
+    id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
+    bool added = dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR, id, nr, fn, user, NULL);
+    dync__gnode_unref(node);
+    return added ? id : -1;
+}
+
+DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
+{
+    dync__gnode *node = NULL;
+    int nr = 0;
+    dync__tensor *t = dync__open(out);
+    if (!t) return -1;
+    if (!pre && !post) return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
+    if (dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
+    if (!node) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_grad_fn_hook: the tensor has no node: no operation with gradient made it"), -1;
+    int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
+    bool added = (!pre || dync__hook_add(&node->hook, DYNC__HOOK_PRE, id, nr, pre, user, NULL)) &&
+                 (!post || dync__hook_add(&node->hook, DYNC__HOOK_POST, id, nr, post, user, NULL));
+    if (!added) dync__hook_drop(&node->hook, id);
+    dync__gnode_unref(node);
+    return added ? id : -1;
+}
+
+DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
+{
+    dync__gnode *node = NULL;
+    int nr = 0;
+    dync__tensor *t = dync__open(handle);
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (!dync__tensor_requires_grad(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad on Tensor that has requires_grad=False");
+    DYNC__TRY(dync__hook_node(t, &node, &nr));
+    if (!node) return DYNC_OK;         /* a leaf keeps its gradient anyway */
+    int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
+    bool added = dync__hook_add(&node->hook, DYNC__HOOK_RETAIN, id, nr, NULL, NULL, handle);
+    dync__gnode_unref(node);
+    return added ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* After a write in place the hook is with an earlier node of the same value, which the first edge leads to. */
+DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
+{
+    dync__tensor *t = dync__open(handle);
+    if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
+    for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);) node = node->n_in ? node->edge[0].node : NULL;
+}

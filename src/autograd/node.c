@@ -1,0 +1,294 @@
+/* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before tape.c, which makes nodes for operators,
+ * and engine.c, which walks them.
+ *
+ * Invariants: edges lead to nodes made earlier, so the tape has no cycles; a node dies with its last reference, and a whole chain dies
+ * in a loop (a list of the dying, per thread), never by recursion; a leaf's accumulation node is found again while anything uses it. */
+#include "../dync.in.h"
+#include "node.h"
+
+/* Per thread: sequence numbers, the dying, the node being evaluated. */
+typedef struct dync__grad_thread {
+    uint64_t seq;
+    dync__gnode *dead;
+    bool burying;
+    const dync__gnode *running;
+} dync__grad_thread;
+static DYNC__TLS dync__grad_thread dync__gt;
+static dync__mutex dync__accumulate_lock[16];
+
+DYNC__FN uint64_t dync__seq_peek(void) { return dync__gt.seq; }
+DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
+
+DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
+{
+    const dync__gnode *before = dync__gt.running;
+    dync__gt.running = node;
+    return before;
+}
+
+DYNC__FN int64_t dync__seq_now(void)
+{
+    if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
+    return (int64_t)dync__gt.seq - 1;
+}
+
+DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+
+/* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra bytes. */
+DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out, size_t extra)
+{
+    size_t edges = sizeof(dync__gnode), outs = edges + (size_t)n_in * sizeof(dync__gedge);
+    outs = (outs + 15) & ~(size_t)15;
+    size_t dims = outs + (size_t)n_out * sizeof(dync__ginfo);
+    dims = (dims + 15) & ~(size_t)15;
+    size_t more = dims + (size_t)n_out * DYNC_MAX_DIMS * sizeof(int64_t);
+    char *block = dync__calloc(more + extra);
+    if (!block) return NULL;
+    dync__gnode *node = (dync__gnode *)(void *)block;
+    node->refs = 1;
+    node->n_in = n_in;
+    node->n_out = n_out;
+    node->cls = cls;
+    node->name = cls->name;
+    node->edge = (dync__gedge *)(void *)(block + edges);
+    node->out = (dync__ginfo *)(void *)(block + outs);
+    node->state = extra ? block + more : NULL;
+    node->bytes = more + extra;
+    for (int i = 0; i < n_out; i++) node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
+    node->seq = dync__gt.seq++;
+    return node;
+}
+
+DYNC__FN void dync__gnode_set_out(dync__gnode *node, int i, const dync__tensor *t)
+{
+    dync__ginfo *info = &node->out[i];
+    char *block = (char *)node;
+    int64_t *dims = (int64_t *)(void *)(block + ((const char *)info->dims - block));
+    info->dtype = t->dtype;
+    info->device = t->device;
+    info->ndim = t->lay.ndim;
+    memcpy(dims, t->lay.shape, (size_t)t->lay.ndim * sizeof *dims);
+}
+
+DYNC__FN void dync__gnode_ref(dync__gnode *node) { DYNC__ATOMIC_INC(&node->refs); }
+
+static void dync__gnode_bury(dync__gnode *node)
+{
+    if (node->cls->destroy) node->cls->destroy(node->state);
+    for (int i = 0; i < node->n_in; i++) dync__gnode_unref(node->edge[i].node);
+    dync__vec_free(&node->hook);
+    dync__free(node, node->bytes);
+}
+
+/* What dies while another is being buried waits in a list: the stack stays flat however long the chain is. */
+DYNC__FN void dync__gnode_unref(dync__gnode *node)
+{
+    if (!node || DYNC__ATOMIC_DEC(&node->refs) > 0) return;
+    node->next_dead = dync__gt.dead;
+    dync__gt.dead = node;
+    if (dync__gt.burying) return;
+    dync__gt.burying = true;
+    while (dync__gt.dead) {
+        dync__gnode *next = dync__gt.dead;
+        dync__gt.dead = next->next_dead;
+        dync__gnode_bury(next);
+    }
+    dync__gt.burying = false;
+}
+
+DYNC__FN void dync__gnode_release(dync__gnode *node)
+{
+    if (node->released || !node->cls->release) return;
+    node->released = true;
+    node->cls->release(node->state);
+}
+
+DYNC__FN dync_status dync__gnode_freed_error(void)
+{
+    return dync__fail(DYNC_ERR_AUTOGRAD,
+                      "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+                      "freed). Saved intermediate values of the graph are freed when you call dync_backward() or dync_gradients(). Specify "
+                      "retain_graph = true if you need to backward through the graph a second time or if you need to access saved tensors "
+                      "after calling backward.");
+}
+
+/* "max_pool2d" gives "MaxPool2dBackward0". */
+DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap)
+{
+    if (node->name) return node->name;
+    const char *op = dync__opnode_op_name(node);
+    size_t n = 0;
+    bool up = true;
+    for (; *op && n + 16 < cap; op++) {
+        if (*op == '_') { up = true; continue; }
+        buf[n++] = (char)(up && *op >= 'a' && *op <= 'z' ? *op - 'a' + 'A' : *op);
+        up = false;
+    }
+    dync__format(buf + n, cap - n, "Backward0");
+    return buf;
+}
+
+/* ---- what a tensor knows ------------------------------------------------------------------------------------------ */
+
+static void dync__grad_meta_free(dync__grad_meta *meta)
+{
+    if (!meta) return;
+    dync__gnode_unref(meta->node);
+    dync__unref(meta->base);
+    dync__unref(meta->grad);
+    dync__vec_free(&meta->hook);
+    dync__free(meta, sizeof *meta);
+}
+DYNC__DATA void (*dync__free_grad_meta)(struct dync__grad_meta *) = dync__grad_meta_free;
+
+/* Two threads may find a shared parameter without one at the same time: the second takes the first's. */
+DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *t)
+{
+    dync__grad_meta *meta = DYNC__ATOMIC_LOAD(&t->grad), *none = NULL;
+    if (meta) return meta;
+    meta = dync__calloc(sizeof *meta);
+    if (!meta) return NULL;
+    if (DYNC__ATOMIC_CAS(&t->grad, &none, meta)) return meta;
+    dync__free(meta, sizeof *meta);
+    return none;
+}
+
+DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int nr)
+{
+    dync__gnode *before = t->grad->node;
+    dync__gnode_ref(node);
+    t->grad->node = node;
+    t->grad->nr = nr;
+    t->grad->view_version = t->storage->version;
+    t->flags |= DYNC__T_REQUIRES_GRAD;
+    dync__gnode_unref(before);
+}
+
+DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
+{
+    if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
+    const dync__grad_meta *meta = t->grad;
+    return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD && (meta->base->flags & DYNC__T_REQUIRES_GRAD);
+}
+
+DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
+{
+    if (!dync__tensor_requires_grad(t)) return true;
+    if (t->grad && t->grad->node) return false;
+    return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;     /* without it: a view that gets its history from its base */
+}
+
+DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t) { return t->grad ? t->grad->grad : NULL; }
+
+DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
+{
+    if (on) t->flags |= DYNC__T_REQUIRES_GRAD;
+    else t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
+}
+
+/* ---- accumulation: the last node of every way, which adds into a leaf's .grad ----------------------------------------- */
+
+static dync__mutex *dync__leaf_lock(const dync__tensor *leaf)
+{
+    return &dync__accumulate_lock[leaf->id % (uint64_t)DYNC__COUNT_OF(dync__accumulate_lock)];
+}
+
+static void dync__accumulate_destroy(void *state)
+{
+    dync__tensor *leaf = state;
+    dync__mutex *lock = dync__leaf_lock(leaf);
+    dync__lock(lock);
+    if (leaf->grad->accumulate && DYNC__ATOMIC_PEEK(&leaf->grad->accumulate->refs) <= 0) leaf->grad->accumulate = NULL;
+    dync__unlock(lock);
+    dync__unref(leaf);
+}
+static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL, dync__accumulate_destroy};
+
+DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node) { return node->cls == &dync__accumulate_class; }
+DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
+
+/* One more reference, unless the count had reached zero: then the node is dying in another thread, or waits to be buried in this one. */
+static bool dync__gnode_revive(dync__gnode *node)
+{
+    int32_t refs = DYNC__ATOMIC_PEEK(&node->refs);
+    while (refs > 0)
+        if (DYNC__ATOMIC_CAS(&node->refs, &refs, refs + 1)) return true;
+    return false;
+}
+
+DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
+{
+    dync__grad_meta *meta = dync__grad_meta_of(leaf);
+    if (!meta) return NULL;
+    dync__mutex *lock = dync__leaf_lock(leaf);
+    dync__lock(lock);
+    dync__gnode *node = meta->accumulate;
+    bool found = node && dync__gnode_revive(node);
+    dync__unlock(lock);
+    if (found) return node;
+    node = dync__gnode_new(&dync__accumulate_class, 0, 1, 0);
+    if (!node) return NULL;
+    dync__gt.seq--;                    /* no number of its own: it always runs first */
+    node->seq = UINT64_MAX;
+    node->state = leaf;
+    dync__ref(leaf);
+    dync__gnode_set_out(node, 0, leaf);
+    dync__lock(lock);
+    dync__gnode *other = meta->accumulate;
+    if (other && dync__gnode_revive(other)) {
+        dync__unlock(lock);
+        dync__gnode_unref(node);
+        return other;
+    }
+    meta->accumulate = node;
+    dync__unlock(lock);
+    return node;
+}
+
+/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. */
+static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
+{
+    if (g->refs != 1 || g->storage->refs != 1 || (g->storage->flags & DYNC__STORAGE_BORROWED)) return false;
+    if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD || !dync__layout_is_dense(&leaf->lay)) return false;
+    for (int d = 0; d < leaf->lay.ndim; d++)
+        if (leaf->lay.shape[d] != 1 && leaf->lay.stride[d] != g->lay.stride[d]) return false;
+    return true;
+}
+
+static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
+{
+    dync__arg arg = dync__arg_t(g);
+    if (dync__tls.grad_enabled_off && dync__grad_can_steal(leaf, g)) {
+        dync__ref(g);
+        *out = g;
+        return DYNC_OK;
+    }
+    return dync__op_run(DYNC__OP_clone, 1, &arg, out);
+}
+
+/* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in place, so that who holds .grad sees
+ * them; with it the sum is a new tensor with a history. */
+DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken)
+{
+    dync__grad_meta *meta = dync__grad_meta_of(leaf);
+    dync__tensor *sum = NULL, *before;
+    dync_status status = meta ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (!meta) goto done;
+    if (!meta->grad) {
+        status = dync__accumulate_first(leaf, taken, &sum);
+    } else {
+        dync__arg args[2];
+        args[0] = dync__arg_t(meta->grad);
+        args[1] = dync__arg_t(taken);
+        status = dync__op_run(dync__tls.grad_enabled_off ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
+    }
+    if (status != DYNC_OK) goto done;
+    before = meta->grad;
+    meta->grad = sum;
+    dync__unref(before);
+done:
+    dync__unref(taken);
+    return status;
+}

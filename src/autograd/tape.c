@@ -1,0 +1,522 @@
+/* autograd/tape.c: recording. Between dispatch (op/) above and the bottom below: an operator call with an argument that requires grad
+ * runs with grad mode off and leaves a node behind. After view.c, before engine.c.
+ *
+ * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only what its rule says it will read: so
+ * writing into anything else stays legal. What is saved carries the version of its storage and is refused if written since. */
+#include "../dync.in.h"
+#include "node.h"
+
+typedef struct dync__opsave {
+    dync__opcall call;                 /* tensors NULL; lists, dims and texts copied into the node */
+    const dync__grad_rule *rule;       /* NULL: no derivative is known */
+    dync__gnode *node;                 /* whose state this is */
+    int n_in, n_out;
+    bool lost;                         /* released, and something was saved */
+    dync__ginfo *info;                 /* n_in; dims with strides and offset */
+    dync__saved *in, *out;             /* n_in, n_out */
+} dync__opsave;
+
+DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
+
+/* ---- saved tensors ------------------------------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
+{
+    s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) && !(t->grad && (t->grad->node || t->grad->base));
+    s->version = t->storage->version;
+    if (s->direct) {
+        dync__ref(t);
+        s->t = t;
+        return DYNC_OK;
+    }
+    dync__tensor *alias = dync__tensor_alias(t, t->dtype, &t->lay);
+    if (!alias) return DYNC_ERR_MEMORY;
+    alias->id = t->id;                 /* a tracer knows it for the same value */
+    alias->node = t->node;
+    alias->node_output = t->node_output;
+    alias->trace_id = t->trace_id;
+    alias->name = t->name;
+    s->t = alias;
+    return DYNC_OK;
+}
+
+static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker, int nr)
+{
+    dync__str brief = {0};
+    char name[80];
+    dync__tensor_brief(&brief, s->t);
+    dync_status status = dync__fail(
+        DYNC_ERR_AUTOGRAD,
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is output %d of %s, "
+        "is at version %u; expected version %u instead.",
+        dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation", s->t->storage->version, s->version);
+    dync__str_free(&brief);
+    return status;
+}
+
+DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr, dync__tensor **out)
+{
+    if (!s->t) return dync__gnode_freed_error();
+    if (s->version != s->t->storage->version) return dync__modified_error(s, edge_node, edge_nr);
+    if (s->direct || !edge_node || dync__tls.grad_enabled_off) {
+        dync__ref(s->t);
+        *out = s->t;
+        return DYNC_OK;
+    }
+    dync__saved again = {0};
+    DYNC__TRY(dync__save(&again, s->t, true));
+    if (!dync__grad_meta_of(again.t)) {
+        dync__unref(again.t);
+        return DYNC_ERR_MEMORY;
+    }
+    dync__grad_meta_set_node(again.t, edge_node, edge_nr);
+    *out = again.t;
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__saved_free(dync__saved *s)
+{
+    dync__tensor *t = s->t;
+    s->t = NULL;
+    dync__unref(t);
+}
+
+/* ---- operator nodes -------------------------------------------------------------------------------------------------- */
+
+static void dync__opnode_release(void *state)
+{
+    dync__opsave *save = state;
+    for (int i = 0; i < save->n_in; i++) {
+        if (save->in[i].t) save->lost = true;
+        dync__saved_free(&save->in[i]);
+    }
+    for (int i = 0; i < save->n_out; i++) {
+        if (save->out[i].t) save->lost = true;
+        dync__saved_free(&save->out[i]);
+    }
+}
+
+static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad_in)
+{
+    for (int i = 0; i < g->n_in; i++) {
+        if (!g->grad_in[i]) continue;
+        grad_in[i] = dync__open(g->grad_in[i]);
+        if (!grad_in[i]) return DYNC_ERR_INTERNAL;
+        dync__ref(grad_in[i]);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                    dync__tensor **grad_in, bool create_graph)
+{
+    dync__opsave *save = state;
+    dync__grad g = {0};
+    (void)create_graph;
+    if (save->lost) return dync__gnode_freed_error();
+    if (!save->rule) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
+    bool any = false;
+    g.call = &save->call;
+    g.node = save->node;
+    g.n_in = n_in;
+    g.needed = needed;
+    for (int i = 0; i < n_out; i++) {
+        if (!grad_out[i]) continue;
+        dync__ref(grad_out[i]);
+        g.grad_out[i] = dync__give(grad_out[i]);
+        any = true;
+    }
+    if (!any) return DYNC_OK;
+    g.grad_in = dync__scope_alloc((size_t)n_in * sizeof *g.grad_in + 1);
+    if (!g.grad_in) return DYNC_ERR_MEMORY;
+    dync_loc at = dync__tls.at;
+    dync__tls.at = save->call.at;
+    dync_status status = save->rule->fn(&g);
+    dync__tls.at = at;
+    return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
+}
+
+static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release, dync__opnode_release};
+
+/* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill. */
+typedef struct dync__carver { char *at; size_t n; } dync__carver;
+static void *dync__carve(dync__carver *c, size_t n)
+{
+    void *p = c->at ? c->at + c->n : NULL;
+    c->n += (n + 15) & ~(size_t)15;
+    return p;
+}
+
+static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *from)
+{
+    if (to) *to = *from;
+    if (from->kind == DYNC__A_TENSOR) {
+        if (to) to->as.t = NULL;
+    } else if (from->kind == DYNC__A_DIMS) {
+        int64_t *dims = dync__carve(c, (size_t)from->n * sizeof *dims);
+        if (dims && from->n) memcpy(dims, from->as.dims, (size_t)from->n * sizeof *dims);
+        if (to) to->as.dims = dims;
+    } else if (from->kind == DYNC__A_STR) {
+        size_t n = strlen(from->as.s) + 1;
+        char *text = dync__carve(c, n);
+        if (text) memcpy(text, from->as.s, n);
+        if (to) to->as.s = text;
+    } else if (from->kind == DYNC__A_LIST) {
+        dync__arg *list = dync__carve(c, (size_t)from->n * sizeof *list);
+        for (int i = 0; i < from->n; i++) dync__carve_arg(c, list ? &list[i] : NULL, &from->as.list[i]);
+        if (to) to->as.list = list;
+    }
+}
+
+static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tensor *t)
+{
+    int n = t->lay.ndim;
+    int64_t *dims = dync__carve(c, (size_t)(2 * n + 1) * sizeof *dims);
+    if (!to) return;
+    to->dtype = t->dtype;
+    to->device = t->device;
+    to->ndim = n;
+    memcpy(dims, t->lay.shape, (size_t)n * sizeof *dims);
+    memcpy(dims + n, t->lay.stride, (size_t)n * sizeof *dims);
+    dims[2 * n] = t->lay.offset;
+    to->dims = dims;
+}
+
+static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call, int n_in, dync__tensor *const *in)
+{
+    dync__opsave *save = dync__carve(c, sizeof *save);
+    dync__arg *args = dync__carve(c, (size_t)call->nargs * sizeof *args);
+    dync__ginfo *info = dync__carve(c, (size_t)n_in * sizeof *info);
+    dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved), *out = dync__carve(c, (size_t)call->nout * sizeof *out);
+    for (int i = 0; i < call->nargs; i++) dync__carve_arg(c, args ? &args[i] : NULL, &call->args[i]);
+    for (int i = 0; i < n_in; i++) dync__carve_info(c, info ? &info[i] : NULL, in[i]);
+    if (!save) return NULL;
+    save->call = *call;
+    memset(save->call.out, 0, sizeof save->call.out);
+    save->call.args = args;
+    save->info = info;
+    save->in = saved;
+    save->out = out;
+    save->n_in = n_in;
+    save->n_out = call->nout;
+    return save;
+}
+
+/* ---- what rules read ---------------------------------------------------------------------------------------------------- */
+
+static const dync__opsave *dync__grad_save(const dync__grad *g) { return g->node->state; }
+
+DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i)
+{
+    const dync__opsave *save = dync__grad_save(g);
+    dync__tensor *t = NULL;
+    if (i < 0 || i >= save->n_in) return NULL;
+    if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, &t) != DYNC_OK) return NULL;
+    return dync__give(t);
+}
+
+DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
+{
+    const dync__opsave *save = dync__grad_save(g);
+    dync__tensor *t = NULL;
+    if (dync__unsave(&save->out[i], g->node, i, &t) != DYNC_OK) return NULL;
+    return dync__give(t);
+}
+
+static int dync__arg_tensors(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) return 1;
+    int n = 0;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_tensors(&a->as.list[i]);
+    return n;
+}
+
+DYNC__FN int dync__grad_index(const dync__grad *g, int position)
+{
+    int i = 0;
+    for (int p = 0; p < position; p++) i += dync__arg_tensors(&g->call->args[p]);
+    return position < g->call->nargs && dync__arg_tensors(&g->call->args[position]) ? i : -1;
+}
+
+DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i)
+{
+    const dync__ginfo *info = &dync__grad_save(g)->info[i];
+    dync_dims dims = {0};
+    dims.n = info->ndim;
+    memcpy(dims.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
+    return dims;
+}
+
+DYNC__FN int dync__grad_dtype(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].dtype; }
+DYNC__FN int dync__grad_device(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].device; }
+
+DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i)
+{
+    const dync__ginfo *info = &dync__grad_save(g)->info[i];
+    dync__layout lay = {0};
+    lay.ndim = info->ndim;
+    memcpy(lay.shape, info->dims, (size_t)info->ndim * sizeof *info->dims);
+    memcpy(lay.stride, info->dims + info->ndim, (size_t)info->ndim * sizeof *info->dims);
+    lay.offset = info->dims[2 * info->ndim];
+    return lay;
+}
+
+/* The sum over what broadcasting repeated, in the argument's shape. */
+static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t, const dync__ginfo *info)
+{
+    dync_dims dims = {0}, shape = {0};
+    int lead = t->lay.ndim - info->ndim;
+    shape.n = info->ndim;
+    memcpy(shape.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
+    if (lead < 0) {
+        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim, info->ndim);
+        return NULL;
+    }
+    for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;
+    for (int d = lead; d < t->lay.ndim; d++) {
+        if (info->dims[d - lead] == t->lay.shape[d]) continue;
+        if (info->dims[d - lead] != 1) {
+            dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld", (long long)t->lay.shape[d], d,
+                       (long long)info->dims[d - lead]);
+            return NULL;
+        }
+        dims.d[dims.n++] = d;
+    }
+    if (dims.n) h = dync_sum(h, dims, true);
+    return lead ? dync_reshape(h, shape) : h;
+}
+
+DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h)
+{
+    if (i < 0 || i >= g->n_in || !g->needed[i]) return DYNC_OK;
+    const dync__ginfo *info = &dync__grad_save(g)->info[i];
+    const dync__tensor *t = h ? dync__open(h) : NULL;
+    if (t) h = dync__grad_reduce(h, t, info);
+    if (h && t && t->dtype != info->dtype) h = dync_to_dtype(h, (dync_dtype)info->dtype);
+    if (!t || !h) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    g->grad_in[i] = h;
+    return DYNC_OK;
+}
+
+/* ---- recording -------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__arg_requires(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR)
+        return (a->as.t->flags & DYNC__T_REQUIRES_GRAD) || (a->as.t->grad && dync__tensor_requires_grad(a->as.t));
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        if (dync__arg_requires(&a->as.list[i])) return true;
+    return false;
+}
+
+static bool dync__call_requires(const dync__opcall *c)
+{
+    for (int i = 0; i < c->nargs; i++)
+        if (dync__arg_requires(&c->args[i])) return true;
+    return false;
+}
+
+static dync_status dync__below(dync__opcall *c)
+{
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = dync__dispatch_bottom(c);
+    dync__tls.grad_enabled_off = off;
+    return status;
+}
+
+static void dync__outputs_drop(dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+}
+
+static dync_status dync__plain_call(dync__opcall *c)
+{
+    DYNC__TRY(dync__dispatch_bottom(c));
+    if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
+    int kind = dync__tls.grad_enabled_off ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
+    if (c->out[0] == c->args[0].as.t || dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK) return DYNC_OK;
+    dync__outputs_drop(c);
+    return DYNC_ERR_MEMORY;
+}
+
+/* What the rule will read, given which arguments need a gradient. */
+static uint32_t dync__keep_mask(const dync__opcall *c, const dync__grad_rule *rule, const dync__gnode *node)
+{
+    uint32_t mask = 0;
+    int i = 0;
+    for (int p = 0; rule && p < c->nargs; p++)
+        for (int n = dync__arg_tensors(&c->args[p]); n > 0; n--, i++)
+            if (node->edge[i].node) mask |= rule->keep[DYNC__MIN(p, 3)];
+    return mask;
+}
+
+/* An argument that shares the memory about to be written is saved as a copy: right, and no knot (node.h). */
+static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__tensor *written)
+{
+    if (!written || t->storage != written->storage) return dync__save(s, t, false);
+    dync__arg arg = dync__arg_t(t);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tensor *copy = NULL;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = dync__op_run(DYNC__OP_clone, 1, &arg, &copy);
+    dync__tls.grad_enabled_off = off;
+    if (status != DYNC_OK) return status;
+    s->t = copy;
+    s->version = copy->storage->version;
+    return DYNC_OK;
+}
+
+static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, uint32_t mask, dync__tensor *const *in, const dync__tensor *written)
+{
+    int i = 0;
+    for (int p = 0; p < c->nargs; p++)
+        for (int n = dync__arg_tensors(&c->args[p]); n > 0; n--, i++)
+            if (mask & DYNC__KEEP_ARG(p)) DYNC__TRY(dync__save_arg(&save->in[i], in[i], written));
+    return DYNC_OK;
+}
+
+static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c, dync__tensor *const *in, const dync__tensor *written,
+                                     const dync__grad_rule *rule, uint32_t *mask)
+{
+    dync__opsave *save = node->state;
+    save->rule = rule;
+    save->node = node;
+    for (int i = 0; i < node->n_in; i++) DYNC__TRY(dync__grad_edge(in[i], &node->edge[i]));
+    *mask = dync__keep_mask(c, rule, node);
+    return dync__save_args(save, c, *mask, in, written);
+}
+
+/* The node of a call about to run. written: the tensor it writes in place, or NULL. mask: what is to be kept. */
+static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule *rule, const dync__tensor *written, dync__gnode **out, uint32_t *mask)
+{
+    dync__tensor *few[DYNC__MAX_ARGS], **in = few;
+    int n = dync__opcall_tensors(c, in, DYNC__MAX_ARGS);
+    dync_status status = DYNC_ERR_MEMORY;
+    if (n > DYNC__MAX_ARGS) {
+        in = dync__alloc((size_t)n * sizeof *in);
+        if (!in) return DYNC_ERR_MEMORY;
+        dync__opcall_tensors(c, in, n);
+    }
+    dync__carver carver = {NULL, 0};
+    dync__carve_call(&carver, c, n, in);
+    dync__gnode *node = dync__gnode_new(&dync__opnode, n, c->nout, carver.n);
+    if (node) {
+        carver.at = node->state;
+        carver.n = 0;
+        dync__carve_call(&carver, c, n, in);
+        status = dync__opnode_fill(node, c, in, written, rule, mask);
+    }
+    if (in != few) dync__free(in, (size_t)n * sizeof *in);
+    if (status == DYNC_OK) *out = node;
+    else dync__gnode_unref(node);
+    return status;
+}
+
+static bool dync__is_argument(const dync__opcall *c, const dync__tensor *t)
+{
+    for (int i = 0; i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_TENSOR && c->args[i].as.t == t) return true;
+    return false;
+}
+
+static dync_status dync__attach_output(dync__opcall *c, dync__gnode *node, int i, const dync__grad_rule *rule, uint32_t mask)
+{
+    dync__tensor *t = c->out[i];
+    dync__opsave *save = node->state;
+    dync__gnode_set_out(node, i, t);
+    if (mask & DYNC__KEEP_OUT(i)) DYNC__TRY(dync__save(&save->out[i], t, true));
+    if (!dync__is_float_dtype(t->dtype) || (rule && i >= rule->n_diff) || dync__is_argument(c, t)) return DYNC_OK;
+    dync__grad_meta *meta = dync__grad_meta_of(t);
+    if (!meta) return DYNC_ERR_MEMORY;
+    if (c->row->cls == DYNC__VIEW) {
+        DYNC__TRY(dync__view_track(c->args[0].as.t, t, DYNC__VIEW_NORMAL));
+    } else if (meta->base) {           /* how the operator made it is its own business */
+        dync__unref(meta->base);
+        meta->base = NULL;
+        meta->view_kind = DYNC__VIEW_NONE;
+    }
+    dync__grad_meta_set_node(t, node, i);
+    return DYNC_OK;
+}
+
+static dync_status dync__record(dync__opcall *c, const dync__grad_rule *rule)
+{
+    dync__gnode *node = NULL;
+    uint32_t mask = 0;
+    DYNC__TRY(dync__opnode_new(c, rule, NULL, &node, &mask));
+    dync_status status = dync__below(c);
+    for (int i = 0; status == DYNC_OK && i < c->nout; i++) {
+        status = dync__attach_output(c, node, i, rule, mask);
+        if (status != DYNC_OK) dync__outputs_drop(c);
+    }
+    dync__gnode_unref(node);
+    return status;
+}
+
+/* An operator whose functional form is differentiated by its parts: computed aside and written over. */
+static dync_status dync__inplace_by_copy(dync__opcall *c)
+{
+    dync__arg args[2];
+    dync__tensor *value = NULL;
+    DYNC__TRY(dync__inplace_check(c->args[0].as.t));
+    DYNC__TRY(dync__op_run(c->row->inplace_of, c->nargs, c->args, &value));
+    args[0] = c->args[0];
+    args[1] = dync__arg_t(value);
+    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, c->out);
+    dync__unref(value);
+    return status;
+}
+
+static dync_status dync__record_inplace(dync__opcall *c, const dync__grad_rule *rule)
+{
+    dync__tensor *self = c->args[0].as.t;
+    dync__gnode *node = NULL;
+    dync__rebasing rebasing = {NULL, NULL};
+    uint32_t mask = 0;
+    DYNC__TRY(dync__inplace_check(self));
+    DYNC__TRY(dync__opnode_new(c, rule, self, &node, &mask));
+    dync__opsave *save = node->state;
+    dync__gnode_set_out(node, 0, self);
+    dync_status status = mask & DYNC__KEEP_OUT(0) ? dync__save(&save->out[0], self, true) : DYNC_OK;
+    if (status == DYNC_OK) status = dync__rebase_prepare(self, node, &rebasing);
+    if (status == DYNC_OK) status = dync__below(c);
+    if (status == DYNC_OK) {
+        if (save->out[0].t) save->out[0].version = self->storage->version;
+        dync__rebase_commit(self, &rebasing);
+    }
+    dync__rebase_drop(&rebasing);
+    dync__gnode_unref(node);
+    return status;
+}
+
+static dync_status dync__tape_inplace(dync__opcall *c)
+{
+    int functional = c->row->inplace_of;
+    if (c->args[0].kind != DYNC__A_TENSOR) return dync__plain_call(c);
+    if (functional < 0) {              /* set_ */
+        DYNC__TRY(dync__inplace_check(c->args[0].as.t));
+        return dync__plain_call(c);
+    }
+    const dync__op_row *row = dync__op_info(functional);
+    const dync__grad_rule *rule = dync__grad_rule_of(functional);
+    if (!rule && row->cls == DYNC__FACTORY) rule = dync__grad_rule_zero();
+    if (!rule && row->decompose) return dync__inplace_by_copy(c);
+    return dync__record_inplace(c, rule);
+}
+
+static dync_status dync__tape_call(dync__opcall *c)
+{
+    if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__plain_call(c);
+    const dync__op_row *row = c->row;
+    if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
+    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__plain_call(c);
+    const dync__grad_rule *rule = dync__grad_rule_of(c->op);
+    if (!rule && row->decompose) return row->decompose(c);
+    return dync__record(c, rule);
+}
+DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
+DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }

@@ -1,0 +1,341 @@
+/* autograd/view.c: views and writing in place. After node.c, before tape.c.
+ *
+ * A view knows its base, the tensor at the root of its views. Writing into a view is a write into its base: the base gets a CopySlices
+ * node, which routes the gradient of the written part through the operation's own node, and the view gets a node that takes it out of
+ * the base again. Other views of that base see by the storage's version that their node is old and are given a new one when asked.
+ * Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views" and CopySlices. */
+#include "../dync.in.h"
+#include "node.h"
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at
+
+typedef struct dync__geometry {        /* of a base and of a view into it */
+    dync__layout base, view;
+    uint8_t dtype;
+    uint16_t device;
+    dync__gnode *inner;                /* CopySlices: the node of the operation that wrote the view. Owned */
+} dync__geometry;
+
+/* ---- the gradient of a base from that of a view -------------------------------------------------------------------- */
+
+typedef struct dync__span { int64_t low, size; } dync__span;     /* in elements of the storage */
+
+static void dync__span_add(dync__span *span, const dync__layout *lay)
+{
+    int64_t first = lay->offset, last = lay->offset;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (lay->shape[d] == 0) return;
+        if (lay->stride[d] < 0) first += (lay->shape[d] - 1) * lay->stride[d];
+        else last += (lay->shape[d] - 1) * lay->stride[d];
+    }
+    if (span->size == 0) {
+        span->low = first;
+        span->size = last - first + 1;
+        return;
+    }
+    int64_t end = DYNC__MAX(span->low + span->size, last + 1);
+    span->low = DYNC__MIN(span->low, first);
+    span->size = end - span->low;
+}
+
+static dync_dims dync__dims_of(int n, const int64_t *d)
+{
+    dync_dims dims = {0};
+    dims.n = n;
+    memcpy(dims.d, d, (size_t)n * sizeof *d);
+    return dims;
+}
+
+DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
+{
+    dync__arg args[3];
+    dync__tensor *out = NULL;
+    args[0] = dync__arg_dims(shape.n, shape.d);
+    args[1] = dync__arg_dtype(dtype);
+    args[2] = dync__arg_device(device);
+    return dync__op_run(DYNC__OP_zeros, 3, args, &out) == DYNC_OK ? dync__give(out) : NULL;
+}
+
+static dync_tensor *dync__arange_i64(int64_t n, int device)
+{
+    dync__arg args[5];
+    dync__tensor *out = NULL;
+    args[0] = dync__arg_i(0);
+    args[1] = dync__arg_i(n);
+    args[2] = dync__arg_i(1);
+    args[3] = dync__arg_dtype(DYNC_I64);
+    args[4] = dync__arg_device(device);
+    return dync__op_run(DYNC__OP_arange, 5, args, &out) == DYNC_OK ? dync__give(out) : NULL;
+}
+
+/* The places of a layout's elements, counted from low, in its shape. */
+static dync_tensor *dync__places(const dync__layout *lay, int64_t low, int device)
+{
+    dync_tensor *sum = NULL;
+    for (int d = 0; d < lay->ndim; d++) {
+        dync_dims shape = {0};
+        shape.n = lay->ndim;
+        for (int k = 0; k < lay->ndim; k++) shape.d[k] = k == d ? lay->shape[d] : 1;
+        dync_tensor *part = dync_mul(dync_view(dync__arange_i64(lay->shape[d], device), shape), lay->stride[d]);
+        sum = sum ? dync_add(sum, part) : dync_add(part, lay->offset - low);
+        if (!sum) return NULL;
+    }
+    return sum;
+}
+
+/* Sums away dims that repeat the same elements; the layout loses them (size 1). */
+static dync_tensor *dync__sum_repeats(dync_tensor *g, dync__layout *lay)
+{
+    dync_dims dims = {0};
+    for (int d = 0; d < lay->ndim; d++)
+        if (lay->stride[d] == 0 && lay->shape[d] > 1) {
+            dims.d[dims.n++] = d;
+            lay->shape[d] = 1;
+        }
+    return dims.n ? dync_sum(g, dims, true) : g;
+}
+
+static double dync__repeats(const dync__layout *lay)
+{
+    double n = 1;
+    for (int d = 0; d < lay->ndim; d++)
+        if (lay->stride[d] == 0 && lay->shape[d] > 1) n *= (double)lay->shape[d];
+    return n;
+}
+
+DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device)
+{
+    dync__span span = {0, 0}, own = {0, 0};
+    dync__layout part = *view;
+    dync__span_add(&own, base);
+    span = own;
+    dync__span_add(&span, view);
+    bool whole = dync__layout_is_contiguous(base) && own.low == span.low && own.size == span.size;
+    dync_dims flat = dync_shape(span.size);
+    dync_tensor *buffer = dync__grad_zeros(whole ? dync__dims_of(base->ndim, base->shape) : flat, dtype, device);
+    grad = dync__sum_repeats(grad, &part);
+    if (!buffer || !grad) return NULL;
+    if (span.size == 0) return buffer;
+    if (dync__layout_overlaps_itself(&part)) {
+        dync_dims n = {1, {-1}};
+        buffer = dync_scatter_add(dync_reshape(buffer, n), 0, dync_reshape(dync__places(&part, span.low, device), n), dync_reshape(grad, n));
+        if (whole) return dync_reshape(buffer, dync__dims_of(base->ndim, base->shape));
+    } else {
+        dync_tensor *place = dync_as_strided(buffer, dync__dims_of(part.ndim, part.shape), dync__dims_of(part.ndim, part.stride),
+                                             part.offset - span.low);
+        if (!dync_copy_(place, grad)) return NULL;
+        if (whole) return buffer;
+    }
+    dync_tensor *out = dync_as_strided(buffer, dync__dims_of(base->ndim, base->shape), dync__dims_of(base->ndim, base->stride),
+                                       base->offset - span.low);
+    double n = dync__repeats(base);    /* a repeated element of the input gets its part at each of its places */
+    return n > 1 ? dync_div(out, n) : out;
+}
+
+/* ---- a view's own node, when its base was written ------------------------------------------------------------------- */
+
+static dync__tensor *dync__take(dync_tensor *handle)
+{
+    dync__tensor *t = handle ? dync__open(handle) : NULL;
+    if (t) dync__ref(t);
+    return t;
+}
+
+static dync_status dync__pending(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL; }
+
+static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                        dync__tensor **grad_in, bool create_graph)
+{
+    const dync__geometry *geo = state;
+    (void)n_out, (void)n_in, (void)create_graph;
+    if (!grad_out[0] || !needed[0]) return DYNC_OK;
+    dync__ref(grad_out[0]);
+    dync_tensor *g = dync__as_strided_backward(dync__give(grad_out[0]), &geo->base, &geo->view, geo->dtype, geo->device);
+    grad_in[0] = dync__take(g);
+    return grad_in[0] ? DYNC_OK : dync__pending();
+}
+static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL};
+
+static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in)
+{
+    dync__gnode *node = dync__gnode_new(cls, n_in, 1, sizeof(dync__geometry));
+    if (!node) return NULL;
+    dync__geometry *geo = node->state;
+    geo->base = base->lay;
+    geo->view = view->lay;
+    geo->dtype = base->dtype;
+    geo->device = base->device;
+    return node;
+}
+
+static bool dync__view_is_stale(const dync__tensor *t)
+{
+    const dync__grad_meta *meta = t->grad;
+    if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD || !dync__tensor_requires_grad(meta->base)) return false;
+    return meta->view_version != t->storage->version || (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
+}
+
+static dync_status dync__view_refresh(dync__tensor *t)
+{
+    dync__gnode *node = dync__geometry_node(&dync__as_strided_class, t->grad->base, t, 1);
+    if (!node) return DYNC_ERR_MEMORY;
+    dync__gnode_set_out(node, 0, t);
+    dync_status status = dync__grad_edge(t->grad->base, &node->edge[0]);
+    if (status == DYNC_OK) dync__grad_meta_set_node(t, node, 0);
+    dync__gnode_unref(node);
+    return status;
+}
+
+DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
+{
+    out->node = NULL;
+    out->nr = 0;
+    if (!dync__tensor_requires_grad(t)) return DYNC_OK;
+    if (dync__view_is_stale(t)) DYNC__TRY(dync__view_refresh(t));
+    if (t->grad && t->grad->node) {
+        dync__gnode_ref(t->grad->node);
+        out->node = t->grad->node;
+        out->nr = t->grad->nr;
+        return DYNC_OK;
+    }
+    out->node = dync__accumulate_node(t);
+    return out->node ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind)
+{
+    dync__grad_meta *meta = dync__grad_meta_of(view);
+    if (!meta) return DYNC_ERR_MEMORY;
+    dync__tensor *base = source;
+    if (source->grad && source->grad->base) {
+        base = source->grad->base;
+        if (kind == DYNC__VIEW_NORMAL) kind = source->grad->view_kind;
+    }
+    dync__ref(base);
+    dync__unref(meta->base);
+    meta->base = base;
+    meta->view_kind = (uint8_t)kind;
+    meta->view_version = view->storage->version;
+    return DYNC_OK;
+}
+
+/* ---- writing in place --------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__view_kind_check(const dync__tensor *self)
+{
+    static const char no_grad[] =
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous "
+        "and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the "
+        "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
+    static const char multi[] =
+        "a view is being modified inplace that is the output of a function that returns multiple views. Such functions do not allow the "
+        "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+    static const char custom[] =
+        "a view is being modified inplace that was created inside a custom function. This would break the gradient that the function "
+        "gives. Clone it inside the function.";
+    switch (self->grad && self->grad->base ? self->grad->view_kind : DYNC__VIEW_NONE) {
+    case DYNC__VIEW_NO_GRAD: return dync__fail(DYNC_ERR_AUTOGRAD, no_grad);
+    case DYNC__VIEW_MULTI: return dync__fail(DYNC_ERR_AUTOGRAD, multi);
+    case DYNC__VIEW_CUSTOM: return dync__fail(DYNC_ERR_AUTOGRAD, custom);
+    default: return DYNC_OK;
+    }
+}
+
+DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
+{
+    DYNC__TRY(dync__view_kind_check(self));
+    if (!dync__tensor_requires_grad(self)) return DYNC_OK;
+    if (self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    if (dync__tensor_is_leaf(self))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
+    return DYNC_OK;
+}
+
+static void dync__copy_slices_destroy(void *state) { dync__gnode_unref(((dync__geometry *)state)->inner); }
+static void dync__copy_slices_release(void *state) { dync__gnode_release(((dync__geometry *)state)->inner); }
+
+/* The gradient of the whole base: that of the written part has gone through the operation, the rest passes. */
+static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tensor *grad, int n_in, const bool *needed, dync__tensor **grad_in)
+{
+    dync__span span = {0, 0};
+    dync__span_add(&span, &geo->base);
+    bool whole = dync__layout_is_contiguous(&geo->base);
+    dync_dims shape = dync__dims_of(geo->base.ndim, geo->base.shape), flat = dync_shape(span.size);
+    dync_tensor *buffer = dync__grad_zeros(whole ? shape : flat, geo->dtype, geo->device);
+    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__dims_of(geo->base.ndim, geo->base.stride), geo->base.offset - span.low);
+    dync__ref(grad);
+    if (!dync_copy_(base, dync__give(grad))) return dync__pending();
+    dync_tensor *part = dync_as_strided(buffer, dync__dims_of(geo->view.ndim, geo->view.shape), dync__dims_of(geo->view.ndim, geo->view.stride),
+                                        geo->view.offset - span.low);
+    dync__tensor *part_grad = dync__take(dync_clone(part));
+    if (!part_grad) return dync__pending();
+    dync_status status = dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
+    dync__unref(part_grad);
+    if (status != DYNC_OK || n_in == 0 || !needed[0]) return status;
+    dync__tensor *inner = grad_in[0];
+    grad_in[0] = NULL;
+    dync_tensor *written = inner ? dync_copy_(part, dync__give(inner)) : dync_zero_(part);
+    if (written) grad_in[0] = dync__take(base);
+    return grad_in[0] ? DYNC_OK : dync__pending();
+}
+
+static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                         dync__tensor **grad_in, bool create_graph)
+{
+    (void)n_out, (void)create_graph;
+    if (!grad_out[0]) return DYNC_OK;
+    return dync__copy_slices_into(state, grad_out[0], n_in, needed, grad_in);
+}
+static const dync__gnode_class dync__copy_slices_class = {"CopySlices", dync__copy_slices_run, dync__copy_slices_release,
+                                                          dync__copy_slices_destroy};
+
+static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
+{
+    dync__tensor *base = self->grad->base;
+    if (!dync__grad_meta_of(base)) return DYNC_ERR_MEMORY;
+    dync__gnode *slices = dync__geometry_node(&dync__copy_slices_class, base, self, DYNC__MAX(node->n_in, 1));
+    if (!slices) return DYNC_ERR_MEMORY;
+    out->base_node = slices;
+    dync__gnode_set_out(slices, 0, base);
+    ((dync__geometry *)slices->state)->inner = node;
+    dync__gnode_ref(node);
+    DYNC__TRY(dync__grad_edge(base, &slices->edge[0]));
+    for (int i = 1; i < node->n_in; i++) {
+        slices->edge[i] = node->edge[i];
+        if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
+    }
+    dync__gnode *again = dync__geometry_node(&dync__as_strided_class, base, self, 1);
+    if (!again) return DYNC_ERR_MEMORY;
+    out->self_node = again;
+    dync__gnode_set_out(again, 0, self);
+    dync__gnode_ref(slices);
+    again->edge[0].node = slices;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
+{
+    out->self_node = out->base_node = NULL;
+    if (!dync__grad_meta_of(self)) return DYNC_ERR_MEMORY;
+    if (self->grad->base) return dync__rebase_view(self, node, out);
+    dync__gnode_ref(node);
+    out->self_node = node;
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *r)
+{
+    if (r->base_node) dync__grad_meta_set_node(self->grad->base, r->base_node, 0);
+    dync__grad_meta_set_node(self, r->self_node, 0);
+    dync__rebase_drop(r);
+}
+
+DYNC__FN void dync__rebase_drop(dync__rebasing *r)
+{
+    dync__gnode_unref(r->self_node);
+    dync__gnode_unref(r->base_node);
+    r->self_node = r->base_node = NULL;
+}
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE
