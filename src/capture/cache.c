@@ -87,6 +87,11 @@ DYNC_API void dync_compiled_free(dync_compiled *f)
     dync__free(f, sizeof *f);
 }
 
+DYNC__FN void dync__compiled_free_all(void)
+{
+    while (dync__all_compiled.first) dync_compiled_free(dync__all_compiled.first);
+}
+
 DYNC_API void dync_reset(void)
 {
     dync__lock(&dync__all_compiled.lock);

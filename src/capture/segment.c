@@ -235,44 +235,50 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
 }
 
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
-static dync_status dync__segment_run_boxed(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
+static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync_value args[DYNC__MAX_LEAVES * 2];
     for (int i = 0; i < n_in; i++) args[i] = dync_v_tensor(dync__handle(in[i]));
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
-    dync_value r = s->code.run(s->code.state, args, n_in);
+    dync_value r = code->run(code->state, args, n_in);
     dync_status status = dync__error_count() != errors && dync_error() != DYNC_OK ? dync_error() : DYNC_OK;
-    if (status == DYNC_OK && r.kind == DYNC_KIND_TENSOR && s->n_out == 1) {
+    if (status == DYNC_OK && r.kind == DYNC_KIND_TENSOR && n_out == 1) {
         out[0] = dync__open(r.as.t);
         if (out[0]) dync__ref(out[0]);
-    } else if (status == DYNC_OK && r.kind == DYNC_KIND_LIST && r.as.l && r.as.l->n == s->n_out) {
-        for (int i = 0; i < s->n_out; i++)
+    } else if (status == DYNC_OK && r.kind == DYNC_KIND_LIST && r.as.l && r.as.l->n == n_out) {
+        for (int i = 0; i < n_out; i++)
             if (r.as.l->items[i].kind == DYNC_KIND_TENSOR && (out[i] = dync__open(r.as.l->items[i].as.t))) dync__ref(out[i]);
-    } else if (status == DYNC_OK && s->n_out) {
+    } else if (status == DYNC_OK && n_out) {
         status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list of %d tensors",
-                            r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", s->n_out);
+                            r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", n_out);
     }
     dync_scope_end(&scope);
     return status;
 }
 
-DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
+DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
-    for (int i = 0; i < s->n_out; i++) out[i] = NULL;
+    for (int i = 0; i < n_out; i++) out[i] = NULL;
     dync_status status;
-    if (s->code.run == dync__raw_run) {
-        const dync__raw_state *r = s->code.state;
-        status = r->raw.run(r->raw.state, n_in, in, s->n_out, out);
+    if (n_in > DYNC__MAX_LEAVES * 2) return dync__fail(DYNC_ERR_VALUE, "more than %d inputs", DYNC__MAX_LEAVES * 2);
+    if (code->run == dync__raw_run) {
+        const dync__raw_state *r = code->state;
+        status = r->raw.run(r->raw.state, n_in, in, n_out, out);
     } else {
-        status = dync__segment_run_boxed(s, n_in, in, out);
+        status = dync__callable_boxed(code, n_in, in, n_out, out);
     }
     if (status == DYNC_OK) return DYNC_OK;
-    for (int i = 0; i < s->n_out; i++) {
+    for (int i = 0; i < n_out; i++) {
         dync__unref(out[i]);
         out[i] = NULL;
     }
     return status;
+}
+
+DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
+{
+    return dync__callable_run(&s->code, n_in, in, s->n_out, out);
 }
 
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */

@@ -1,0 +1,103 @@
+/* backend/aot.c: dync_aot_autograd: a backend made of the user's compilers for the forward and backward graph. */
+#include "../dync.in.h"
+#include "backend.h"
+
+typedef struct dync__aot_user { dync_backend fw, bw; struct dync__aot_user *next; } dync__aot_user;
+static struct { dync__mutex lock; dync__aot_user *first; } dync__aot_users;
+
+static void dync__aot_users_free(void)
+{
+    while (dync__aot_users.first) {
+        dync__aot_user *u = dync__aot_users.first;
+        dync__aot_users.first = u->next;
+        dync__free(u, sizeof *u);
+    }
+}
+
+/* A user's callable as an inner one. The graph lives as long as the callable. */
+typedef struct dync__boxed { dync_callable code; dync_graph *graph; } dync__boxed;
+static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = dync__callable_run(&((dync__boxed *)state)->code, n_in, in, n_out, out);
+    dync__tls.grad_enabled_off = grad_off;
+    return status;
+}
+static void dync__boxed_destroy(void *state)
+{
+    dync__boxed *b = state;
+    if (b->code.destroy) b->code.destroy(b->code.state);
+    dync_graph_free(b->graph);
+    dync__free(b, sizeof *b);
+}
+
+/* Examples for the user's compiler: tensors of the right form, zeros. */
+static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out)
+{
+    int k = 0;
+    for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind != DYNC__N_PLACEHOLDER) continue;
+        dync__tensor *t = dync__tensor_empty(n->info[0].dtype, n->info[0].device, &n->info[0].lay);
+        if (!t) return DYNC_ERR_MEMORY;
+        if (t->storage->data) memset(t->storage->data, 0, t->storage->size_bytes);
+        out[k++] = dync_v_tensor(dync__give(t));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+{
+    const dync__aot_user *u = user;
+    const dync_backend *b = is_backward ? &u->bw : &u->fw;
+    dync__boxed *box = dync__calloc(sizeof *box);
+    dync_value *examples = dync__calloc((size_t)(g->n_inputs + 1) * sizeof *examples);
+    dync_status status = box && examples ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_scope scope = dync_scope_begin();
+    if (status == DYNC_OK) status = dync__boxed_examples(g, examples);
+    if (status == DYNC_OK) status = b->compile(g, examples, g->n_inputs, options, &box->code, b->user);
+    dync_scope_end(&scope);
+    dync__free(examples, (size_t)(g->n_inputs + 1) * sizeof *examples);
+    if (status == DYNC_OK && !box->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", b->name ? b->name : "?");
+    if (status != DYNC_OK) {
+        dync__free(box, sizeof *box);
+        return status;
+    }
+    box->graph = dync_graph_retain(g);
+    memset(out, 0, sizeof *out);
+    out->run = dync__boxed_run;
+    out->destroy = dync__boxed_destroy;
+    out->state = box;
+    return DYNC_OK;
+}
+
+static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
+    dync__inner_compiler inner = {dync__boxed_compile, user};
+    return dync__aot_compile(g, ex, n, options, &inner, out);
+}
+
+DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null)
+{
+    dync_backend b;
+    memset(&b, 0, sizeof b);
+    b.name = "aot_autograd";
+    b.compile = dync__aot_user_compile;
+    if (!fw_compiler || !fw_compiler->compile) {
+        dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: expected a forward compiler, got NULL");
+        return b;
+    }
+    dync__aot_user *u = dync__calloc(sizeof *u);
+    if (!u) return b;
+    u->fw = *fw_compiler;
+    u->bw = bw_compiler_or_null ? *bw_compiler_or_null : *fw_compiler;
+    dync__at_shutdown(dync__aot_users_free);
+    dync__lock(&dync__aot_users.lock);
+    u->next = dync__aot_users.first;
+    dync__aot_users.first = u;
+    dync__unlock(&dync__aot_users.lock);
+    b.user = u;
+    return b;
+}

@@ -1,0 +1,55 @@
+/* backend/eager.c: backends that run a captured graph operator by operator, and the AOT backends on the graph interpreter. */
+#include "../dync.in.h"
+#include "backend.h"
+
+static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
+
+static void dync__options_ignored(const char *options, const char *backend)
+{
+    if (options && *options) dync__warn("backend '%s' ignores its options '%s'", backend, options);
+}
+
+DYNC__FN dync_status dync__backend_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)ex, (void)n, (void)user;
+    dync__options_ignored(options, "eager");
+    memset(out, 0, sizeof *out);
+    out->run = dync__eager_run;
+    out->state = g;                      /* lives until the callable is destroyed */
+    return DYNC_OK;
+}
+
+static dync_value dync__eager_noexcept_run(void *state, const dync_value *args, int nargs)
+{
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_value r = dync_graph_run(state, args, nargs);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (inner.status == DYNC_OK) return r;
+    dync__fail_class(DYNC_ERR_RUNTIME, "TorchDynamoException", "Unexpected exception when running generated GraphModule: %s: %s",
+                     inner.class_name, inner.message);
+    return DYNC_NONE;
+}
+
+DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    DYNC__TRY(dync__backend_eager(g, ex, n, NULL, out, user));
+    dync__options_ignored(options, "eager_noexcept");
+    out->run = dync__eager_noexcept_run;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    static const dync__inner_compiler inner = {dync__inner_interpret, NULL};
+    (void)user;
+    return dync__aot_compile(g, ex, n, options, &inner, out);
+}
+
+DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    static const dync__inner_compiler inner = {dync__inductor_compile, NULL};
+    (void)user;
+    DYNC__TRY(dync__options_check(options, "inductor", "opt_level,threads,fast_math,no_fuse"));
+    return dync__aot_compile(g, ex, n, options, &inner, out);
+}
