@@ -37,7 +37,7 @@ SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATI
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 docs-check asan \
-        ubsan sanitize tsan valgrind soak size help clean run
+        ubsan sanitize tsan valgrind soak size help clean run golden-update
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -91,6 +91,11 @@ $(B)/tools/%: tools/%.c tools/tool.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) -O1 $< -o $@
 $(B)/tools/genops: src/op/ops.def.h
+$(B)/tools/dync-opt: tools/dync-opt.c tools/tool.h tools/opt.h $(B)/split/libdync.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -DDYNC__SPLIT $< $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
+golden-update: $(B)/tools/dync-opt
+	@$(B)/tools/dync-opt --update tests/ir/*.txt
 
 # ---- tests and examples -----------------------------------------------------------------------------------------------------
 # Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already: they link dync.o.
@@ -199,6 +204,7 @@ help:
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names size switches cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
+	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make clean      removes build/"
 	@echo "variables       CC CXX CFLAGS LDFLAGS V=1 WERROR=1 B=dir"
 

@@ -5,8 +5,9 @@
  * reach[] is its transitive closure. Two nodes may merge when no path between them leaves the pair. In turn, until nothing changes:
  *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their readers;
  *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
- *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that does not cost more:
- *      computed no more often than before; or at most 4 additions' worth; or at most 12 and twice as often;
+ *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that does not cost more.
+ *      Memory: no more loads than the loads and stores that go. Arithmetic: computed no more often than before; or worth at most 4
+ *      additions; or at most 12 and twice as often. A producer that stays for its other results: at most 4, and fewer loads;
  *   4. kernels on the same domain that load the same buffer become one.
  * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work stays linear. */
 #include "../dync.in.h"
@@ -270,10 +271,20 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
 
 /* ---- inlining ------------------------------------------------------------------------------------------------------------------- */
 
-static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool tiny)
+/* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other results. */
+static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny)
 {
+    int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
     if (tiny) return cost <= 2 && n_loads <= 1;
-    return work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain);
+    if (stays) return cost <= 4 && then < now;
+    return then <= DYNC__MAX(now, 2 * work) && (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
+}
+
+static int dync__fuse_stores(const dync__kernel *k)
+{
+    int n = 0;
+    for (int i = 0; i < k->inst.n; i++) n += !dync__inst_has_value(&k->inst.at[i]);
+    return n;
 }
 
 /* Between node i and its reader j nobody may overwrite what i reads. */
@@ -313,7 +324,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
         if (dync__fuse_touches(&g->later[x], id, DYNC__BUF_IN)) return false;
     n = dync__fuse_readers(g, i, id, reader, &work);
     int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
-    if (cost < 0 || !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), tiny)) return false;
+    if (cost < 0 || !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny)) return false;
     dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
     if (!made) return !(g->job.no_memory = true);
     for (int r = 0; r < n; r++) {
