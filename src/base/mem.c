@@ -5,8 +5,9 @@
  * every C type, data blocks to 64 bytes (the address DYNC_MALLOC gave stands in the word before them).
  *
  * Freed blocks wait in size-class lists of the thread that freed them, so a program in a steady state does not reach
- * DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k and 1.5 * 2^k up to 64 MiB. When the lists of a
- * thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory runs out, before the second try.
+ * DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k and 1.5 * 2^k up to 64 MiB (from a buffer, which is
+ * scarce, only the small ones). When the lists of a thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory
+ * runs out, before the second try.
  *
  * Statistics count what callers asked for. Each thread sums on its own and adds to the process' sums every 64 KiB, so figures
  * are exact for one thread and for threads that have ended.
@@ -235,7 +236,7 @@ DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size)
         return (int)i;
     }
     int bits = DYNC__BIT_LENGTH(n - 1);      /* 2^(bits-1) < n <= 2^bits */
-    if (bits > DYNC__MEM_MAX_BITS) {
+    if (bits > DYNC__MEM_MAX_BITS || dync__heap.begin) {
         *size = n;
         return -1;
     }
@@ -353,6 +354,7 @@ DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
         return;
     }
     if (DYNC__UNLIKELY(c->cached_bytes + size > DYNC__MEM_CACHE_BYTES)) dync__mem_cache_trim(c);
+    DYNC__MEM_SHOW(p, sizeof p);            /* blocks smaller than the link */
     memcpy(p, &c->bin[kind][i], sizeof p);
     DYNC__MEM_HIDE((char *)p + sizeof p, size - sizeof p);
     c->bin[kind][i] = p;
