@@ -173,17 +173,14 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync_node *node = g->node.at[i];
         dync__tensor **slot = &slots[i * DYNC__MAX_OUT];
-        if (node->op == DYNC__NODE_GETITEM) {
-            const dync_node *list = node->args[0].as.node;
-            if (!list->has_info) continue;
-            *slot = slots[list->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
+        if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
+            *slot = slots[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
-        } else if ((node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_GET_ATTR) && node->has_info) {
-            *slot = dync__tensor_fake(node->info[0].dtype, node->info[0].device, &node->info[0].lay);
-            if (!*slot) status = DYNC_ERR_MEMORY;
         } else if (node->op >= 0 && node->has_info) {
             status = dync__types_of_call(node, slots);
         }
+        for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK; k++)     /* inputs, attributes, unknown operators: as they say */
+            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) status = DYNC_ERR_MEMORY;
     }
     dync_scope_end(&scope);
     dync__handler_pop(&fake);

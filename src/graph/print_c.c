@@ -195,7 +195,7 @@ static void dync__c_call(dync__c_printer *p, const dync_node *node)
 }
 
 /* Constants of a few finite elements on the CPU are printed as literals. */
-static bool dync__c_is_inline(const dync_node *node)
+DYNC__FN bool dync__graph_prints_inline(const dync_node *node)
 {
     const dync__tensor *t = node->value;
     if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU || t->numel == 0 ||
@@ -275,7 +275,7 @@ static void dync__c_param_comment(dync__c_printer *p, const dync_node *node)
 
 static bool dync__c_is_param(const dync_node *node)
 {
-    return node->kind == DYNC__N_PLACEHOLDER || (node->kind == DYNC__N_GET_ATTR && !dync__c_is_inline(node));
+    return node->kind == DYNC__N_PLACEHOLDER || (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)

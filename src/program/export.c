@@ -1,0 +1,159 @@
+/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are program_file.c and csource.c.
+ *
+ * A program has no guards: a call's tensors must be those of the export in dtype and shape, and that is checked. The first run compiles it with
+ * the default backend; where that fails the interpreter runs the graph, said once in the log. Running is safe from any thread. */
+#include "../dync.in.h"
+#include "program.h"
+
+/* A C identifier out of what the user called his function. */
+static char *dync__program_identifier(const char *name)
+{
+    dync__str s = {0};
+    for (const char *p = name ? name : ""; *p; p++) {
+        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_', digit = *p >= '0' && *p <= '9';
+        if (digit && s.n == 0) dync__str_addc(&s, '_');
+        dync__str_addc(&s, letter || digit ? *p : '_');
+    }
+    if (s.n == 0) dync__str_add(&s, "program");
+    char *out = s.failed ? NULL : dync__strdup(s.at);
+    dync__str_free(&s);
+    return out;
+}
+
+DYNC__FN dync_program *dync__program_from_graph(dync_graph *g, const char *name, int n_leaves, const int *leaf)
+{
+    if (!g || dync__graph_check(g) != DYNC_OK) return NULL;
+    if (g->n_inputs > DYNC__MAX_LEAVES) {
+        dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
+        return NULL;
+    }
+    dync_program *p = dync__calloc(sizeof *p);
+    if (!p) return NULL;
+    p->n_leaves = leaf ? n_leaves : g->n_inputs;
+    p->graph = dync_graph_retain(g);
+    p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
+    p->name = dync__program_identifier(name);
+    bool ok = p->leaf && p->name;
+    for (int i = 0; ok && i < g->n_inputs; i++) {
+        p->leaf[i] = leaf ? leaf[i] : i;
+        if (!g->node.at[i]->has_info) ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name, g->node.at[i]->name);
+        else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves) ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments", p->name, i);
+    }
+    if (ok) return p;
+    dync_program_free(p);
+    return NULL;
+}
+
+DYNC_API void dync_program_free(dync_program *p)
+{
+    if (!p) return;
+    if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
+    if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
+    dync_graph_free(p->graph);
+    dync__strfree((char *)(uintptr_t)p->name);
+    dync__free(p, sizeof *p);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__program_check_input(const dync_program *p, int i, const dync__tensor *t)
+{
+    const dync_node *node = p->graph->node.at[i];
+    const dync__layout *lay = &node->info[0].lay;
+    dync__str got = {0};
+    dync_status status = DYNC_OK;
+    bool shape = t->lay.ndim == lay->ndim;
+    for (int d = 0; shape && d < lay->ndim; d++)
+        shape = t->lay.shape[d] == lay->shape[d] || dync__graph_symbol_text(p->graph, lay->shape[d]);
+    if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
+    dync__tensor_brief(&got, t);
+    dync__str_add(&got, ", expected ");
+    dync__str_add(&got, dync__dtype_info(node->info[0].dtype)->fx);
+    dync__shape_text(&got, lay->ndim, lay->shape);
+    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s", p->name, i, dync__str_get(&got));
+    dync__str_free(&got);
+    return status;
+}
+
+static void dync__program_compile(dync_program *p, const dync_value *inputs)
+{
+    dync_callable made = {0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    bool ok = dync_compile_graph("inductor", p->graph, inputs, p->graph->n_inputs, &made) == DYNC_OK;
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
+    dync__lock(&p->lock);
+    bool first = p->compiled == 0;
+    if (first) {
+        p->callable = made;
+        DYNC__ATOMIC_STORE(&p->compiled, ok ? 1 : -1);
+    }
+    dync__unlock(&p->lock);
+    if (!first && ok && made.destroy) made.destroy(made.state);
+}
+
+DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_value *args)
+{
+    dync__callargs flat;
+    dync_value result = DYNC_NONE;
+    if (!p || nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s", p ? "no arguments" : "NULL");
+        return result;
+    }
+    if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
+    if (flat.n_tensors != p->n_leaves) {
+        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves, flat.n_tensors);
+        return result;
+    }
+    dync_value inputs[DYNC__MAX_LEAVES];
+    for (int i = 0; i < p->graph->n_inputs; i++) {
+        if (dync__program_check_input(p, i, flat.tensor[p->leaf[i]]) != DYNC_OK) return result;
+        inputs[i] = dync_v_tensor(dync__handle(flat.tensor[p->leaf[i]]));
+    }
+    if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
+    if (DYNC__ATOMIC_LOAD(&p->compiled) == 1) return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
+    return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------------------------------ */
+
+static dync_status dync__program_save_as(const dync_program *p, const char *path, dync_status (*write)(const dync_program *, dync__str *))
+{
+    dync__str s = {0};
+    if (!p || !path) return dync__fail(DYNC_ERR_VALUE, "saving a program: expected a program and a path, got NULL");
+    dync_status status = write(p, &s);
+    if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
+    dync__str_free(&s);
+    return status;
+}
+
+DYNC_API dync_status dync_program_save(const dync_program *p, const char *path) { return dync__program_save_as(p, path, dync__program_write); }
+DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path) { return dync__program_save_as(p, path, dync__program_csource); }
+
+DYNC_API dync_program *dync_program_load(const char *path)
+{
+    char *bytes;
+    size_t n;
+    if (!path) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_load: expected a path, got NULL");
+        return NULL;
+    }
+    if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
+    dync_program *p = dync__program_read(bytes, n);
+    dync__free(bytes, n + 1);
+    return p;
+}
+
+DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
+{
+    (void)p;
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync writes no ONNX; dync_program_save writes its own format", path ? path : "NULL");
+}
+
+DYNC_API dync_program *dync_program_load_onnx(const char *path)
+{
+    dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync reads no ONNX; dync_program_load reads its own format", path ? path : "NULL");
+    return NULL;
+}
