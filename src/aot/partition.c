@@ -43,55 +43,32 @@ static void dync__partition_getitems(dync__cutter *c)
     }
 }
 
-/* ---- copying nodes into the two graphs ------------------------------------------------------------------------------------------ */
-static dync_status dync__partition_arg(dync_graph *g, const dync__arg *in, dync__arg *out)
+/* ---- copying nodes into the two graphs: mark holds the copy ---------------------------------------------------------------------- */
+static dync_node *dync__partition_map(void *user, dync_node *old)
 {
-    *out = *in;
-    if (in->kind == DYNC__A_NODE) {
-        out->as.node = in->as.node->mark;
-        return out->as.node ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "partition: %s is not in the part that reads it", in->as.node->name);
-    }
-    if (in->kind != DYNC__A_LIST) return DYNC_OK;
-    out->as.list = dync__arena_alloc(&g->arena, (size_t)(in->n + 1) * sizeof *out);
-    if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < in->n; i++) DYNC__TRY(dync__partition_arg(g, &in->as.list[i], &out->as.list[i]));
-    return DYNC_OK;
+    (void)user;
+    return old->mark;
 }
 
+static dync_status dync__partition_copied(dync_node *old, dync_node *n)
+{
+    old->mark = n;
+    return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "partition: an argument of %s is missing", old->name);
+}
 static dync_status dync__partition_placeholder(dync_graph *g, dync_node *old)
 {
-    dync_node *n = dync__graph_placeholder(g, old->name, NULL, &old->info[0]);
-    if (!n) return DYNC_ERR_MEMORY;
-    memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
-    old->mark = n;
-    return DYNC_OK;
+    return dync__partition_copied(old, dync__graph_copy_placeholder(g, old, old->name));
 }
-
 static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
 {
-    dync__arg args[DYNC__MAX_ARGS];
-    for (int i = 0; i < old->nargs; i++) DYNC__TRY(dync__partition_arg(g, &old->args[i], &args[i]));
-    dync_node *n = old->op == DYNC__NODE_GETITEM ? dync__graph_getitem(g, args[0].as.node, (int)old->args[1].as.i)
-                                                 : dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
-    if (!n) return DYNC_ERR_MEMORY;
-    n->at = old->at;
-    n->seq_nr = old->seq_nr;
-    old->mark = n;
-    return DYNC_OK;
+    return dync__partition_copied(old, dync__graph_copy_call(g, old, dync__partition_map, NULL));
 }
 
-static dync_status dync__partition_output(dync_graph *g, int n, dync_node *const *old)
+static dync_status dync__partition_output(dync__cutter *c, dync_graph *g, int n, dync_node *const *old)
 {
-    dync__arg list = {.kind = DYNC__A_LIST, .n = n};
-    list.as.list = dync__arena_alloc(&g->arena, (size_t)(n + 1) * sizeof *list.as.list);
-    if (!list.as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++) {
-        list.as.list[i] = dync__arg_node(old[i]->mark);
-        if (!old[i]->mark) return dync__fail(DYNC_ERR_INTERNAL, "partition: output %s is missing", old[i]->name);
-    }
-    if (!dync__graph_output(g, &list) || g->failed) return DYNC_ERR_MEMORY;
-    dync__graph_renumber(g);
-    return DYNC_OK;
+    dync_node **now = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *now);
+    for (int i = 0; now && i < n; i++) now[i] = old[i]->mark;
+    return now ? dync__graph_output_list(g, n, now) : DYNC_ERR_MEMORY;
 }
 
 static void dync__partition_clear(dync_graph *joint)
@@ -127,7 +104,7 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node
     into->n_saved = 0;
     for (int i = 0; i < c->joint->node.n; i++)
         if (c->saved[i]) all[n_out + into->n_saved++] = c->joint->node.at[i];
-    return dync__partition_output(g, n_out + into->n_saved, all);
+    return dync__partition_output(c, g, n_out + into->n_saved, all);
 }
 
 static dync_status dync__partition_backward(dync__cutter *c, int n_tangents, dync_node *const *tangents, int n_grads,
@@ -143,7 +120,7 @@ static dync_status dync__partition_backward(dync__cutter *c, int n_tangents, dyn
         dync_node *n = c->joint->node.at[i];
         if (!dync__partition_is_input(n) && c->bw[i] && !c->saved[i] && !c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
     }
-    return dync__partition_output(g, n_grads, grads);
+    return dync__partition_output(c, g, n_grads, grads);
 }
 
 DYNC__FN dync_status dync__aot_partition(dync_graph *joint, int n_fw_out, dync_node *const *fw_out, int n_tangents, dync_node *const *tangents,

@@ -37,54 +37,25 @@ static void dync__log_break(dync__tracer *t, const char *reason)
     dync__str_free(&stack);
 }
 
+/* What counts as pending: calls and constants. */
+static bool dync__cut_is_call(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
+
 /* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
-typedef struct dync__piece { dync_graph *graph; DYNC__VEC(dync__tensor *) out; } dync__piece;   /* out: fakes that leave, each with a node */
-
 /* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
-static dync_node *dync__piece_node(dync_graph *g, dync_node **holder, dync_node *old)
+typedef struct dync__piece_map { dync_graph *graph; dync_node **holder; } dync__piece_map;
+static dync_node *dync__piece_node(void *user, dync_node *old)
 {
+    dync__piece_map *m = user;
     if (old->mark) return old->mark;
-    int env = old->env;
-    if (env < 0) return NULL;
-    if (!holder[env]) {
-        char name[40];
-        dync__format(name, sizeof name, "stack%d", env);
-        holder[env] = dync__graph_placeholder(g, old->kind == DYNC__N_PLACEHOLDER ? old->name : name, old->source, &old->info[0]);
-        if (!holder[env]) return NULL;
-        if (old->kind == DYNC__N_PLACEHOLDER) holder[env]->target = dync__arena_strdup(&g->arena, old->target);
-        holder[env]->requires_grad[0] = old->requires_grad[0];
-        holder[env]->env = env;
-    }
-    return holder[env];
-}
-
-static dync_status dync__piece_arg(dync_graph *g, dync_node **holder, const dync__arg *in, dync__arg *out)
-{
-    *out = *in;
-    if (in->kind == DYNC__A_NODE) {
-        out->as.node = dync__piece_node(g, holder, in->as.node);
-        return out->as.node ? DYNC_OK : DYNC_ERR_MEMORY;
-    }
-    if (in->kind != DYNC__A_LIST) return DYNC_OK;
-    out->as.list = dync__arena_alloc(&g->arena, (size_t)(in->n + 1) * sizeof *out);
-    if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < in->n; i++) DYNC__TRY(dync__piece_arg(g, holder, &in->as.list[i], &out->as.list[i]));
-    return DYNC_OK;
-}
-
-static dync_status dync__piece_copy(dync_graph *g, dync_node **holder, dync_node *old)
-{
-    dync_node *n;
-    dync__arg args[DYNC__MAX_ARGS];
-    for (int i = 0; i < old->nargs; i++) DYNC__TRY(dync__piece_arg(g, holder, &old->args[i], &args[i]));
-    if (old->op == DYNC__NODE_GETITEM) n = dync__graph_getitem(g, args[0].as.node, (int)old->args[1].as.i);
-    else n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
-    if (!n) return DYNC_ERR_MEMORY;
-    n->at = old->at;
-    memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
-    n->env = -1;
-    old->mark = n;
-    return DYNC_OK;
+    if (old->env < 0) return NULL;
+    dync_node **holder = &m->holder[old->env];
+    if (*holder) return *holder;
+    char name[40];
+    bool input = old->kind == DYNC__N_PLACEHOLDER;
+    dync__format(name, sizeof name, "stack%d", old->env);
+    *holder = dync__graph_copy_placeholder(m->graph, old, input ? old->name : name);
+    if (*holder && input) (*holder)->target = dync__arena_strdup(&m->graph->arena, old->target);
+    return *holder;
 }
 
 /* Copies calls [from, to) of the pending graph into a graph of their own. */
@@ -93,11 +64,12 @@ static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to)
     dync_graph *g = dync__graph_new("GraphModule");
     dync_node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
     dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__piece_map map = {g, holder};
     int k = 0;
     for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
         dync_node *old = t->graph->node.at[i];
         old->mark = NULL;
-        if (!dync__node_is_call(old)) continue;
+        if (!dync__cut_is_call(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
         if (ordinal >= from && ordinal < to) status = dync__piece_copy(g, holder, old);
     }
@@ -203,17 +175,11 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, cons
 static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, int n_out, dync__tensor **fakes, dync_node **nodes)
 {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
-    dync__arg list = {.kind = DYNC__A_LIST, .n = n_out};
-    list.as.list = dync__arena_alloc(&g->arena, (size_t)(n_out + 1) * sizeof *list.as.list);
-    for (int i = 0; list.as.list && i < n_out; i++) {
-        list.as.list[i].kind = DYNC__A_NODE;
-        list.as.list[i].as.node = nodes[i];
-    }
-    if (!list.as.list || !dync__graph_output(g, &list) || g->failed) {
+    dync_status made = dync__graph_output_list(g, n_out, nodes);
+    if (made != DYNC_OK) {
         dync_graph_free(g);
-        return dync__fail_memory(0);
+        return made;
     }
-    dync__graph_renumber(g);
     dync__segref ref = {.in_env = dync__in_env(arena, g), .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
     dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -259,7 +225,7 @@ static int dync__node_ordinal(const dync__tracer *t, const dync_node *n)
     int k = -1;
     for (int i = 0; i < t->graph->node.n; i++) {
         const dync_node *x = t->graph->node.at[i];
-        if (dync__node_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__cut_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (x == n) return k;
     }
     return k;
@@ -278,8 +244,8 @@ static bool dync__used_later(dync__tracer *t, const dync_node *n, int hi)
     int k = -1;
     for (int i = 0; i < t->graph->node.n && !l.found; i++) {
         dync_node *x = t->graph->node.at[i];
-        if (dync__node_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
-        if (dync__node_is_call(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
+        if (dync__cut_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__cut_is_call(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
     }
     return l.found;
 }
@@ -303,7 +269,7 @@ static bool dync__graph_has_effects(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         int op = g->node.at[i]->op;
-        if (op < 0 || !dync__node_is_call(g->node.at[i])) continue;
+        if (op < 0 || !dync__cut_is_call(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
         if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM))) return true;
     }

@@ -81,22 +81,19 @@ static dync_status dync__grab_compile(dync_graph *g, const dync_value *ex, int n
     return DYNC_OK;
 }
 
-/* Captures fn whole, in grad mode `grad`; the graph has one reference, NULL + error. */
-static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, bool grad)
+/* Captures fn whole; the graph has one reference, NULL + error. */
+static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__grab grab = {0};
     dync_backend backend = {.name = "make_graph", .compile = dync__grab_compile, .user = &grab};
     dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
     dync_compiled *f = dync_compile_opt(callee, name, opt);
     if (!f) return NULL;
-    bool grad_off = dync__tls.grad_enabled_off;
-    if (!grad) dync__tls.grad_enabled_off = true;
     dync_scope scope = dync_scope_begin();
     uint64_t errors = dync__error_count();
     dync_call_values(f, nargs, args);
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
     dync_scope_end(&scope);
-    dync__tls.grad_enabled_off = grad_off;
     dync_compiled_free(f);
     if (!failed && grab.graph) return grab.graph;
     dync_graph_free(grab.graph);
@@ -122,7 +119,7 @@ static void dync__graph_name_inputs(dync_graph *g)
 
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args, true);
+    dync_graph *g = dync__capture_whole(callee, name, nargs, args);
     if (!g) return NULL;
     const char *shown = callee.name ? callee.name : name;
     g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
@@ -133,12 +130,110 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     return NULL;
 }
 
+/* ---- export: the captured graph with arguments as inputs, everything else as attributes, and the result's own form -------------- */
+typedef struct dync__exporter { dync_graph *g; dync__entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
+
+static dync_node *dync__export_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+/* An argument stays an input; a tensor from elsewhere (a parameter, a global) becomes an attribute. */
+static dync_node *dync__export_input(dync__exporter *x, dync_node *old, const dync__callargs *call)
+{
+    for (int i = 0; i < call->n_tensors; i++)
+        if (x->entry->leaf_env[i] == old->env) {
+            x->leaf[x->g->n_inputs] = i;
+            return dync__graph_copy_placeholder(x->g, old, old->name);
+        }
+    for (int i = 0; i < x->entry->foreign.n; i++) {
+        const dync__foreign *f = &x->entry->foreign.at[i];
+        if (!old->source || strcmp(f->guard.source, old->source) != 0) continue;
+        dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
+        return t ? dync__graph_attr(x->g, old->name, old->name, t) : NULL;
+    }
+    return NULL;
+}
+
+static dync_status dync__export_result(dync__exporter *x, const dync__outval *o, dync__arg *out)
+{
+    memset(out, 0, sizeof *out);
+    switch ((dync_kind)o->kind) {
+    case DYNC_KIND_TENSOR:
+        out->kind = DYNC__A_NODE;
+        out->as.node = x->by_env[o->n];
+        return out->as.node ? DYNC_OK : dync__fail(DYNC_ERR_UNSUPPORTED, "export: a tensor from outside is returned as it is");
+    case DYNC_KIND_LIST:
+        out->kind = DYNC__A_LIST;
+        out->n = o->n;
+        out->as.list = dync__arena_alloc(&x->g->arena, (size_t)(o->n + 1) * sizeof *out);
+        if (!out->as.list) return DYNC_ERR_MEMORY;
+        for (int i = 0; i < o->n; i++) DYNC__TRY(dync__export_result(x, &o->as.items[i], &out->as.list[i]));
+        return DYNC_OK;
+    case DYNC_KIND_INT: *out = dync__arg_i(o->as.value.as.i); return DYNC_OK;
+    case DYNC_KIND_FLOAT: *out = dync__arg_f(o->as.value.as.f); return DYNC_OK;
+    case DYNC_KIND_BOOL: *out = dync__arg_b(o->as.value.as.b); return DYNC_OK;
+    case DYNC_KIND_NONE: return DYNC_OK;
+    default: return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the function returns something else than tensors, numbers and lists of them");
+    }
+}
+
+static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref, const dync__callargs *call)
+{
+    const dync_graph *old = ref->seg->graph;
+    for (int i = 0; i < old->node.n; i++) old->node.at[i]->mark = NULL;
+    for (int i = 0; i < old->node.n; i++) {
+        dync_node *n = old->node.at[i];
+        if (n->kind == DYNC__N_OUTPUT) break;
+        n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_input(x, n, call) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
+        if (!n->mark) return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
+        if (n->kind == DYNC__N_PLACEHOLDER) x->by_env[n->env] = n->mark;
+    }
+    const dync__arg *outs = &old->node.at[old->node.n - 1]->args[0];
+    for (int i = 0; i < outs->n; i++) x->by_env[ref->out_env[i]] = outs->as.list[i].as.node->mark;
+    dync__arg result;
+    DYNC__TRY(dync__export_result(x, &x->entry->root->result, &result));
+    if (!dync__graph_output(x->g, &result) || x->g->failed) return DYNC_ERR_MEMORY;
+    dync__graph_renumber(x->g);
+    return DYNC_OK;
+}
+
+static dync_program *dync__export_entry(dync_compiled *f, dync__entry *e, int nargs, const dync_value *args, const char *name)
+{
+    dync__exporter x = {.g = dync__graph_new("GraphModule"), .entry = e};
+    dync__callargs call;
+    dync_program *p = NULL;
+    size_t bytes = (size_t)(e->n_env + 1) * sizeof *x.by_env;
+    x.by_env = dync__calloc(bytes);
+    (void)f;
+    if (x.g && x.by_env && dync__callargs_flatten(&call, nargs, args) == DYNC_OK && e->root->seg.n == 1 &&
+        dync__export_graph(&x, &e->root->seg.at[0], &call) == DYNC_OK)
+        p = dync__program_from_graph(x.g, name, call.n_tensors, x.leaf);
+    dync__free(x.by_env, bytes);
+    dync_graph_free(x.g);
+    return p;
+}
+
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args, false);
-    if (!g) return NULL;
-    dync_program *p = dync__program_from_graph(g, callee.name ? callee.name : name);
-    dync_graph_free(g);
+    dync_backend backend = {.name = "eager", .compile = dync__backend_eager};
+    dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
+    dync_compiled *f = dync_compile_opt(callee, name, opt);
+    if (!f) return NULL;
+    dync_program *p = NULL;
+    uint64_t errors = dync__error_count();
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
+    dync_scope scope = dync_scope_begin();
+    dync_call_values(f, nargs, args);
+    if (dync__error_count() == errors || dync_error() == DYNC_OK) {
+        if (f->entries && f->entries->root->seg.n == 1) p = dync__export_entry(f, f->entries, nargs, args, f->name);
+        else dync__fail(DYNC_ERR_UNSUPPORTED, "export: %s makes no operator call", f->name);
+    }
+    dync_scope_end(&scope);
+    dync__tls.grad_enabled_off = grad_off;
+    dync_compiled_free(f);
     return p;
 }
 

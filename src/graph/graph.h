@@ -94,6 +94,12 @@ static dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg 
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *);                     /* takes the references of tensors over */
 DYNC__FN void dync__arg_release(dync__arg *);                                  /* gives up the references of a nested argument: NONE then */
+/* copy.c: nodes of one graph made again in another; map gives the new node of an old argument, NULL fails. */
+typedef dync_node *(*dync__node_map)(void *user, dync_node *old);
+DYNC__FN bool dync__graph_copy_arg(dync_graph *, const dync__arg *in, dync__arg *out, dync__node_map, void *user);
+DYNC__FN dync_node *dync__graph_copy_call(dync_graph *, dync_node *old, dync__node_map, void *user);
+DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *, const dync_node *old, const char *name);
+DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *const *nodes);
 /* Passes: fold.c cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
 DYNC__FN dync_status dync__graph_dce(dync_graph *);
 DYNC__FN dync_status dync__graph_cse(dync_graph *);
