@@ -1,8 +1,9 @@
-/* tools/dync-opt.c: loop IR under the microscope. Reads programs as text (see opt.h), runs passes, prints text.
+/* tools/dync-opt.c: loop IR under the microscope. Reads programs as text (see opt.h), runs passes, prints
+ * text.
  *
- *   dync-opt [-p "fuse schedule"] [FILE]     the file's own passes, or those given; standard input without FILE
- *   dync-opt --update FILE...                rewrites what each golden file expects
- *   dync-opt --check FILE...                 compares; status 1 where one differs */
+ *   dync-opt [-p "fuse schedule"] [FILE]     the file's own passes, or those given; standard input without
+ * FILE dync-opt --update FILE...                rewrites what each golden file expects dync-opt --check
+ * FILE...                 compares; status 1 where one differs */
 #include "opt.h"
 #include "tool.h"
 
@@ -54,9 +55,12 @@ int main(int argc, char **argv)
         return bad;
     }
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-p") == 0 && i + 1 < argc) passes = argv[++i];
-        else if (argv[i][0] != '-' && !path) path = argv[i];
-        else tool_die("usage: dync-opt [-p PASSES] [FILE] | --update FILE... | --check FILE...");
+        if (strcmp(argv[i], "-p") == 0 && i + 1 < argc)
+            passes = argv[++i];
+        else if (argv[i][0] != '-' && !path)
+            path = argv[i];
+        else
+            tool_die("usage: dync-opt [-p PASSES] [FILE] | --update FILE... | --check FILE...");
     }
     char *text = path ? tool_read(path) : opt_standard_input();
     if (!text) tool_die("%s: cannot be read", path);

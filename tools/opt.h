@@ -1,4 +1,5 @@
-/* tools/opt.h: programs of loop IR as text, and passes over them; for dync-opt and the golden tests. Links to the split build.
+/* tools/opt.h: programs of loop IR as text, and passes over them; for dync-opt and the golden tests. Links
+ * to the split build.
  *
  *   # passes: fuse schedule        in order, of simplify collapse fuse schedule check
  *   # keep: 2 5                    buffers that somebody outside reads; without the line, all of them
@@ -96,7 +97,8 @@ DYNC__UNUSED static bool opt_read(opt_program *p, const char *text)
             n = end ? (size_t)(end + 2 - line) : strlen(line);
             if (!opt_kernel(p, line, line + n)) return false;
         } else if (n > 0 && *line != '#') {
-            dync__fail(DYNC_ERR_FORMAT, "program text: expected kernel, call or #, got \"%.*s\"", (int)n, line);
+            dync__fail(DYNC_ERR_FORMAT, "program text: expected kernel, call or #, got \"%.*s\"", (int)n,
+                       line);
             return false;
         }
         text += n + (text[n] == '\n');
@@ -111,10 +113,14 @@ DYNC__UNUSED static dync_status opt_pass(opt_program *p, const char *pass)
     for (int i = 0; i < p->n_steps; i++) {
         dync__kernel *k = p->step[i].k;
         if (!k) continue;
-        if (strcmp(pass, "simplify") == 0) dync__kernel_simplify(k);
-        else if (strcmp(pass, "collapse") == 0) dync__kernel_collapse(k);
-        else if (strcmp(pass, "schedule") == 0) dync__kernel_schedule(k);
-        else if (strcmp(pass, "check") != 0) return dync__fail(DYNC_ERR_VALUE, "unknown pass \"%s\"", pass);
+        if (strcmp(pass, "simplify") == 0)
+            dync__kernel_simplify(k);
+        else if (strcmp(pass, "collapse") == 0)
+            dync__kernel_collapse(k);
+        else if (strcmp(pass, "schedule") == 0)
+            dync__kernel_schedule(k);
+        else if (strcmp(pass, "check") != 0)
+            return dync__fail(DYNC_ERR_VALUE, "unknown pass \"%s\"", pass);
         if (k->failed) return DYNC_ERR_MEMORY;
         dync_status status = dync__kernel_check(k);
         if (status != DYNC_OK) return status;

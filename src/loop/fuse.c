@@ -1,27 +1,35 @@
-/* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After op/lower.c made one kernel per
- * operator, before schedule.c and the memory plan. fuse_merge.c does the merging of two.
+/* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After
+ * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c does the
+ * merging of two.
  *
- * Steps are nodes of a graph whose edges are read-after-write, write-after-read and write-after-write between overlapping accesses;
- * reach[] is its transitive closure. Two nodes may merge when no path between them leaves the pair. In turn, until nothing changes:
- *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their readers;
+ * Steps are nodes of a graph whose edges are read-after-write, write-after-read and write-after-write
+ * between overlapping accesses; reach[] is its transitive closure. Two nodes may merge when no path between
+ * them leaves the pair. In turn, until nothing changes:
+ *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their
+ * readers;
  *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
- *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that does not cost more.
- *      Memory: no more loads than the loads and stores that go. Arithmetic: computed no more often than before; or worth at most 4
- *      additions; or at most 12 and twice as often. A producer that stays for its other results: at most 4, and fewer loads;
+ *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that
+ * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed no more
+ * often than before; or worth at most 4 additions; or at most 12 and twice as often. A producer that stays
+ * for its other results: at most 4, and fewer loads;
  *   4. kernels on the same domain that load the same buffer become one.
- * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work stays linear. */
+ * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work
+ * stays linear. */
 #include "../dync.in.h"
 #include "fuse.h"
 
 enum { DYNC__FUSE_WINDOW = 256, DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
-typedef struct dync__fuse_set { uint64_t word[DYNC__FUSE_WORDS]; } dync__fuse_set;
+typedef struct dync__fuse_set {
+    uint64_t word[DYNC__FUSE_WORDS];
+} dync__fuse_set;
 
 typedef struct dync__fuse_node {
     dync__fuse_step step;
     bool dead;
-    uint64_t reads, writes;         /* buffer ids modulo 64, to reject fast */
-    dync__fuse_set reach;           /* nodes that must run after this one */
-    dync__fuse_set failed[2];       /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
+    uint64_t reads, writes;   /* buffer ids modulo 64, to reject fast */
+    dync__fuse_set reach;     /* nodes that must run after this one */
+    dync__fuse_set failed[2]; /* partners for which merging (0) and inlining (1) was refused; cleared when
+                                 one changes */
 } dync__fuse_node;
 
 typedef struct dync__fuse_graph {
@@ -48,7 +56,7 @@ static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
     for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
 }
 
-/* ---- reads and writes ----------------------------------------------------------------------------------------------------- */
+/* ---- reads and writes ------------------------------------------------------------------- */
 
 static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
 {
@@ -67,7 +75,10 @@ static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
     return false;
 }
 
-static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
+static uint64_t dync__fuse_bit(int32_t id)
+{
+    return (uint64_t)1 << ((uint32_t)id % 64);
+}
 
 static void dync__fuse_masks(dync__fuse_node *node)
 {
@@ -82,12 +93,16 @@ static void dync__fuse_masks(dync__fuse_node *node)
     for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
 }
 
-static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x, const dync__kernel *b, const dync__inst *y)
+static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x, const dync__kernel *b,
+                                      const dync__inst *y)
 {
     if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
     if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
-    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx || y->prim == DYNC__P_storex) return true;
-    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent, &b->access.at[y->access], b->n_dims, b->extent);
+    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
+        y->prim == DYNC__P_storex)
+        return true;
+    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent, &b->access.at[y->access],
+                                b->n_dims, b->extent);
 }
 
 /* Must the order of two steps be kept? */
@@ -99,11 +114,13 @@ static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node 
         bool shared = false;
         for (int i = 0; i < s->k->buf.n && !shared; i++) {
             bool writes = s->k->buf.at[i].mode & DYNC__BUF_OUT;
-            shared = dync__fuse_touches(t, s->k->buf.at[i].id, writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
+            shared = dync__fuse_touches(t, s->k->buf.at[i].id,
+                                        writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
         }
         for (int i = 0; i < s->k->inst.n && shared; i++)
             for (int j = 0; j < t->k->inst.n && s->k->inst.at[i].buf >= 0; j++)
-                if (dync__fuse_insts_conflict(s->k, &s->k->inst.at[i], t->k, &t->k->inst.at[j])) return true;
+                if (dync__fuse_insts_conflict(s->k, &s->k->inst.at[i], t->k, &t->k->inst.at[j]))
+                    return true;
         return false;
     }
     if (s->k) {
@@ -124,7 +141,8 @@ static bool dync__fuse_needed(void *user, int32_t id)
     const dync__fuse_graph *g = user;
     if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
     for (int i = 0; i < g->n; i++)
-        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b && (g->node[i].reads & dync__fuse_bit(id)) &&
+        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b &&
+            (g->node[i].reads & dync__fuse_bit(id)) &&
             dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
             return true;
     for (int i = 0; i < g->n_later; i++)
@@ -132,7 +150,7 @@ static bool dync__fuse_needed(void *user, int32_t id)
     return false;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------------ */
 
 /* The live nodes in a legal order, lowest number first where there is a choice; gives how many. */
 static int dync__fuse_order(const dync__fuse_graph *g, int *order)
@@ -140,7 +158,8 @@ static int dync__fuse_order(const dync__fuse_graph *g, int *order)
     int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
     bool done[DYNC__FUSE_WINDOW] = {false};
     for (int i = 0; i < g->n; i++)
-        for (int j = 0; j < g->n && !g->node[i].dead; j++) before[j] += dync__fuse_has(&g->node[i].reach, j);
+        for (int j = 0; j < g->n && !g->node[i].dead; j++)
+            before[j] += dync__fuse_has(&g->node[i].reach, j);
     for (;;) {
         int next = -1;
         for (int i = 0; i < g->n && next < 0; i++)
@@ -168,7 +187,8 @@ static bool dync__fuse_relink(dync__fuse_graph *g)
     g->n = n;
     for (int i = n - 2; i >= 0; i--)
         for (int j = i + 1; j < n; j++) {
-            if (dync__fuse_has(&g->node[i].reach, j) || !dync__fuse_conflict(&g->node[i], &g->node[j])) continue;
+            if (dync__fuse_has(&g->node[i].reach, j) || !dync__fuse_conflict(&g->node[i], &g->node[j]))
+                continue;
             dync__fuse_put(&g->node[i].reach, j, true);
             dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
         }
@@ -179,7 +199,8 @@ static bool dync__fuse_relink(dync__fuse_graph *g)
 static bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
 {
     for (int x = 0; x < g->n; x++)
-        if (x != j && dync__fuse_has(&g->node[i].reach, x) && dync__fuse_has(&g->node[x].reach, j)) return true;
+        if (x != j && dync__fuse_has(&g->node[i].reach, x) && dync__fuse_has(&g->node[x].reach, j))
+            return true;
     return false;
 }
 
@@ -208,16 +229,21 @@ static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel 
     dync__fuse_changed(g, i);
 }
 
-/* ---- merging ------------------------------------------------------------------------------------------------------------------ */
+/* ---- merging ---------------------------------------------------------------------------- */
 
-static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i) { return !g->node[i].dead && g->node[i].step.k; }
+static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i)
+{
+    return !g->node[i].dead && g->node[i].step.k;
+}
 
 /* Does b load what a stores? */
 static bool dync__fuse_feeds(const dync__fuse_node *a, const dync__fuse_node *b)
 {
     if (!(a->writes & b->reads)) return false;
     for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) && dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN)) return true;
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) &&
+            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
+            return true;
     return false;
 }
 
@@ -225,7 +251,9 @@ static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_nod
 {
     if (!(a->reads & b->reads)) return false;
     for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) && dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN)) return true;
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) &&
+            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
+            return true;
     return false;
 }
 
@@ -262,22 +290,24 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
             if (dync__fuse_merge(g, i, j)) {
                 changed = true;
                 if (g->node[j].dead) break;
-                i = j;                                  /* j grew: look at its neighbours again */
+                i = j; /* j grew: look at its neighbours again */
             }
             if (g->job.no_memory) return false;
         }
     return changed;
 }
 
-/* ---- inlining ------------------------------------------------------------------------------------------------------------------- */
+/* ---- inlining --------------------------------------------------------------------------- */
 
-/* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other results. */
+/* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other
+ * results. */
 static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny)
 {
     int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
     if (tiny) return cost <= 2 && n_loads <= 1;
     if (stays) return cost <= 4 && then < now;
-    return then <= DYNC__MAX(now, 2 * work) && (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
+    return then <= DYNC__MAX(now, 2 * work) &&
+           (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
 }
 
 static int dync__fuse_stores(const dync__kernel *k)
@@ -293,7 +323,9 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
     const dync__kernel *k = g->node[i].step.k;
     for (int x = i + 1; x < j; x++)
         for (int b = 0; b < k->buf.n; b++)
-            if ((k->buf.at[b].mode & DYNC__BUF_IN) && dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT)) return false;
+            if ((k->buf.at[b].mode & DYNC__BUF_IN) &&
+                dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
+                return false;
     return true;
 }
 
@@ -305,7 +337,8 @@ static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int 
     for (int j = 0; j < g->n; j++) {
         if (j == i || !dync__fuse_touches(&g->node[j].step, id, DYNC__BUF_IN | DYNC__BUF_OUT)) continue;
         int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id) : -1;
-        if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) || !dync__fuse_sources_stay(g, i, j)) return -1;
+        if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) || !dync__fuse_sources_stay(g, i, j))
+            return -1;
         *work += own;
         reader[n++] = j;
     }
@@ -324,7 +357,9 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
         if (dync__fuse_touches(&g->later[x], id, DYNC__BUF_IN)) return false;
     n = dync__fuse_readers(g, i, id, reader, &work);
     int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
-    if (cost < 0 || !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny)) return false;
+    if (cost < 0 ||
+        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny))
+        return false;
     dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
     if (!made) return !(g->job.no_memory = true);
     for (int r = 0; r < n; r++) {
@@ -339,7 +374,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
         dync__fuse_changed(g, reader[r]);
     }
     g->skip_a = g->skip_b = i;
-    dync__kernel *rest = dync__fuse_alone(&g->job, k);         /* without the store */
+    dync__kernel *rest = dync__fuse_alone(&g->job, k); /* without the store */
     if (!rest) return false;
     g->node[i].step.k = rest;
     g->node[i].dead = rest->inst.n == 0;
@@ -353,18 +388,19 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
         const dync__kernel *k = g->node[i].step.k;
         if (!dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise) continue;
         for (int b = 0; b < k->buf.n; b++) {
-            bool done = (k->buf.at[b].mode & DYNC__BUF_OUT) && dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny);
+            bool done =
+                (k->buf.at[b].mode & DYNC__BUF_OUT) && dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny);
             if (g->job.no_memory) return false;
             if (!done) continue;
             changed = true;
-            i = -1;                                     /* renumbered: start again */
+            i = -1; /* renumbered: start again */
             break;
         }
     }
     return changed;
 }
 
-/* ---- one window, and all of them ---------------------------------------------------------------------------------------------------- */
+/* ---- one window, and all of them -------------------------------------------------------- */
 
 /* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die too. */
 static bool dync__fuse_prepare(dync__fuse_graph *g)
@@ -399,7 +435,8 @@ static dync_status dync__fuse_window(dync__fuse_graph *g)
     return g->job.no_memory ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *options)
+DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps,
+                                const dync__fuse_options *options)
 {
     if (options->off || *n_steps == 0) return DYNC_OK;
     dync_status status = DYNC_OK;

@@ -1,11 +1,19 @@
-/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become one), fuse.c (which ones).
+/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become
+ * one), fuse.c (which ones).
  *
- * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body moves into them; a map gives each
- * guest loop as an affine form of the host's loops. `first` is the kernel that runs earlier. */
+ * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body moves
+ * into them; a map gives each guest loop as an affine form of the host's loops. `first` is the kernel that
+ * runs earlier. */
 #ifndef DYNC__FUSE_H
 #define DYNC__FUSE_H
 #include "loop.h"
-enum { DYNC__FUSE_BUFS = 16, DYNC__FUSE_MAPS = 4, DYNC__FUSE_INSTS = 400, DYNC__FUSE_SERIAL = 65536, DYNC__FUSE_SMALL = 4096 };
+enum {
+    DYNC__FUSE_BUFS = 16,
+    DYNC__FUSE_MAPS = 4,
+    DYNC__FUSE_INSTS = 400,
+    DYNC__FUSE_SERIAL = 65536,
+    DYNC__FUSE_SMALL = 4096
+};
 
 /* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
 typedef struct dync__nest {
@@ -17,7 +25,8 @@ typedef struct dync__nest {
 typedef struct dync__index_map {
     int n;
     bool solved[DYNC__LOOP_MAX_DIMS];
-    int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS], coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
+    int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
+        coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
 } dync__index_map;
 /* A nest and the maps into it; a split of a loop keeps all of them right. */
 typedef struct dync__fuse_frame {
@@ -26,47 +35,57 @@ typedef struct dync__fuse_frame {
     dync__index_map map[DYNC__FUSE_MAPS];
 } dync__fuse_frame;
 
-/* ---- fuse_map.c ------------------------------------------------------------------------------------------------------ */
+/* ---- fuse_map.c ------------------------------------------------------------------------- */
 DYNC__FN void dync__frame_start(dync__fuse_frame *, const dync__kernel *host);
-DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest);    /* -1: no room */
-DYNC__FN dync__access dync__nest_access(const dync__nest *, const dync__access *);  /* the host's, over the split loops */
-DYNC__FN dync__access dync__map_access(const dync__index_map *, int n_host, const dync__access *); /* the guest's, over the host's loops */
-/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the split loops) for every host index. */
+DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest); /* -1: no room */
+/* An access of the host over its split loops; one of the guest over the host's loops. */
+DYNC__FN dync__access dync__nest_access(const dync__nest *, const dync__access *);
+DYNC__FN dync__access dync__map_access(const dync__index_map *, int n_host, const dync__access *);
+/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the split loops)
+ * for every host index. */
 DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, const dync__access *guest);
-DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);     /* the loops not solved yet: from the host loops not used yet, in order */
-/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the others are? In the same order? */
+/* The guest loops not solved yet: from the host loops not used yet, in order. */
+DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
+/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
+ * others are? In the same order? */
 DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, bool in_order);
 DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
 DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
 /* False only where no element is reached by both. */
-DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *, int n2, const int64_t *extent2);
+DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *,
+                                   int n2, const int64_t *extent2);
 
-/* ---- fuse_merge.c ------------------------------------------------------------------------------------------------------ */
-/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order of its indices. */
-typedef struct dync__fuse_traits { bool pointwise, tangled, scatters, empty; } dync__fuse_traits;
+/* ---- fuse_merge.c ----------------------------------------------------------------------- */
+/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order
+ * of its indices. */
+typedef struct dync__fuse_traits {
+    bool pointwise, tangled, scatters, empty;
+} dync__fuse_traits;
 typedef struct dync__fuse_item {
-    dync__inst in;                  /* operands are items */
-    dync__access access;            /* over the merged nest */
+    dync__inst in;       /* operands are items */
+    dync__access access; /* over the merged nest */
     const dync__buf *buf;
-    int32_t same_as;                /* another item has this value; -1 none */
-    bool row, first, dead, shared;
+    int32_t same_as; /* another item has this value; -1 none */
+    bool row, first, dead;
 } dync__fuse_item;
 typedef struct dync__fuse_job {
     dync__arena *arena;
     int max_insts;
-    bool (*needed)(void *user, int32_t buf_id);  /* by anyone but the kernels at hand */
+    bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
     void *user;
     bool no_memory;
     DYNC__VEC(dync__fuse_item) item;
     DYNC__VEC(int32_t) number;
 } dync__fuse_job;
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
-/* Each gives a new kernel or NULL: refused, or job->no_memory. */
-DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *, const dync__kernel *);   /* a copy without stores that nobody needs */
-DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second);
-/* second with its loads of buf_id replaced by first's expression for it. */
-DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second, int32_t buf_id);
-DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);     /* how often that would be computed; -1 impossible */
-DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads); /* once; -1 impossible */
 DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
+/* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores that nobody
+ * needs. pair: both in one. inline: second with its loads of buf_id replaced by first's expression for it. */
+DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *, const dync__kernel *);
+DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second);
+DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *first,
+                                         const dync__kernel *second, int32_t buf_id);
+/* How often second would compute that expression, and what once costs; -1: it cannot be inlined. */
+DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
+DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
 #endif

@@ -1,10 +1,11 @@
 /* loop/fuse_map.c: index maps between two loop nests. Before fuse_merge.c, which moves a body through one.
  *
- * A buffer ties two kernels: one reaches it by a(host loops), the other by b(guest loops), both sums of stride * loop. The guest
- * loops that make b equal a are found digit by digit: b's strides, sorted, are the places of a mixed radix, and each stride of a is
- * written in them. Where a loop of the host runs over a place's end, it is split there (i -> block*i0 + i1), so that a flat loop
- * meets a nest of two. Sound because b is injective and every digit is proved to stay in its range: no carries.
- * The same as matching the index expressions of scheduler nodes in TorchInductor, done on strides. */
+ * A buffer ties two kernels: one reaches it by a(host loops), the other by b(guest loops), both sums of
+ * stride * loop. The guest loops that make b equal a are found digit by digit: b's strides, sorted, are the
+ * places of a mixed radix, and each stride of a is written in them. Where a loop of the host runs over a
+ * place's end, it is split there (i -> block*i0 + i1), so that a flat loop meets a nest of two. Sound
+ * because b is injective and every digit is proved to stay in its range: no carries. The same as matching
+ * the index expressions of scheduler nodes in TorchInductor, done on strides. */
 #include "../dync.in.h"
 #include "fuse.h"
 
@@ -99,7 +100,8 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
 }
 
 /* value as digits, greatest place first; digit[] is per place. */
-static bool dync__map_digits(const dync__access *acc, const int *place, int n, int64_t value, int64_t *digit)
+static bool dync__map_digits(const dync__access *acc, const int *place, int n, int64_t value,
+                             int64_t *digit)
 {
     bool negative = value < 0;
     int64_t rest = negative ? -value : value;
@@ -111,14 +113,16 @@ static bool dync__map_digits(const dync__access *acc, const int *place, int n, i
     return rest == 0;
 }
 
-static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *host, const dync__access *guest, const int *place, int n)
+static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *host,
+                            const dync__access *guest, const int *place, int n)
 {
     dync__index_map *m = &f->map[map];
     int64_t digit[DYNC__LOOP_MAX_DIMS];
     if (!dync__map_digits(guest, place, n, host->offset - guest->offset, digit)) return false;
     for (int i = 0; i < n; i++) m->offset[place[i]] = digit[i];
     for (int h = 0; h < f->nest.n; h++) {
-        if (!dync__map_digits(guest, place, n, f->nest.extent[h] > 1 ? host->stride[h] : 0, digit)) return false;
+        if (!dync__map_digits(guest, place, n, f->nest.extent[h] > 1 ? host->stride[h] : 0, digit))
+            return false;
         for (int i = 0; i < n; i++) m->coef[place[i]][h] = digit[i];
     }
     return true;
@@ -137,7 +141,8 @@ static int dync__map_range(const dync__fuse_frame *f, const dync__index_map *m, 
 }
 
 /* The digit of place i runs over: split a host loop where the digit is full. */
-static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, const dync__access *guest, const int *place, int n, int i)
+static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, const dync__access *guest,
+                            const int *place, int n, int i)
 {
     if (i + 1 >= n || guest->stride[place[i + 1]] % guest->stride[place[i]] != 0) return false;
     int64_t radix = guest->stride[place[i + 1]] / guest->stride[place[i]];
@@ -160,7 +165,8 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, c
         for (int i = 0; i < n && over < 0; i++)
             if ((side = dync__map_range(f, &f->map[map], place[i])) != 0) over = i;
         if (over < 0) break;
-        if (side < 0 || !dync__map_split(f, map, &host, guest, place, n, over)) return false;   /* each split adds a loop: at most 16 */
+        if (side < 0 || !dync__map_split(f, map, &host, guest, place, n, over))
+            return false; /* each split adds a loop: at most 16 */
     }
     for (int i = 0; i < n; i++) f->map[map].solved[place[i]] = true;
     return true;
@@ -189,7 +195,8 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
     return size == room && dync__map_solve(f, map, host, &guest);
 }
 
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1, bool in_order)
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1,
+                               bool in_order)
 {
     const dync__index_map *m = &f->map[map];
     const dync__nest *nest = &f->nest;
@@ -210,7 +217,7 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
         }
         return next == size;
     }
-    for (int left = h1 - h0; left > 0; left--) {       /* each loop's step is the size of all smaller ones */
+    for (int left = h1 - h0; left > 0; left--) { /* each loop's step is the size of all smaller ones */
         int found = -1;
         for (int h = h0; h < h1 && found < 0; h++)
             if (nest->extent[h] > 1 && linear[h] == next) found = h;
@@ -222,7 +229,7 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
     return next == size;
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+/* ---- accesses --------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n, const int64_t *extent)
 {
@@ -236,7 +243,7 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
 {
     int64_t span = 0;
     bool taken[DYNC__LOOP_MAX_DIMS] = {false};
-    for (;;) {                                          /* smallest stride first: each must step over all before it */
+    for (;;) { /* smallest stride first: each must step over all before it */
         int best = -1;
         for (int d = 0; d < n; d++) {
             if (taken[d] || extent[d] <= 1) continue;
@@ -249,7 +256,8 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
     }
 }
 
-static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low, int64_t *high, int64_t *gcd)
+static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low,
+                              int64_t *high, int64_t *gcd)
 {
     *low = *high = acc->offset;
     for (int d = 0; d < n; d++) {
@@ -264,7 +272,8 @@ static void dync__access_span(const dync__access *acc, int n, const int64_t *ext
     }
 }
 
-DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *extent, const dync__access *b, int n2, const int64_t *extent2)
+DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *extent,
+                                   const dync__access *b, int n2, const int64_t *extent2)
 {
     int64_t low, high, low2, high2, gcd = 0;
     dync__access_span(a, n, extent, &low, &high, &gcd);

@@ -1,10 +1,12 @@
-/* loop/fuse_merge.c: two kernels become one. After fuse_map.c (where the guest's loops are), before fuse.c (which pairs, and order).
+/* loop/fuse_merge.c: two kernels become one. After fuse_map.c (where the guest's loops are), before fuse.c
+ * (which pairs, and order).
  *
- * Both bodies become one list of items over the merged nest, first kernel first. Then: loads of what the first kernel stored take
- * its value (rounded as the buffer would have); every item gets the earliest section its operands allow, and loads sink to their
- * first use; stores that nobody needs go. So softmax's four kernels end as three phases over rows without any rule about softmax.
- * Refused is whatever could differ by a bit: overlapping accesses that are not equal, index orders that a reduction could see,
- * values that a generator may recompute after their source was overwritten. */
+ * Both bodies become one list of items over the merged nest, first kernel first. Then: loads of what the
+ * first kernel stored take its value (rounded as the buffer would have); every item gets the earliest
+ * section its operands allow, and loads sink to their first use; stores that nobody needs go. So softmax's
+ * four kernels end as three phases over rows without any rule about softmax. Refused is whatever could
+ * differ by a bit: overlapping accesses that are not equal, index orders that a reduction could see, values
+ * that a generator may recompute after their source was overwritten. */
 #include "../dync.in.h"
 #include "fuse.h"
 
@@ -32,7 +34,7 @@ DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k)
     return dync__fuse_size(k->extent, 0, k->n_dims);
 }
 
-/* ---- what a kernel is ---------------------------------------------------------------------------------------------------- */
+/* ---- what a kernel is ------------------------------------------------------------------- */
 
 /* Does store i order the indices of its own kernel? */
 static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
@@ -75,12 +77,14 @@ static bool dync__fuse_order_matters(const dync__kernel *k)
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (in->prim != DYNC__P_reduce) continue;
-        if (in->type == DYNC_F32 || in->type == DYNC_F64 || in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN) return true;
+        if (in->type == DYNC_F32 || in->type == DYNC_F64 || in->imm.i == DYNC__R_ARGMAX ||
+            in->imm.i == DYNC__R_ARGMIN)
+            return true;
     }
     return false;
 }
 
-/* ---- items ----------------------------------------------------------------------------------------------------------------- */
+/* ---- items ------------------------------------------------------------------------------ */
 
 static int dync__fuse_push(dync__fuse_job *job, const dync__fuse_item *item)
 {
@@ -91,9 +95,10 @@ static int dync__fuse_push(dync__fuse_job *job, const dync__fuse_item *item)
     return job->item.n - 1;
 }
 
-/* Appends k's instructions; map < 0: k is the host. only: those with job->number >= 0, which become their item numbers. */
-static bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f, const dync__kernel *k, int map, dync__fuse_place place, bool first,
-                           bool only)
+/* Appends k's instructions; map < 0: k is the host. only: those with job->number >= 0, which become their
+ * item numbers. */
+static bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f, const dync__kernel *k, int map,
+                           dync__fuse_place place, bool first, bool only)
 {
     job->number.n = only ? job->number.n : 0;
     for (int i = 0; i < k->inst.n; i++) {
@@ -110,7 +115,8 @@ static bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f, const
         if (item.in.buf >= 0) item.buf = &k->buf.at[item.in.buf];
         if (item.in.access >= 0) {
             const dync__access *acc = &k->access.at[item.in.access];
-            item.access = map < 0 ? dync__nest_access(&f->nest, acc) : dync__map_access(&f->map[map], f->nest.n, acc);
+            item.access =
+                map < 0 ? dync__nest_access(&f->nest, acc) : dync__map_access(&f->map[map], f->nest.n, acc);
         }
         job->number.at[i] = dync__fuse_push(job, &item);
         if (job->no_memory) return false;
@@ -136,28 +142,34 @@ static void dync__fuse_forward(dync__fuse_job *job, int load, int value)
     item->in.origin = origin;
 }
 
-/* ---- dependences between the two ---------------------------------------------------------------------------------------------- */
+/* ---- dependences between the two -------------------------------------------------------- */
 
-/* The item of the first kernel whose store item i (a load of the second) sees: -1 none, -2 not to be had. */
+/* The item of the first kernel whose store item i (a load of the second) sees: -1 none, -2 not to be had.
+ */
 static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, int i)
 {
     const dync__fuse_item *load = &job->item.at[i];
     int source = -1;
     for (int j = 0; j < i && job->item.at[j].first; j++) {
         const dync__fuse_item *store = &job->item.at[j];
-        if (!store->buf || store->buf->id != load->buf->id || !dync__fuse_is_store(store->in.prim)) continue;
+        if (!store->buf || store->buf->id != load->buf->id || !dync__fuse_is_store(store->in.prim))
+            continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(load->in.prim)) return -2;
-        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n, nest->extent)) continue;
+        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n,
+                                  nest->extent))
+            continue;
         int n = store->row ? nest->n_outer : nest->n;
-        if (!dync__access_equal(&store->access, &load->access, nest->n, nest->extent) || (load->row && !store->row) ||
-            !dync__access_injective(&store->access, n, nest->extent) || store->in.type != load->in.type)
+        if (!dync__access_equal(&store->access, &load->access, nest->n, nest->extent) ||
+            (load->row && !store->row) || !dync__access_injective(&store->access, n, nest->extent) ||
+            store->in.type != load->in.type)
             return -2;
         source = j;
     }
     return source;
 }
 
-/* May item i (a store of the second kernel) share a nest with what the first does to its buffer? Kills stores it covers. */
+/* May item i (a store of the second kernel) share a nest with what the first does to its buffer? Kills
+ * stores it covers. */
 static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, int i)
 {
     const dync__fuse_item *store = &job->item.at[i];
@@ -165,8 +177,11 @@ static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, in
         dync__fuse_item *before = &job->item.at[j];
         if (!before->buf || before->buf->id != store->buf->id) continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(before->in.prim)) return false;
-        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n, nest->extent)) continue;
-        if (!dync__access_equal(&store->access, &before->access, nest->n, nest->extent) || store->row != before->row ||
+        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n,
+                                  nest->extent))
+            continue;
+        if (!dync__access_equal(&store->access, &before->access, nest->n, nest->extent) ||
+            store->row != before->row ||
             !dync__access_injective(&store->access, store->row ? nest->n_outer : nest->n, nest->extent))
             return false;
         if (dync__fuse_is_store(before->in.prim)) before->dead = true;
@@ -193,13 +208,14 @@ static bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest)
     return true;
 }
 
-/* ---- dead stores and values ------------------------------------------------------------------------------------------------------ */
+/* ---- dead stores and values ------------------------------------------------------------- */
 
 static bool dync__fuse_loaded_after(const dync__fuse_job *job, int i)
 {
     for (int j = i + 1; j < job->item.n; j++) {
         const dync__fuse_item *item = &job->item.at[j];
-        if (item->buf && item->buf->id == job->item.at[i].buf->id && !dync__fuse_is_store(item->in.prim)) return true;
+        if (item->buf && item->buf->id == job->item.at[i].buf->id && !dync__fuse_is_store(item->in.prim))
+            return true;
     }
     return false;
 }
@@ -211,7 +227,8 @@ static int dync__fuse_sweep(dync__fuse_job *job)
     for (int i = 0; i < job->item.n; i++) {
         dync__fuse_item *item = &job->item.at[i];
         bool store = dync__fuse_is_store(item->in.prim);
-        if (!store || (!job->needed(job->user, item->buf->id) && !dync__fuse_loaded_after(job, i))) item->dead = true;
+        if (!store || (!job->needed(job->user, item->buf->id) && !dync__fuse_loaded_after(job, i)))
+            item->dead = true;
     }
     for (int i = job->item.n - 1; i >= 0; i--) {
         const dync__fuse_item *item = &job->item.at[i];
@@ -223,7 +240,7 @@ static int dync__fuse_sweep(dync__fuse_job *job)
     return live;
 }
 
-/* ---- sections ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- sections --------------------------------------------------------------------------- */
 
 static bool dync__fuse_varies_inside(const dync__nest *nest, const dync__access *acc)
 {
@@ -241,7 +258,8 @@ static bool dync__fuse_stored(const dync__fuse_job *job, int32_t id)
 {
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
-        if (!item->dead && item->buf && item->buf->id == id && dync__fuse_is_store(item->in.prim)) return true;
+        if (!item->dead && item->buf && item->buf->id == id && dync__fuse_is_store(item->in.prim))
+            return true;
     }
     return false;
 }
@@ -251,7 +269,9 @@ static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest)
 {
     for (int i = 0; i < job->item.n; i++) {
         dync__fuse_item *item = &job->item.at[i];
-        if (item->dead || item->row || item->in.prim == DYNC__P_reduce || dync__fuse_is_store(item->in.prim)) continue;
+        if (item->dead || item->row || item->in.prim == DYNC__P_reduce ||
+            dync__fuse_is_store(item->in.prim))
+            continue;
         bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, &item->access);
         for (int a = 0; a < 3 && same; a++)
             same = item->in.arg[a] < 0 || dync__fuse_is_row_value(&job->item.at[item->in.arg[a]]);
@@ -265,7 +285,8 @@ static int dync__fuse_round(const dync__fuse_item *item, int s)
     return item->row ? s + (s & 1) : s | 1;
 }
 
-/* The earliest section: operands there, accesses to one buffer in their order. -1: row code would need a phase value. */
+/* The earliest section: operands there, accesses to one buffer in their order. -1: row code would need a
+ * phase value. */
 static int dync__fuse_earliest(const dync__fuse_job *job, int i)
 {
     const dync__fuse_item *item = &job->item.at[i];
@@ -279,15 +300,17 @@ static int dync__fuse_earliest(const dync__fuse_job *job, int i)
     for (int j = 0; j < i && item->buf; j++) {
         const dync__fuse_item *before = &job->item.at[j];
         if (before->dead || !before->buf || before->buf->id != item->buf->id) continue;
-        if (dync__fuse_is_store(item->in.prim) || dync__fuse_is_store(before->in.prim)) s = DYNC__MAX(s, before->in.section);
+        if (dync__fuse_is_store(item->in.prim) || dync__fuse_is_store(before->in.prim))
+            s = DYNC__MAX(s, before->in.section);
     }
     return dync__fuse_round(item, s);
 }
 
-/* Values sink to the phase of their first use, so that less is kept from phase to phase; never past a store to their buffer. */
+/* Values sink to the phase of their first use, so that less is kept from phase to phase; never past a store
+ * to their buffer. */
 static void dync__fuse_sink(dync__fuse_job *job)
 {
-    job->number.n = 0;                                  /* number[i]: the first section that uses item i */
+    job->number.n = 0; /* number[i]: the first section that uses item i */
     for (int i = 0; i < job->item.n; i++)
         if (!dync__vec_push(&job->number, INT16_MAX)) {
             job->no_memory = true;
@@ -300,7 +323,8 @@ static void dync__fuse_sink(dync__fuse_job *job)
         if (item->row || late == INT16_MAX || item->in.prim == DYNC__P_reduce) late = item->in.section;
         for (int j = i + 1; j < job->item.n && item->buf; j++) {
             const dync__fuse_item *after = &job->item.at[j];
-            bool ordered = !after->dead && after->buf && after->buf->id == item->buf->id && dync__fuse_is_store(after->in.prim);
+            bool ordered = !after->dead && after->buf && after->buf->id == item->buf->id &&
+                           dync__fuse_is_store(after->in.prim);
             if (ordered) late = DYNC__MIN(late, after->in.section);
         }
         if (!(late & 1) && !item->row) late--;
@@ -330,18 +354,21 @@ static bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
     return !job->no_memory;
 }
 
-/* A generator may recompute a phase value in a later phase instead of keeping it. Would it read what was overwritten meanwhile? */
+/* A generator may recompute a phase value in a later phase instead of keeping it. Would it read what was
+ * overwritten meanwhile? */
 static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
 {
     const dync__fuse_item *s = &job->item.at[store];
-    job->number.n = 0;                                  /* number[i]: item i depends on the old content */
+    job->number.n = 0; /* number[i]: item i depends on the old content */
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
-        bool old = !item->dead && !item->row && item->buf && item->buf->id == s->buf->id && !dync__fuse_is_store(item->in.prim);
+        bool old = !item->dead && !item->row && item->buf && item->buf->id == s->buf->id &&
+                   !dync__fuse_is_store(item->in.prim);
         for (int a = 0; a < 3 && !item->dead; a++) {
             int arg = item->in.arg[a];
             if (arg < 0 || !job->number.at[arg]) continue;
-            bool after = item->in.section > s->in.section || (item->in.section == s->in.section && i > store);
+            bool after =
+                item->in.section > s->in.section || (item->in.section == s->in.section && i > store);
             if (after && job->item.at[arg].in.section < item->in.section) return false;
             old |= item->in.prim != DYNC__P_reduce;
         }
@@ -350,9 +377,10 @@ static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
     return true;
 }
 
-/* ---- a kernel from the items ------------------------------------------------------------------------------------------------------------ */
+/* ---- a kernel from the items ------------------------------------------------------------ */
 
-/* A store in rows that jumps along the inner loops while the rows are contiguous belongs in a nest of its own. */
+/* A store in rows that jumps along the inner loops while the rows are contiguous belongs in a nest of its
+ * own. */
 static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item *item)
 {
     int64_t inner = INT64_MAX, outer = INT64_MAX;
@@ -387,7 +415,8 @@ static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__f
         if (in.arg[a] >= 0) in.arg[a] = job->number.at[in.arg[a]];
     if (item->buf) {
         int mode = dync__fuse_is_store(in.prim) ? DYNC__BUF_OUT : DYNC__BUF_IN;
-        in.buf = dync__kernel_buf(k, item->buf->id, item->buf->dtype, mode, item->buf->size, item->buf->name);
+        in.buf =
+            dync__kernel_buf(k, item->buf->id, item->buf->dtype, mode, item->buf->size, item->buf->name);
     }
     if (in.access >= 0) in.access = dync__kernel_access(k, item->access.offset, item->access.stride);
     if (in.prim == DYNC__P_random) k->uses_random = true;
@@ -408,7 +437,8 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     if (job->no_memory) return NULL;
     for (int s = 0; s <= last; s++)
         for (int i = 0; i < job->item.n; i++)
-            if (!job->item.at[i].dead && job->item.at[i].in.section == s) dync__fuse_emit_item(k, &job->item.at[i], job, i);
+            if (!job->item.at[i].dead && job->item.at[i].in.section == s)
+                dync__fuse_emit_item(k, &job->item.at[i], job, i);
     if (!k->failed) dync__kernel_simplify(k);
     if (!k->failed) dync__kernel_collapse(k);
     job->no_memory = k->failed;
@@ -424,7 +454,8 @@ static dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *ne
     if (!dync__fuse_limits(job, live) || !dync__fuse_place_all(job, nest)) return NULL;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
-        if (!item->dead && dync__fuse_is_store(item->in.prim) && !dync__fuse_recompute_safe(job, i)) return NULL;
+        if (!item->dead && dync__fuse_is_store(item->in.prim) && !dync__fuse_recompute_safe(job, i))
+            return NULL;
     }
     return dync__fuse_emit(job, nest, name);
 }
@@ -436,13 +467,14 @@ DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel 
     dync__frame_start(&f, k);
     if (pointwise) f.nest.n_outer = 0;
     job->item.n = 0;
-    if (!dync__fuse_add(job, &f, k, -1, pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, true, false)) return NULL;
+    if (!dync__fuse_add(job, &f, k, -1, pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, true, false))
+        return NULL;
     dync__fuse_sweep(job);
     if (!dync__fuse_place_all(job, &f.nest)) return NULL;
     return dync__fuse_emit(job, &f.nest, k->name);
 }
 
-/* ---- merging on one domain ------------------------------------------------------------------------------------------------------------------ */
+/* ---- merging on one domain -------------------------------------------------------------- */
 
 typedef struct dync__fuse_roles {
     const dync__kernel *host, *guest;
@@ -450,7 +482,8 @@ typedef struct dync__fuse_roles {
 } dync__fuse_roles;
 
 /* Where the guest goes once its loops are known; false: the domains differ. */
-static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r, bool from_row, dync__fuse_place *place)
+static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r, bool from_row,
+                                  dync__fuse_place *place)
 {
     int n = r->guest->n_dims, n_outer = r->guest->n_outer;
     bool solved = true;
@@ -458,7 +491,8 @@ static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r
     if (!r->guest_pointwise) {
         *place = DYNC__FUSE_OWN;
         return dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, false) &&
-               dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n, dync__fuse_order_matters(r->guest));
+               dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n,
+                                dync__fuse_order_matters(r->guest));
     }
     bool row = !r->host_pointwise && solved && dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, false);
     *place = row && from_row ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE;
@@ -487,20 +521,25 @@ static const char *dync__fuse_name(dync__arena *arena, const char *a, const char
 }
 
 /* Tries the map that access h of the host and access g of the guest give. */
-static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r, const dync__inst *h, const dync__inst *g)
+static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r, const dync__inst *h,
+                                    const dync__inst *g)
 {
     dync__fuse_frame f;
     dync__fuse_place place;
     dync__frame_start(&f, r->host);
     if (r->host_pointwise) f.nest.n_outer = 0;
     dync__frame_add_map(&f, r->guest);
-    if (!dync__map_solve(&f, 0, dync__nest_access(&f.nest, &r->host->access.at[h->access]), &r->guest->access.at[g->access])) return NULL;
+    if (!dync__map_solve(&f, 0, dync__nest_access(&f.nest, &r->host->access.at[h->access]),
+                         &r->guest->access.at[g->access]))
+        return NULL;
     if (!dync__fuse_find_place(&f, r, !r->host_pointwise && !(h->section & 1), &place)) return NULL;
     dync__fuse_place own = r->host_pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN;
     job->item.n = 0;
     for (int turn = 0; turn < 2; turn++) {
         bool guest = (turn == 0) == r->guest_first;
-        if (!dync__fuse_add(job, &f, guest ? r->guest : r->host, guest ? 0 : -1, guest ? place : own, turn == 0, false)) return NULL;
+        if (!dync__fuse_add(job, &f, guest ? r->guest : r->host, guest ? 0 : -1, guest ? place : own,
+                            turn == 0, false))
+            return NULL;
     }
     if (!dync__fuse_resolve(job, &f.nest)) return NULL;
     int live = dync__fuse_sweep(job);
@@ -510,12 +549,15 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
         if (item->dead || !dync__fuse_is_store(item->in.prim) || item->first != r->guest_first) continue;
         if (dync__fuse_bad_layout(&f.nest, item)) return NULL;
     }
-    const dync__kernel *first = r->guest_first ? r->guest : r->host, *second = r->guest_first ? r->host : r->guest;
-    dync__kernel *k = dync__fuse_finish(job, &f.nest, dync__fuse_name(job->arena, first->name, second->name));
+    const dync__kernel *first = r->guest_first ? r->guest : r->host,
+                       *second = r->guest_first ? r->host : r->guest;
+    dync__kernel *k =
+        dync__fuse_finish(job, &f.nest, dync__fuse_name(job->arena, first->name, second->name));
     return k && dync__fuse_is_serial(job, &f.nest) ? NULL : k;
 }
 
-/* Does the pair of accesses tie the kernels? rank 0: the first stores what the second loads; 1: both load it; 2: the rest */
+/* Does the pair of accesses tie the kernels? rank 0: the first stores what the second loads; 1: both load
+ * it; 2: the rest */
 static int dync__fuse_link_rank(const dync__fuse_roles *r, const dync__inst *h, const dync__inst *g)
 {
     if (dync__fuse_is_indexed(h->prim) || dync__fuse_is_indexed(g->prim)) return -1;
@@ -524,14 +566,16 @@ static int dync__fuse_link_rank(const dync__fuse_roles *r, const dync__inst *h, 
     return host_stores != guest_stores && guest_stores == r->guest_first ? 0 : 2;
 }
 
-DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *first, const dync__kernel *second)
+DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *first,
+                                       const dync__kernel *second)
 {
     dync__fuse_traits a = dync__fuse_traits_of(first), b = dync__fuse_traits_of(second);
     bool guest_first = a.pointwise;
-    dync__fuse_roles r = {guest_first ? second : first, guest_first ? first : second, guest_first, guest_first ? b.pointwise : a.pointwise,
-                          guest_first ? a.pointwise : b.pointwise};
+    dync__fuse_roles r = {guest_first ? second : first, guest_first ? first : second, guest_first,
+                          guest_first ? b.pointwise : a.pointwise, guest_first ? a.pointwise : b.pointwise};
     int tries = 8;
-    if (a.tangled || b.tangled || a.empty || b.empty || (guest_first ? a.scatters : b.scatters)) return NULL;
+    if (a.tangled || b.tangled || a.empty || b.empty || (guest_first ? a.scatters : b.scatters))
+        return NULL;
     if (first->inst.n + second->inst.n > 2 * job->max_insts) return NULL;
     for (int rank = 0; rank < 3; rank++)
         for (int i = 0; i < r.host->inst.n; i++)
@@ -546,9 +590,10 @@ DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *
     return NULL;
 }
 
-/* ---- inlining through a map ------------------------------------------------------------------------------------------------------------------- */
+/* ---- inlining through a map ------------------------------------------------------------- */
 
-/* job->number: 0 for the instructions that the value stored to buf_id needs, else -1. Gives the store, or -1: none or no expression. */
+/* job->number: 0 for the instructions that the value stored to buf_id needs, else -1. Gives the store, or
+ * -1: none or no expression. */
 static int dync__fuse_slice(dync__fuse_job *job, const dync__kernel *k, int32_t buf_id)
 {
     int store = -1;
@@ -567,19 +612,23 @@ static int dync__fuse_slice(dync__fuse_job *job, const dync__kernel *k, int32_t 
     job->number.at[k->inst.at[store].arg[0]] = 0;
     for (int i = store - 1; i >= 0; i--)
         for (int a = 0; a < 3; a++)
-            if (job->number.at[i] >= 0 && k->inst.at[i].arg[a] >= 0) job->number.at[k->inst.at[i].arg[a]] = 0;
+            if (job->number.at[i] >= 0 && k->inst.at[i].arg[a] >= 0)
+                job->number.at[k->inst.at[i].arg[a]] = 0;
     return store;
 }
 
-DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *first, int32_t buf_id, int *n_loads)
+DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *first, int32_t buf_id,
+                                    int *n_loads)
 {
     int cost = 0;
     *n_loads = 0;
     if (dync__fuse_slice(job, first, buf_id) < 0) return -1;
     for (int i = 0; i < first->inst.n; i++) {
         if (job->number.at[i] < 0) continue;
-        if (first->inst.at[i].buf >= 0) ++*n_loads;
-        else cost += dync__cost_inst(&first->inst.at[i]);
+        if (first->inst.at[i].buf >= 0)
+            ++*n_loads;
+        else
+            cost += dync__cost_inst(&first->inst.at[i]);
     }
     return cost;
 }
@@ -608,22 +657,28 @@ DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_
     bool row[DYNC__FUSE_MAPS];
     int64_t work = 0;
     n = dync__fuse_loads(second, buf_id, access, row);
-    for (int m = 0; m < n; m++) work += dync__fuse_size(second->extent, 0, row[m] ? second->n_outer : second->n_dims);
+    for (int m = 0; m < n; m++)
+        work += dync__fuse_size(second->extent, 0, row[m] ? second->n_outer : second->n_dims);
     return n < 0 ? -1 : work;
 }
 
-/* Does k write anything that the slice of first (job->number) reads? Then it cannot be read later or elsewhere. */
-static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel *first, const dync__kernel *k)
+/* Does k write anything that the slice of first (job->number) reads? Then it cannot be read later or
+ * elsewhere. */
+static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel *first,
+                                  const dync__kernel *k)
 {
     for (int i = 0; i < first->inst.n; i++)
         for (int j = 0; j < k->inst.n && job->number.at[i] >= 0 && first->inst.at[i].buf >= 0; j++) {
             const dync__inst *in = &k->inst.at[j];
-            if (dync__fuse_is_store(in->prim) && k->buf.at[in->buf].id == first->buf.at[first->inst.at[i].buf].id) return true;
+            if (dync__fuse_is_store(in->prim) &&
+                k->buf.at[in->buf].id == first->buf.at[first->inst.at[i].buf].id)
+                return true;
         }
     return false;
 }
 
-DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel *first, const dync__kernel *second, int32_t buf_id)
+DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel *first,
+                                         const dync__kernel *second, int32_t buf_id)
 {
     dync__fuse_traits a = dync__fuse_traits_of(first), b = dync__fuse_traits_of(second);
     dync__fuse_frame f;
@@ -637,16 +692,21 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     if (b.pointwise) f.nest.n_outer = 0;
     for (int m = 0; m < n; m++) {
         dync__frame_add_map(&f, first);
-        if (!dync__map_solve(&f, m, dync__nest_access(&f.nest, &second->access.at[access[m]]), stored)) return NULL;
+        if (!dync__map_solve(&f, m, dync__nest_access(&f.nest, &second->access.at[access[m]]), stored))
+            return NULL;
     }
     job->item.n = 0;
     for (int m = 0; m < n; m++) {
         dync__fuse_slice(job, first, buf_id);
-        if (job->no_memory || !dync__fuse_add(job, &f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE, true, true)) return NULL;
+        if (job->no_memory ||
+            !dync__fuse_add(job, &f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE,
+                            true, true))
+            return NULL;
         value[m] = job->number.at[first->inst.at[store].arg[0]];
     }
     int base = job->item.n;
-    if (!dync__fuse_add(job, &f, second, -1, b.pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, false, false)) return NULL;
+    if (!dync__fuse_add(job, &f, second, -1, b.pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, false, false))
+        return NULL;
     for (int i = 0; i < second->inst.n; i++) {
         const dync__inst *in = &second->inst.at[i];
         if (in->buf < 0 || second->buf.at[in->buf].id != buf_id) continue;

@@ -1,13 +1,17 @@
-/* loop/schedule.c: the order of one kernel's loops. After fuse.c, before the generators, which take the loops as they come.
+/* loop/schedule.c: the order of one kernel's loops. After fuse.c, before the generators, which take the
+ * loops as they come.
  *
- * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory is walked in the smallest steps
- * goes innermost, stores counting three times a load; then neighbours that every access walks as one are collapsed. A float sum may
- * thereby add in another order (within its error bound, and always the same for one kernel); argmax and argmin, which name
- * positions, and kernels that depend on the order of their indices are left as they are. */
+ * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory is walked
+ * in the smallest steps goes innermost, stores counting three times a load; then neighbours that every
+ * access walks as one are collapsed. A float sum may thereby add in another order (within its error bound,
+ * and always the same for one kernel); argmax and argmin, which name positions, and kernels that depend on
+ * the order of their indices are left as they are. */
 #include "../dync.in.h"
 #include "fuse.h"
 
-typedef struct dync__schedule_cost { int64_t lines, steps; } dync__schedule_cost;
+typedef struct dync__schedule_cost {
+    int64_t lines, steps;
+} dync__schedule_cost;
 
 static dync__schedule_cost dync__schedule_cost_of(const dync__kernel *k, int d)
 {
@@ -58,14 +62,16 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k)
     if (k->failed || traits.empty) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        positions |= in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN);
+        positions |=
+            in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN);
     }
     if (!traits.tangled && !traits.scatters) {
         dync__schedule_sort(k, 0, k->n_outer, order);
         dync__schedule_sort(k, k->n_outer, k->n_dims, order);
         for (int d = k->n_outer; d < k->n_dims && positions; d++) order[d] = d;
         dync__schedule_permute(k->extent, k->n_dims, order);
-        for (int i = 0; i < k->access.n; i++) dync__schedule_permute(k->access.at[i].stride, k->n_dims, order);
+        for (int i = 0; i < k->access.n; i++)
+            dync__schedule_permute(k->access.at[i].stride, k->n_dims, order);
     }
     dync__kernel_collapse(k);
 }

@@ -1,18 +1,23 @@
-/* Random programs of loop IR run twice by the oracle, as written and fused: every kept buffer must have the same bits. A program that
- * differs is cut down step by step and printed as text for dync-opt, with its seed. */
+/* Random programs of loop IR run twice by the oracle, as written and fused: every kept buffer must have the
+ * same bits. A program that differs is cut down step by step and printed as text for dync-opt, with its
+ * seed. */
 #include "../../tools/opt.h"
 #include "test.h"
 
 enum { RND_BUFS = 64, RND_STEPS = 24, RND_BYTES = 16384 };
 
-typedef struct rnd_buf { int dtype, rank; int64_t dim[3], size; bool keep, is_input; } rnd_buf;
+typedef struct rnd_buf {
+    int dtype, rank;
+    int64_t dim[3], size;
+    bool keep, is_input;
+} rnd_buf;
 typedef struct rnd_program {
     dync__arena arena;
     int n_bufs, n_steps;
     int64_t dims[3];
     rnd_buf buf[RND_BUFS];
     dync__fuse_step step[RND_STEPS];
-    bool tangles;                       /* scatters and shifted in-place kernels as well */
+    bool tangles; /* scatters and shifted in-place kernels as well */
 } rnd_program;
 
 static uint64_t rnd_state;
@@ -22,11 +27,12 @@ static int rnd(int n)
     return (int)((rnd_state >> 33) % (uint64_t)n);
 }
 
-/* ---- making programs ------------------------------------------------------------------------------------------- */
+/* ---- making programs -------------------------------------------------------------------- */
 
 static int rnd_dtype(void)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_F16, DYNC_I32, DYNC_U8, DYNC_I64, DYNC_BOOL};
+    static const int dtypes[] = {DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F64, DYNC_BF16,
+                                 DYNC_F16, DYNC_I32, DYNC_U8,  DYNC_I64, DYNC_BOOL};
     return dtypes[rnd(DYNC__COUNT_OF(dtypes))];
 }
 
@@ -52,7 +58,8 @@ static void rnd_strides(const rnd_buf *b, int64_t *stride)
     }
 }
 
-/* A way to see buffer b under a shape: the whole, permuted, broadcast, reshaped or sliced. False: none was found. */
+/* A way to see buffer b under a shape: the whole, permuted, broadcast, reshaped or sliced. False: none was
+ * found. */
 static bool rnd_view(const rnd_buf *b, int rank, const int64_t *dim, bool for_store, dync__access *acc)
 {
     int64_t own[3] = {0};
@@ -61,7 +68,7 @@ static bool rnd_view(const rnd_buf *b, int rank, const int64_t *dim, bool for_st
     int64_t numel = 1;
     for (int d = 0; d < rank; d++) numel *= dim[d];
     int way = rnd(for_store ? 4 : 5);
-    if (way == 0 && b->size == numel && rank > 0) {                    /* reshaped */
+    if (way == 0 && b->size == numel && rank > 0) { /* reshaped */
         int64_t s = 1;
         for (int d = rank - 1; d >= 0; d--) {
             acc->stride[d] = s;
@@ -69,7 +76,7 @@ static bool rnd_view(const rnd_buf *b, int rank, const int64_t *dim, bool for_st
         }
         return true;
     }
-    if (way == 1 && b->rank == rank && rank > 1) {                     /* two dimensions exchanged */
+    if (way == 1 && b->rank == rank && rank > 1) { /* two dimensions exchanged */
         int x = rnd(rank), y = rnd(rank);
         for (int d = 0; d < rank; d++) {
             int from = d == x ? y : d == y ? x : d;
@@ -78,7 +85,7 @@ static bool rnd_view(const rnd_buf *b, int rank, const int64_t *dim, bool for_st
         }
         return true;
     }
-    if (way == 2 && b->rank == rank && rank > 0) {                     /* sliced, sometimes with a step or backwards */
+    if (way == 2 && b->rank == rank && rank > 0) { /* sliced, sometimes with a step or backwards */
         for (int d = 0; d < rank; d++) {
             int64_t step = rnd(4) == 0 ? 2 : 1, room = b->dim[d] - (dim[d] - 1) * step;
             if (room < 1) return false;
@@ -93,10 +100,12 @@ static bool rnd_view(const rnd_buf *b, int rank, const int64_t *dim, bool for_st
         return true;
     }
     if (b->rank > rank) return false;
-    for (int d = 0; d < b->rank; d++) {                                 /* aligned at the end, as in PyTorch */
+    for (int d = 0; d < b->rank; d++) { /* aligned at the end, as in PyTorch */
         int at = rank - b->rank + d;
-        if (b->dim[d] == dim[at]) acc->stride[at] = own[d];
-        else if (b->dim[d] != 1 || for_store) return false;
+        if (b->dim[d] == dim[at])
+            acc->stride[at] = own[d];
+        else if (b->dim[d] != 1 || for_store)
+            return false;
         if (b->dim[d] == 1 && dim[at] != 1) acc->stride[at] = 0;
     }
     if (for_store)
@@ -121,33 +130,38 @@ static int rnd_load(rnd_program *p, dync__lb *b, int rank, const int64_t *dim, c
     dync__access acc;
     int which = -1;
     for (int tries = 0; tries < 30 && which < 0; tries++) {
-        int back = rnd(1 + rnd(p->n_bufs)), i = p->n_bufs - 1 - back;    /* recent ones more often */
+        int back = rnd(1 + rnd(p->n_bufs)), i = p->n_bufs - 1 - back; /* recent ones more often */
         if (rnd_view(&p->buf[i], rank, dim, false, &acc)) which = i;
     }
     if (which < 0 || rnd(12) == 0) {
         which = rnd_new_buf(p, rank, dim, rnd_dtype(), true);
-        do { } while (!rnd_view(&p->buf[which], rank, dim, false, &acc));
+        do {
+        } while (!rnd_view(&p->buf[which], rank, dim, false, &acc));
     }
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     for (int d = 0; d < rank; d++) stride[loop_of[d]] = acc.stride[d];
     const rnd_buf *buf = &p->buf[which];
     int at = dync__kernel_buf(b->k, which, buf->dtype, DYNC__BUF_IN, buf->size, NULL);
-    if (rnd(25) == 0) {                                                 /* a gather of what the index says, modulo the size */
+    if (rnd(25) == 0) { /* a gather of what the index says, modulo the size */
         int index = dync__lb_index(b, dync__kernel_access(b->k, rnd(3), stride));
-        index = dync__lb_op(b, DYNC__P_rem, dync__lb_op(b, DYNC__P_abs, index, -1, -1), dync__lb_i(b, DYNC_I64, buf->size), -1);
+        index = dync__lb_op(b, DYNC__P_rem, dync__lb_op(b, DYNC__P_abs, index, -1, -1),
+                            dync__lb_i(b, DYNC_I64, buf->size), -1);
         return dync__lb_loadx(b, at, dync__kernel_access(b->k, 0, NULL), index);
     }
     return dync__lb_load(b, at, dync__kernel_access(b->k, acc.offset, stride));
 }
 
 /* An expression of type over what is at hand. */
-static int rnd_expr(rnd_program *p, dync__lb *b, int type, int depth, int rank, const int64_t *dim, const int *loop_of)
+static int rnd_expr(rnd_program *p, dync__lb *b, int type, int depth, int rank, const int64_t *dim,
+                    const int *loop_of)
 {
     static const int binary[] = {DYNC__P_add, DYNC__P_sub, DYNC__P_mul, DYNC__P_max, DYNC__P_min};
     static const int integer[] = {DYNC__P_and_, DYNC__P_or_, DYNC__P_xor_};
     if (depth == 0) {
         int what = rnd(8);
-        if (what == 0) return type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(b, type, (rnd(9) - 4) * 0.375) : dync__lb_i(b, type, rnd(4));
+        if (what == 0)
+            return type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(b, type, (rnd(9) - 4) * 0.375)
+                                                        : dync__lb_i(b, type, rnd(4));
         if (what == 1 && rnd(6) == 0) {
             int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
             for (int d = 0; d < rank; d++) stride[loop_of[d]] = d ? 1 : 7;
@@ -158,7 +172,9 @@ static int rnd_expr(rnd_program *p, dync__lb *b, int type, int depth, int rank, 
         return dync__lb_cast(b, rnd_load(p, b, rank, dim, loop_of), type);
     }
     int x = rnd_expr(p, b, type, depth - 1, rank, dim, loop_of);
-    if (rnd(3) == 0) return type == DYNC_BOOL ? dync__lb_op(b, DYNC__P_not_, x, -1, -1) : dync__lb_op(b, rnd(2) ? DYNC__P_neg : DYNC__P_abs, x, -1, -1);
+    if (rnd(3) == 0)
+        return type == DYNC_BOOL ? dync__lb_op(b, DYNC__P_not_, x, -1, -1)
+                                 : dync__lb_op(b, rnd(2) ? DYNC__P_neg : DYNC__P_abs, x, -1, -1);
     int y = rnd_expr(p, b, type, rnd(depth), rank, dim, loop_of);
     if (type == DYNC_BOOL) return dync__lb_op(b, integer[rnd(3)], x, y, -1);
     if (rnd(6) == 0) return dync__lb_op(b, DYNC__P_select, dync__lb_op(b, DYNC__P_lt, x, y, -1), y, x);
@@ -175,7 +191,8 @@ static void rnd_order(int n, int *loop_of)
     }
 }
 
-static void rnd_store(rnd_program *p, dync__lb *b, int buf, const dync__access *acc, int rank, const int *loop_of, int value)
+static void rnd_store(rnd_program *p, dync__lb *b, int buf, const dync__access *acc, int rank,
+                      const int *loop_of, int value)
 {
     int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     for (int d = 0; d < rank; d++) stride[loop_of[d]] = acc->stride[d];
@@ -193,13 +210,15 @@ static dync__kernel *rnd_pointwise(rnd_program *p)
     for (int d = 0; d < rank; d++) extent[loop_of[d]] = dim[d];
     dync__kernel *k = dync__kernel_new(&p->arena, "pw", 0, rank, extent);
     dync__lb b = {k, 1, NULL, false};
-    if (rnd(4) == 0) {                                                  /* into a buffer that exists: in place, a slice, a column */
+    if (rnd(4) == 0) { /* into a buffer that exists: in place, a slice, a column */
         int i = rnd(p->n_bufs);
         if (rnd_view(&p->buf[i], rank, dim, true, &acc)) out = i;
     }
-    int type = out >= 0 ? dync__dtype_info(p->buf[out].dtype)->compute : dync__dtype_info(rnd_dtype())->compute, value = 0;
+    int type = out >= 0 ? dync__dtype_info(p->buf[out].dtype)->compute
+                        : dync__dtype_info(rnd_dtype())->compute,
+        value = 0;
     value = rnd_expr(p, &b, type, 1 + rnd(3), rank, dim, loop_of);
-    if (out >= 0 && rnd(2)) {                                            /* it reads what it writes, at the same place */
+    if (out >= 0 && rnd(2)) { /* it reads what it writes, at the same place */
         int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
         for (int d = 0; d < rank; d++) stride[loop_of[d]] = acc.stride[d];
         int at = dync__kernel_buf(k, out, p->buf[out].dtype, DYNC__BUF_IN, p->buf[out].size, NULL);
@@ -207,11 +226,12 @@ static dync__kernel *rnd_pointwise(rnd_program *p)
         value = dync__lb_op(&b, type == DYNC_BOOL ? DYNC__P_xor_ : DYNC__P_add, value, old, -1);
     }
     if (out >= 0 && !p->tangles) {
-        for (int i = 0; i < k->inst.n; i++) {                            /* not at another one */
+        for (int i = 0; i < k->inst.n; i++) { /* not at another one */
             const dync__inst *in = &k->inst.at[i];
             if (in->buf < 0 || k->buf.at[in->buf].id != out) continue;
             bool same = k->access.at[in->access].offset == acc.offset;
-            for (int d = 0; d < rank; d++) same &= k->access.at[in->access].stride[loop_of[d]] == acc.stride[d] || dim[d] == 1;
+            for (int d = 0; d < rank; d++)
+                same &= k->access.at[in->access].stride[loop_of[d]] == acc.stride[d] || dim[d] == 1;
             if (!same || in->prim == DYNC__P_loadx) return NULL;
         }
     }
@@ -219,8 +239,9 @@ static dync__kernel *rnd_pointwise(rnd_program *p)
         static const int narrow[] = {DYNC_F32, DYNC_BF16, DYNC_F16}, ints[] = {DYNC_I32, DYNC_U8, DYNC_I16};
         int dtype = type == DYNC_F32 ? narrow[rnd(3)] : type == DYNC_I32 ? ints[rnd(3)] : type;
         out = rnd_new_buf(p, rank, dim, dtype, false);
-        do { } while (!rnd_view(&p->buf[out], rank, dim, true, &acc));
-        if (rnd(3)) {                                                    /* most results are contiguous */
+        do {
+        } while (!rnd_view(&p->buf[out], rank, dim, true, &acc));
+        if (rnd(3)) { /* most results are contiguous */
             memset(&acc, 0, sizeof acc);
             rnd_strides(&p->buf[out], acc.stride);
         }
@@ -230,7 +251,8 @@ static dync__kernel *rnd_pointwise(rnd_program *p)
         int second = rnd_new_buf(p, rank, dim, type, false);
         memset(&acc, 0, sizeof acc);
         rnd_strides(&p->buf[second], acc.stride);
-        rnd_store(p, &b, second, &acc, rank, loop_of, type == DYNC_BOOL ? value : dync__lb_op(&b, DYNC__P_neg, value, -1, -1));
+        rnd_store(p, &b, second, &acc, rank, loop_of,
+                  type == DYNC_BOOL ? value : dync__lb_op(&b, DYNC__P_neg, value, -1, -1));
     }
     return k;
 }
@@ -251,10 +273,14 @@ static dync__kernel *rnd_reduction(rnd_program *p)
     dync__lb b = {k, 1, NULL, false};
     int type = dync__dtype_info(rnd_dtype())->compute;
     int value = rnd_expr(p, &b, type, rnd(2), rank, dim, loop_of);
-    int kind = type == DYNC_BOOL ? (rnd(2) ? DYNC__R_ANY : DYNC__R_ALL) : rnd(8) == 0 ? DYNC__R_ARGMAX : rnd(4) == 0 ? DYNC__R_MAX : DYNC__R_SUM;
+    int kind = type == DYNC_BOOL ? (rnd(2) ? DYNC__R_ANY : DYNC__R_ALL)
+               : rnd(8) == 0     ? DYNC__R_ARGMAX
+               : rnd(4) == 0     ? DYNC__R_MAX
+                                 : DYNC__R_SUM;
     int result = dync__lb_reduce(&b, kind, value);
     b.section = 2;
-    if (rnd(3) == 0 && kind == DYNC__R_SUM && type == DYNC_F32) result = dync__lb_op(&b, DYNC__P_mul, result, dync__lb_f(&b, type, 0.125), -1);
+    if (rnd(3) == 0 && kind == DYNC__R_SUM && type == DYNC_F32)
+        result = dync__lb_op(&b, DYNC__P_mul, result, dync__lb_f(&b, type, 0.125), -1);
     for (int d = 0; d < rank; d++) {
         if (reduced[d] && !keepdim) continue;
         kept_loop[n] = loop_of[d];
@@ -278,7 +304,8 @@ static dync__kernel *rnd_scatter(rnd_program *p)
     dync__kernel *k = dync__kernel_new(&p->arena, "scatter", 0, 1, &extent);
     dync__lb b = {k, 1, NULL, false};
     int value = rnd_expr(p, &b, DYNC_F32, 1, 1, &extent, loop_of);
-    int index = dync__lb_op(&b, DYNC__P_mul, dync__lb_index(&b, dync__kernel_access(k, 0, along)), dync__lb_i(&b, DYNC_I64, 7), -1);
+    int index = dync__lb_op(&b, DYNC__P_mul, dync__lb_index(&b, dync__kernel_access(k, 0, along)),
+                            dync__lb_i(&b, DYNC_I64, 7), -1);
     index = dync__lb_op(&b, DYNC__P_rem, index, dync__lb_i(&b, DYNC_I64, size), -1);
     int at = dync__kernel_buf(k, out, DYNC_F32, DYNC__BUF_OUT, size, NULL);
     dync__lb_storex(&b, at, dync__kernel_access(k, 0, NULL), value, index);
@@ -329,7 +356,7 @@ static void rnd_make(rnd_program *p, uint64_t seed, bool tangles)
     for (int i = DYNC__MAX(0, p->n_bufs - 2); i < p->n_bufs; i++) p->buf[i].keep = true;
 }
 
-/* ---- running them ------------------------------------------------------------------------------------------------- */
+/* ---- running them ----------------------------------------------------------------------- */
 
 static void rnd_fill(const rnd_buf *b, char *data, int number)
 {
@@ -349,7 +376,10 @@ static void rnd_fill(const rnd_buf *b, char *data, int number)
     }
 }
 
-static size_t rnd_bytes(const rnd_buf *b) { return (size_t)b->size * dync__dtype_info(b->dtype)->bytes; }
+static size_t rnd_bytes(const rnd_buf *b)
+{
+    return (size_t)b->size * dync__dtype_info(b->dtype)->bytes;
+}
 
 static bool rnd_execute(const rnd_program *p, const dync__fuse_step *step, int n, char *(*data))
 {
@@ -357,12 +387,14 @@ static bool rnd_execute(const rnd_program *p, const dync__fuse_step *step, int n
     for (int i = 0; i < n; i++) {
         const dync__fuse_step *s = &step[i];
         if (!s->k) {
-            for (size_t x = 0; x < rnd_bytes(&p->buf[s->reads[0]]); x++) data[s->writes[0]][x] = (char)(data[s->reads[0]][x] + 1);
+            for (size_t x = 0; x < rnd_bytes(&p->buf[s->reads[0]]); x++)
+                data[s->writes[0]][x] = (char)(data[s->reads[0]][x] + 1);
             continue;
         }
         void *buffers[RND_BUFS];
         for (int b = 0; b < s->k->buf.n; b++) buffers[b] = data[s->k->buf.at[b].id];
-        if (dync__kernel_check(s->k) != DYNC_OK || dync__kernel_eval(s->k, buffers, 99, 0) != DYNC_OK) return false;
+        if (dync__kernel_check(s->k) != DYNC_OK || dync__kernel_eval(s->k, buffers, 99, 0) != DYNC_OK)
+            return false;
     }
     return true;
 }
@@ -388,7 +420,9 @@ static int rnd_differs(const rnd_program *p, char *(*a), char *(*b))
     for (int i = 0; i < p->n_bufs; i++) {
         size_t size = dync__dtype_info(p->buf[i].dtype)->bytes;
         for (size_t at = 0; p->buf[i].keep && at < rnd_bytes(&p->buf[i]); at += size)
-            if (memcmp(a[i] + at, b[i] + at, size) != 0 && !(rnd_is_nan(&p->buf[i], a[i] + at) && rnd_is_nan(&p->buf[i], b[i] + at))) return i;
+            if (memcmp(a[i] + at, b[i] + at, size) != 0 &&
+                !(rnd_is_nan(&p->buf[i], a[i] + at) && rnd_is_nan(&p->buf[i], b[i] + at)))
+                return i;
     }
     return -1;
 }
@@ -397,16 +431,24 @@ static int rnd_differs(const rnd_program *p, char *(*a), char *(*b))
 static bool rnd_sums(const dync__kernel *k)
 {
     for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce && (k->inst.at[i].type == DYNC_F32 || k->inst.at[i].type == DYNC_F64)) return true;
+        if (k->inst.at[i].prim == DYNC__P_reduce &&
+            (k->inst.at[i].type == DYNC_F32 || k->inst.at[i].type == DYNC_F64))
+            return true;
     return false;
 }
 
-static bool rnd_keep(void *user, int32_t id) { return ((const rnd_program *)user)->buf[id].keep; }
+static bool rnd_keep(void *user, int32_t id)
+{
+    return ((const rnd_program *)user)->buf[id].keep;
+}
 
-typedef struct rnd_counts { int programs, steps_before, steps_after; } rnd_counts;
+typedef struct rnd_counts {
+    int programs, steps_before, steps_after;
+} rnd_counts;
 
 /* Does fusing the steps of p that are still there change a result? Gives a message, or NULL. */
-static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, int n, bool schedule, rnd_counts *counts)
+static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, int n, bool schedule,
+                             rnd_counts *counts)
 {
     static char memory[2][RND_BUFS][RND_BYTES];
     static char message[1400];
@@ -484,7 +526,8 @@ static void rnd_shrink(const rnd_program *p, uint64_t seed, bool schedule)
             again = true;
         }
     }
-    printf("program of seed %llu (%s): %s\n", (unsigned long long)seed, p->tangles ? "with tangles" : "plain", rnd_fails(p, step, n, schedule, NULL));
+    printf("program of seed %llu (%s): %s\n", (unsigned long long)seed,
+           p->tangles ? "with tangles" : "plain", rnd_fails(p, step, n, schedule, NULL));
     rnd_show(p, step, n);
 }
 
@@ -506,11 +549,21 @@ static void rnd_many(int count, bool tangles, bool schedule)
     }
     EXPECT_EQ_INT(bad, 0);
     if (test__state.verbose)
-        printf("%d programs, %d steps became %d\n", counts.programs, counts.steps_before, counts.steps_after);
+        printf("%d programs, %d steps became %d\n", counts.programs, counts.steps_before,
+               counts.steps_after);
     EXPECT(counts.steps_after < counts.steps_before);
 }
 
-TEST(random_programs) { rnd_many(2000, false, false); }
-TEST(random_programs_with_tangles) { rnd_many(1000, true, false); }
-TEST(random_programs_scheduled) { rnd_many(1000, true, true); }
+TEST(random_programs)
+{
+    rnd_many(2000, false, false);
+}
+TEST(random_programs_with_tangles)
+{
+    rnd_many(1000, true, false);
+}
+TEST(random_programs_scheduled)
+{
+    rnd_many(1000, true, true);
+}
 TEST_MAIN
