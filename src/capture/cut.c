@@ -71,7 +71,9 @@ static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to)
         old->mark = NULL;
         if (!dync__cut_is_call(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
-        if (ordinal >= from && ordinal < to) status = dync__piece_copy(g, holder, old);
+        if (ordinal < from || ordinal >= to) continue;
+        old->mark = dync__graph_copy_call(g, old, dync__piece_node, &map);
+        if (!old->mark) status = DYNC_ERR_MEMORY;
     }
     dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
     if (status == DYNC_OK) return g;

@@ -718,6 +718,20 @@ DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info 
     return dync__infer_same_shape(&view, &g->lay) ? DYNC_OK : dync__infer_pair_error("expected a gradient of the view's shape", &g->lay, &view);
 }
 
+/* A dense tensor in the form of self, whatever self's offset; the part must stay inside. */
+DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *src;
+    const dync__arg *size = &call->args[2];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 1, &src));
+    if (size->n != call->args[3].n || size->n != src->lay.ndim)
+        return dync__fail(DYNC_ERR_SHAPE, "as_strided_scatter: %d sizes, %d strides, a source of rank %d", size->n, call->args[3].n, src->lay.ndim);
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    out->lay.offset = 0;
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;

@@ -384,6 +384,20 @@ DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const d
     return DYNC_OK;
 }
 
+/* self copied, then src into the strided part. */
+DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__operand part = *out;
+    part.lay.ndim = call->args[2].n;
+    for (int i = 0; i < part.lay.ndim; i++) {
+        part.lay.shape[i] = call->args[2].as.dims[i];
+        part.lay.stride[i] = call->args[3].as.dims[i];
+    }
+    part.lay.offset = call->args[4].as.i;
+    DYNC__TRY(dync__lower_copy(pb, &in[0], out));
+    return dync__lower_copy(pb, &in[1], &part);
+}
+
 /* Zeros, and the gradient in the view of them. */
 DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {

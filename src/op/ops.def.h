@@ -436,6 +436,9 @@
 #define DYNC__OPS_MOVE(X)                                                                                                                 \
     X(argsort,        COMPOSITE, "(Tensor self, int dim, bool descending)", 1, i_argsort, none, none, none, d_argsort,                    \
       "torch.argsort", DYNC__OP_NONDIFF, -1, "the places that sort self along dim, int64")                                                \
+    X(as_strided_scatter, KERNEL, "(Tensor self, Tensor src, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided_scatter,    \
+      none, l_as_strided_scatter, none, none, "torch.as_strided_scatter", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1,                        \
+      "self with src written to as_strided of it; AOT makes it, under the tape")                                                          \
     X(cat,            KERNEL, "(Tensor[] tensors, int dim)", 1, i_cat, none, l_cat, g_cat, none, "torch.cat", 0, -1,                      \
       "tensors one after another along dim")                                                                                              \
     X(clone,          POINTWISE, "(Tensor self)", 1, i_clone, e_clone, none, g_alias, none, "torch.clone", DYNC__OP_CHEAP, -1, "a copy")  \

@@ -7,7 +7,7 @@
 #include "op.h"
 
 #define DYNC__INFERS(X) \
-    X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided)                 \
+    X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
     X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(contiguous) X(conv2d)          \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flatten) X(flip) X(float_unary)    \
@@ -27,7 +27,7 @@
     X(sgn) X(sigmoid) X(sigmoid_backward) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) X(square) X(sub) X(tan)          \
     X(tanh) X(tanh_backward) X(threshold_backward) X(trunc) X(where)
 #define DYNC__LOWERS(X) \
-    X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(avg_pool2d) X(avg_pool2d_backward)         \
+    X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(as_strided_scatter) X(avg_pool2d) X(avg_pool2d_backward) \
     X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flip) X(full) X(gather)    \
     X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) X(max_pool2d_backward) X(mean)       \
     X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(scatter) X(scatter_add) X(softmax)      \
