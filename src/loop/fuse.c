@@ -37,7 +37,7 @@ typedef struct dync__fuse_graph {
     const dync__fuse_options *options;
     const dync__fuse_step *later;   /* the steps after the window */
     int n_later, n, skip_a, skip_b; /* skip: the nodes at hand, for dync__fuse_needed */
-    dync__fuse_node node[DYNC__FUSE_WINDOW];
+    dync__fuse_node *node;
 } dync__fuse_graph;
 
 static bool dync__fuse_has(const dync__fuse_set *s, int i)
@@ -175,7 +175,8 @@ static int dync__fuse_order(const dync__fuse_graph *g, int *order)
 static bool dync__fuse_relink(dync__fuse_graph *g)
 {
     int order[DYNC__FUSE_WINDOW], n = dync__fuse_order(g, order);
-    dync__fuse_step *step = dync__alloc(sizeof *step * DYNC__FUSE_WINDOW);
+    size_t bytes = sizeof(dync__fuse_step) * (size_t)g->n;
+    dync__fuse_step *step = dync__alloc(bytes);
     if (!step) return false;
     for (int i = 0; i < n; i++) step[i] = g->node[order[i]].step;
     for (int i = 0; i < n; i++) {
@@ -183,7 +184,7 @@ static bool dync__fuse_relink(dync__fuse_graph *g)
         g->node[i].step = step[i];
         dync__fuse_masks(&g->node[i]);
     }
-    dync__free(step, sizeof *step * DYNC__FUSE_WINDOW);
+    dync__free(step, bytes);
     g->n = n;
     for (int i = n - 2; i >= 0; i--)
         for (int j = i + 1; j < n; j++) {
@@ -435,40 +436,52 @@ static dync_status dync__fuse_window(dync__fuse_graph *g)
     return g->job.no_memory ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
+/* The steps [from, from + g->n), fused, at the end of out. */
+static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps, int from,
+                                   dync__fuse_step *out, int *n_out)
+{
+    g->n = DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW);
+    g->later = steps + from + g->n;
+    g->n_later = n_steps - from - g->n;
+    memset(g->node, 0, sizeof *g->node * (size_t)g->n);
+    for (int i = 0; i < g->n; i++) {
+        g->node[i].step = steps[from + i];
+        dync__fuse_masks(&g->node[i]);
+    }
+    DYNC__TRY(dync__fuse_window(g));
+    for (int i = 0; i < g->n; i++) out[(*n_out)++] = g->node[i].step;
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps,
                                 const dync__fuse_options *options)
 {
-    if (options->off || *n_steps == 0) return DYNC_OK;
-    dync_status status = DYNC_OK;
+    if (options->off || *n_steps < 2) return DYNC_OK;
+    dync_status status = DYNC_ERR_MEMORY;
     int n_out = 0;
+    size_t bytes = sizeof(dync__fuse_node) * (size_t)DYNC__MIN(*n_steps, (int)DYNC__FUSE_WINDOW);
     dync__fuse_step *out = dync__arena_alloc(arena, (size_t)*n_steps * sizeof *out);
     dync__fuse_graph *g = dync__calloc(sizeof *g);
-    if (!out || !g) {
-        dync__free(g, sizeof *g);
-        return DYNC_ERR_MEMORY;
-    }
+    if (!out || !g) goto done;
+    g->node = dync__alloc(bytes);
+    if (!g->node) goto done;
     g->options = options;
     g->job.arena = arena;
     g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
     g->job.needed = dync__fuse_needed;
     g->job.user = g;
-    for (int from = 0; from < *n_steps && status == DYNC_OK; from += DYNC__FUSE_WINDOW) {
-        g->n = DYNC__MIN(*n_steps - from, (int)DYNC__FUSE_WINDOW);
-        g->later = steps + from + g->n;
-        g->n_later = *n_steps - from - g->n;
-        memset(g->node, 0, sizeof g->node);
-        for (int i = 0; i < g->n; i++) {
-            g->node[i].step = steps[from + i];
-            dync__fuse_masks(&g->node[i]);
-        }
-        status = dync__fuse_window(g);
-        for (int i = 0; i < g->n && status == DYNC_OK; i++) out[n_out++] = g->node[i].step;
-    }
-    dync__vec_free(&g->job.item);
-    dync__vec_free(&g->job.number);
-    dync__free(g, sizeof *g);
-    if (status != DYNC_OK) return status;
+    status = DYNC_OK;
+    for (int from = 0; from < *n_steps && status == DYNC_OK; from += DYNC__FUSE_WINDOW)
+        status = dync__fuse_part(g, steps, *n_steps, from, out, &n_out);
+    if (status != DYNC_OK) goto done;
     memcpy(steps, out, (size_t)n_out * sizeof *out);
     *n_steps = n_out;
-    return DYNC_OK;
+done:
+    if (g) {
+        dync__vec_free(&g->job.item);
+        dync__vec_free(&g->job.number);
+        dync__free(g->node, bytes);
+    }
+    dync__free(g, sizeof *g);
+    return status;
 }

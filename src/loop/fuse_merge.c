@@ -462,16 +462,16 @@ static dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *ne
 
 DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel *k)
 {
-    dync__fuse_frame f;
+    dync__fuse_frame *f = &job->frame;
     bool pointwise = dync__fuse_traits_of(k).pointwise;
-    dync__frame_start(&f, k);
-    if (pointwise) f.nest.n_outer = 0;
+    dync__frame_start(f, k);
+    if (pointwise) f->nest.n_outer = 0;
     job->item.n = 0;
-    if (!dync__fuse_add(job, &f, k, -1, pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, true, false))
+    if (!dync__fuse_add(job, f, k, -1, pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, true, false))
         return NULL;
     dync__fuse_sweep(job);
-    if (!dync__fuse_place_all(job, &f.nest)) return NULL;
-    return dync__fuse_emit(job, &f.nest, k->name);
+    if (!dync__fuse_place_all(job, &f->nest)) return NULL;
+    return dync__fuse_emit(job, &f->nest, k->name);
 }
 
 /* ---- merging on one domain -------------------------------------------------------------- */
@@ -524,36 +524,36 @@ static const char *dync__fuse_name(dync__arena *arena, const char *a, const char
 static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r, const dync__inst *h,
                                     const dync__inst *g)
 {
-    dync__fuse_frame f;
+    dync__fuse_frame *f = &job->frame;
     dync__fuse_place place;
-    dync__frame_start(&f, r->host);
-    if (r->host_pointwise) f.nest.n_outer = 0;
-    dync__frame_add_map(&f, r->guest);
-    if (!dync__map_solve(&f, 0, dync__nest_access(&f.nest, &r->host->access.at[h->access]),
+    dync__frame_start(f, r->host);
+    if (r->host_pointwise) f->nest.n_outer = 0;
+    dync__frame_add_map(f, r->guest);
+    if (!dync__map_solve(f, 0, dync__nest_access(&f->nest, &r->host->access.at[h->access]),
                          &r->guest->access.at[g->access]))
         return NULL;
-    if (!dync__fuse_find_place(&f, r, !r->host_pointwise && !(h->section & 1), &place)) return NULL;
+    if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), &place)) return NULL;
     dync__fuse_place own = r->host_pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN;
     job->item.n = 0;
     for (int turn = 0; turn < 2; turn++) {
         bool guest = (turn == 0) == r->guest_first;
-        if (!dync__fuse_add(job, &f, guest ? r->guest : r->host, guest ? 0 : -1, guest ? place : own,
+        if (!dync__fuse_add(job, f, guest ? r->guest : r->host, guest ? 0 : -1, guest ? place : own,
                             turn == 0, false))
             return NULL;
     }
-    if (!dync__fuse_resolve(job, &f.nest)) return NULL;
+    if (!dync__fuse_resolve(job, &f->nest)) return NULL;
     int live = dync__fuse_sweep(job);
     if (!dync__fuse_limits(job, live)) return NULL;
     for (int i = 0; i < job->item.n && r->guest_pointwise && !r->host_pointwise; i++) {
         const dync__fuse_item *item = &job->item.at[i];
         if (item->dead || !dync__fuse_is_store(item->in.prim) || item->first != r->guest_first) continue;
-        if (dync__fuse_bad_layout(&f.nest, item)) return NULL;
+        if (dync__fuse_bad_layout(&f->nest, item)) return NULL;
     }
     const dync__kernel *first = r->guest_first ? r->guest : r->host,
                        *second = r->guest_first ? r->host : r->guest;
     dync__kernel *k =
-        dync__fuse_finish(job, &f.nest, dync__fuse_name(job->arena, first->name, second->name));
-    return k && dync__fuse_is_serial(job, &f.nest) ? NULL : k;
+        dync__fuse_finish(job, &f->nest, dync__fuse_name(job->arena, first->name, second->name));
+    return k && dync__fuse_is_serial(job, &f->nest) ? NULL : k;
 }
 
 /* Does the pair of accesses tie the kernels? rank 0: the first stores what the second loads; 1: both load
@@ -681,31 +681,31 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
                                          const dync__kernel *second, int32_t buf_id)
 {
     dync__fuse_traits a = dync__fuse_traits_of(first), b = dync__fuse_traits_of(second);
-    dync__fuse_frame f;
+    dync__fuse_frame *f = &job->frame;
     int access[DYNC__FUSE_MAPS], value[DYNC__FUSE_MAPS];
     bool row[DYNC__FUSE_MAPS];
     int n = dync__fuse_loads(second, buf_id, access, row), store = dync__fuse_slice(job, first, buf_id);
     if (a.tangled || b.tangled || a.empty || b.empty || !a.pointwise || n <= 0 || store < 0) return NULL;
     if (dync__fuse_overwrites(job, first, first) || dync__fuse_overwrites(job, first, second)) return NULL;
     const dync__access *stored = &first->access.at[first->inst.at[store].access];
-    dync__frame_start(&f, second);
-    if (b.pointwise) f.nest.n_outer = 0;
+    dync__frame_start(f, second);
+    if (b.pointwise) f->nest.n_outer = 0;
     for (int m = 0; m < n; m++) {
-        dync__frame_add_map(&f, first);
-        if (!dync__map_solve(&f, m, dync__nest_access(&f.nest, &second->access.at[access[m]]), stored))
+        dync__frame_add_map(f, first);
+        if (!dync__map_solve(f, m, dync__nest_access(&f->nest, &second->access.at[access[m]]), stored))
             return NULL;
     }
     job->item.n = 0;
     for (int m = 0; m < n; m++) {
         dync__fuse_slice(job, first, buf_id);
         if (job->no_memory ||
-            !dync__fuse_add(job, &f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE,
+            !dync__fuse_add(job, f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE,
                             true, true))
             return NULL;
         value[m] = job->number.at[first->inst.at[store].arg[0]];
     }
     int base = job->item.n;
-    if (!dync__fuse_add(job, &f, second, -1, b.pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, false, false))
+    if (!dync__fuse_add(job, f, second, -1, b.pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, false, false))
         return NULL;
     for (int i = 0; i < second->inst.n; i++) {
         const dync__inst *in = &second->inst.at[i];
@@ -714,6 +714,6 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
         while (access[m] != in->access) m++;
         dync__fuse_forward(job, base + i, value[m]);
     }
-    if (!dync__fuse_resolve(job, &f.nest)) return NULL;
-    return dync__fuse_finish(job, &f.nest, dync__fuse_name(job->arena, first->name, second->name));
+    if (!dync__fuse_resolve(job, &f->nest)) return NULL;
+    return dync__fuse_finish(job, &f->nest, dync__fuse_name(job->arena, first->name, second->name));
 }
