@@ -202,7 +202,11 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     dync__layout result;
     DYNC__TRY(dync__view_sizes(in, ndim, shape, result.shape));
     *possible = true;
-    if (dync__layout_is_empty(in)) return dync__layout_contiguous(out, ndim, result.shape);
+    if (dync__layout_is_empty(in)) {
+        bool same = ndim == in->ndim && memcmp(result.shape, in->shape, (size_t)ndim * sizeof in->shape[0]) == 0;
+        if (same) *out = *in;
+        return same ? DYNC_OK : dync__layout_contiguous(out, ndim, result.shape);
+    }
     result.ndim = ndim;
     result.offset = in->offset;
     int d = ndim - 1;

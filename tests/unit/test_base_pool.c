@@ -1,0 +1,193 @@
+/* base/pool.c and base/thread.c: parallel loops, ends of threads. Run under ThreadSanitizer as well. */
+#include <pthread.h>
+#include "../../src/dync.in.h"
+#include "../../src/base/base.h"
+#include "../test.h"
+
+typedef struct loop { int count[64]; int n_parts; dync__thread *ran_on[64]; } loop;
+
+static void count_part(void *user, int part, int n_parts)
+{
+    loop *l = user;
+    l->n_parts = n_parts;
+    l->count[part]++;
+    l->ran_on[part] = &dync__tls;
+}
+
+/* n_parts is written by every part: only for loops of one thread. */
+static void count_only(void *user, int part, int n_parts)
+{
+    loop *l = user;
+    (void)n_parts;
+    l->count[part]++;
+    l->ran_on[part] = &dync__tls;
+}
+
+TEST(every_part_runs_once_on_its_thread)
+{
+    dync__pool_set_threads(4);
+    EXPECT_EQ_INT(dync__pool_threads(), 4);
+    for (int round = 0; round < 2000; round++) {
+        loop l = {0};
+        int n = round % 17;
+        dync__pool_run(count_only, &l, n);
+        for (int i = 0; i < 64; i++) REQUIRE(l.count[i] == (i < n));
+        for (int i = 4; i < n; i++) REQUIRE(l.ran_on[i] == l.ran_on[i - 4]);
+        if (n > 1) REQUIRE(l.ran_on[0] == &dync__tls && l.ran_on[1] != l.ran_on[0]);
+    }
+    dync__pool_stop();
+}
+
+TEST(one_thread_runs_inline)
+{
+    loop l = {0};
+    dync__pool_set_threads(1);
+    dync__pool_run(count_part, &l, 5);
+    EXPECT_EQ_INT(l.n_parts, 5);
+    for (int i = 0; i < 5; i++) EXPECT(l.count[i] == 1 && l.ran_on[i] == &dync__tls);
+    dync__pool_run(count_part, &l, 0);
+}
+
+static void nested(void *user, int part, int n_parts)
+{
+    loop *l = user;
+    (void)n_parts;
+    dync__pool_run(count_only, &l[part], 3);
+    for (int i = 1; i < 3; i++) l[part].count[63] += l[part].ran_on[i] != l[part].ran_on[0];
+}
+
+TEST(nested_loops_run_inline)
+{
+    static loop l[4];
+    dync__pool_set_threads(3);
+    dync__pool_run(nested, l, 4);
+    for (int p = 0; p < 4; p++) {
+        for (int i = 0; i < 3; i++) EXPECT_EQ_INT(l[p].count[i], 1);
+        EXPECT_EQ_INT(l[p].count[63], 0);
+    }
+    dync__pool_stop();
+}
+
+static void *run_loops(void *arg)
+{
+    for (int round = 0; round < 300; round++) {
+        loop l = {0};
+        dync__pool_run(count_only, &l, 8);
+        for (int i = 0; i < 8; i++) *(int *)arg += l.count[i] != 1;
+        void *p = dync__alloc_data(1000 + (size_t)round);
+        dync__free_data(p, 1000 + (size_t)round);
+    }
+    return NULL;
+}
+
+TEST(many_callers_at_once)
+{
+    pthread_t thread[4];
+    int wrong[4] = {0};
+    dync__pool_set_threads(3);
+    for (int i = 0; i < 4; i++) REQUIRE(pthread_create(&thread[i], NULL, run_loops, &wrong[i]) == 0);
+    for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < 4; i++) EXPECT_EQ_INT(wrong[i], 0);
+    dync__pool_stop();
+}
+
+static void slow_part(void *user, int part, int n_parts)
+{
+    uint64_t until = dync__now_ns() + 2000000;
+    (void)part; (void)n_parts;
+    while (dync__now_ns() < until) { }
+    (void)DYNC__ATOMIC_ADD((int *)user, 1);
+}
+
+TEST(sleeping_workers_wake)
+{
+    int n = 0;
+    dync__pool_set_threads(3);
+    for (int round = 0; round < 5; round++) {
+        uint64_t until = dync__now_ns() + 3000000;          /* longer than workers watch */
+        while (dync__now_ns() < until) { }
+        dync__pool_run(slow_part, &n, 3);
+        EXPECT_EQ_INT(DYNC__ATOMIC_LOAD(&n), 3 * (round + 1));
+    }
+    dync__pool_stop();
+}
+
+#if !defined(__SANITIZE_THREAD__)
+TEST(a_forked_child_runs_alone)
+{
+    loop l = {0};
+    dync__pool_set_threads(3);
+    dync__pool_run(count_only, &l, 6);
+    pid_t child = fork();
+    if (child == 0) {
+        loop in_child = {0};
+        int bad = dync__pool_threads() != 1;
+        dync__pool_run(count_only, &in_child, 6);
+        for (int i = 0; i < 6; i++) bad += in_child.count[i] != 1 || in_child.ran_on[i] != &dync__tls;
+        dync_shutdown();
+        _exit(bad);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ_INT(status, 0);
+    dync__pool_run(count_only, &l, 6);
+    for (int i = 0; i < 6; i++) EXPECT_EQ_INT(l.count[i], 2);
+    dync__pool_stop();
+}
+#endif
+
+TEST(workers_can_be_changed)
+{
+    for (int n = 1; n < 6; n++) {
+        loop l = {0};
+        dync__pool_set_threads(n);
+        dync__pool_run(count_only, &l, 6);
+        for (int i = 0; i < 6; i++) EXPECT_EQ_INT(l.count[i], 1);
+    }
+    dync__pool_stop();
+    dync__pool_stop();
+    dync__thread_end_all();
+    EXPECT(!dync__mem_in_use());
+}
+
+/* ---- ends of threads ---- */
+
+static int order[4], n_order;
+static void first_fn(dync__thread *t) { if (t->op_state) { order[n_order++] = 1; t->op_state = NULL; } }
+static void second_fn(dync__thread *t) { if (t->grad_state) { order[n_order++] = 2; t->grad_state = NULL; } }
+
+static void *short_life(void *arg)
+{
+    dync__thread_arm();
+    dync__tls.op_state = dync__tls.grad_state = arg;
+    void *p = dync__alloc(100);
+    dync__free(p, 100);
+    return NULL;
+}
+
+TEST(destructors_run_when_a_thread_ends)
+{
+    pthread_t thread;
+    dync__thread_state_on_exit(first_fn);
+    dync__thread_state_on_exit(second_fn);
+    dync__thread_state_on_exit(first_fn);
+    REQUIRE(pthread_create(&thread, NULL, short_life, order) == 0);
+    pthread_join(thread, NULL);
+    EXPECT(n_order == 2 && order[0] == 2 && order[1] == 1);
+    EXPECT(!dync__mem_in_use());                             /* its cache went with it */
+}
+
+static int ran[2];
+static void at_end_a(void) { ran[0] = ran[1] ? 1 : -1; }
+static void at_end_b(void) { ran[1] = 1; }
+
+TEST(shutdown_functions_run_in_reverse)
+{
+    dync__at_shutdown(at_end_a);
+    dync__at_shutdown(at_end_b);
+    dync__at_shutdown(at_end_a);
+    dync_shutdown();
+    EXPECT(ran[0] == 1 && ran[1] == 1);
+}
+
+TEST_MAIN
