@@ -20,7 +20,9 @@ static char *dync__program_identifier(const char *name)
     return out;
 }
 
-DYNC__FN dync_program *dync__program_from_graph(dync_graph *g, const char *name, int n_leaves, const int *leaf)
+DYNC__FN dync_program *dync__program_from_graph(dync_graph *g, const char *name) { return dync__program_from_leaves(g, name, 0, NULL); }
+
+DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves, const int *leaf)
 {
     if (!g || dync__graph_check(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
@@ -42,6 +44,105 @@ DYNC__FN dync_program *dync__program_from_graph(dync_graph *g, const char *name,
     if (ok) return p;
     dync_program_free(p);
     return NULL;
+}
+
+/* ---- from a capture ------------------------------------------------------------------------------------------------------------------ */
+
+/* "L['net'].0.weight" is attribute 0.weight; other tensors from outside take their node's name. */
+static const char *dync__program_attr_path(const dync_node *node)
+{
+    const char *dot = node->source ? strstr(node->source, "].") : NULL;
+    return dot && dot[2] ? dot + 2 : node->name;
+}
+
+/* Inputs that are no arguments become attributes, behind the inputs that stay. leaf: of those. */
+static dync_status dync__program_lift(dync_graph *g, const dync__program_run_record *r, const dync__callargs *flat, int *leaf)
+{
+    DYNC__VEC(dync_node *) order = {0};
+    int n_inputs = 0, n = g->n_inputs;
+    for (int i = 0; i < n; i++) {
+        dync_node *node = g->node.at[i];
+        const dync__tensor *t = r->inputs[i].kind == DYNC_KIND_TENSOR ? dync__open(r->inputs[i].as.t) : NULL;
+        int found = -1;
+        if (!t) return dync__fail(DYNC_ERR_UNSUPPORTED, "export: input %s is no tensor", node->name);
+        for (int k = 0; k < flat->n_tensors && found < 0; k++)
+            if (flat->tensor[k]->id == t->id) found = k;
+        if (found >= 0) {
+            leaf[n_inputs++] = found;
+            continue;
+        }
+        node->kind = DYNC__N_GET_ATTR;
+        node->target = dync__program_attr_path(node);
+        if (!dync__graph_attr_bind(node, (dync__tensor *)(uintptr_t)t)) return DYNC_ERR_MEMORY;
+    }
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < g->node.n; i++)
+            if ((g->node.at[i]->kind == DYNC__N_PLACEHOLDER) == (pass == 0) && !dync__vec_push(&order, g->node.at[i])) {
+                dync__vec_free(&order);
+                return DYNC_ERR_MEMORY;
+            }
+    for (int i = 0; i < order.n; i++) g->node.at[i] = order.at[i];
+    dync__vec_free(&order);
+    g->n_inputs = n_inputs;
+    dync__graph_renumber(g);
+    return DYNC_OK;
+}
+
+/* The node that stands for a tensor of the result: an output, an input or attribute, or a constant. */
+static dync_node *dync__program_value_of(dync_graph *g, const dync__program_run_record *r, dync_node *const *inputs, const dync__tensor *t)
+{
+    const dync__arg *out = &g->node.at[g->node.n - 1]->args[0];
+    for (int i = 0; i < out->n && r->outputs.kind == DYNC_KIND_LIST && i < r->outputs.as.l->n; i++) {
+        const dync__tensor *o = dync__peek(r->outputs.as.l->items[i].as.t);
+        if (o && o->id == t->id && out->as.list[i].kind == DYNC__A_NODE) return out->as.list[i].as.node;
+    }
+    for (int i = 0; inputs[i]; i++) {
+        const dync__tensor *in = dync__peek(r->inputs[i].as.t);
+        if (in && in->id == t->id) return inputs[i];
+    }
+    dync_node *output = g->node.at[g->node.n - 1];          /* a constant goes in front of the output */
+    dync_node *constant = dync__graph_constant(g, (dync__tensor *)(uintptr_t)t);
+    if (!constant) return NULL;
+    g->node.at[g->node.n - 2] = constant;
+    g->node.at[g->node.n - 1] = output;
+    dync__graph_renumber(g);
+    return constant;
+}
+
+static dync_status dync__program_result(dync_graph *g, const dync__program_run_record *r, dync_node *const *inputs, dync_value v, dync__arg *out)
+{
+    if (v.kind == DYNC_KIND_LIST) {
+        int n = v.as.l ? v.as.l->n : 0;
+        *out = (dync__arg){.kind = DYNC__A_LIST, .n = n};
+        out->as.list = dync__arena_alloc(&g->arena, (size_t)n * sizeof *out);
+        if (!out->as.list) return DYNC_ERR_MEMORY;
+        for (int i = 0; i < n; i++) DYNC__TRY(dync__program_result(g, r, inputs, v.as.l->items[i], &out->as.list[i]));
+        return DYNC_OK;
+    }
+    DYNC__TRY(dync__value_to_arg(&g->arena, v, out));
+    if (out->kind != DYNC__A_TENSOR) return DYNC_OK;
+    dync_node *node = dync__program_value_of(g, r, inputs, out->as.t);
+    *out = dync__arg_node(node);
+    return node ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_program *dync__program_from_capture(dync_graph *g, const char *name, const dync__program_run_record *r)
+{
+    dync__callargs flat;
+    dync_node *inputs[DYNC__MAX_LEAVES * 4 + 1] = {0};
+    int leaf[DYNC__MAX_LEAVES * 4];
+    dync__arg result;
+    if (dync__callargs_flatten(&flat, r->nargs, r->args) != DYNC_OK) return NULL;
+    if (g->n_inputs > DYNC__COUNT_OF(leaf)) {
+        dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d tensors", DYNC__COUNT_OF(leaf));
+        return NULL;
+    }
+    for (int i = 0; i < g->n_inputs; i++) inputs[i] = g->node.at[i];
+    if (dync__program_lift(g, r, &flat, leaf) != DYNC_OK || dync__program_result(g, r, inputs, r->result, &result) != DYNC_OK) return NULL;
+    g->node.at[g->node.n - 1]->args[0] = result;
+    dync__graph_renumber(g);
+    if (dync__graph_dce(g) != DYNC_OK) return NULL;
+    return dync__program_from_leaves(g, name, flat.n_tensors, leaf);
 }
 
 DYNC_API void dync_program_free(dync_program *p)

@@ -296,7 +296,7 @@ static dync_program *dync__program_read_body(dync__program_reader *r)
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
     else if (dync__program_read_tensors(r, g) == DYNC_OK && (r->status = dync__graph_check_types(g)) == DYNC_OK)
-        p = dync__program_from_graph(g, name, n_leaves, leaf);
+        p = dync__program_from_leaves(g, name, n_leaves, leaf);
     dync_graph_free(g);
     return p;
 }
