@@ -270,7 +270,7 @@
     X(log_softmax, KERNEL, "(Tensor self, int dim)", 1, i_softmax, none, l_softmax, g_log_softmax, none, "torch.log_softmax", 0, -1,      \
       "self - log(sum(exp(self))) along dim, without overflow")                                                                           \
     X(logsumexp,   REDUCE, "(Tensor self, Dims dim, bool keepdim)", 1, i_reduce, none, l_logsumexp, g_logsumexp, none,                    \
-      "torch.logsumexp", DYNC__OP_FLOAT, -1, "log(sum(exp(self))), without overflow")                                                     \
+      "torch.logsumexp({0}, {1}, {2})", DYNC__OP_FLOAT, -1, "log(sum(exp(self))), without overflow")                                                     \
     X(max_dim,     REDUCE, "(Tensor self, int dim, bool keepdim)", 2, i_max_dim, none, l_max_dim, g_max_dim, none, "torch.max", 0, -1,    \
       "the largest elements along dim and their places")                                                                                  \
     X(mean,        REDUCE, "(Tensor self, Dims dim, bool keepdim)", 1, i_reduce, none, l_mean, g_mean, none, "torch.mean", 0, -1,         \
