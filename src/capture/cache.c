@@ -8,17 +8,17 @@
 static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------- */
-static void dync__entry_free(dync__entry *e)
+static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
 
-static void dync__entries_free(dync__entry *e)
+static void dync__entries_free(dync__cache_entry *e)
 {
     while (e) {
-        dync__entry *next = e->next;
+        dync__cache_entry *next = e->next;
         dync__entry_free(e);
         e = next;
     }
@@ -105,7 +105,7 @@ DYNC__FN void dync__capture_forget_module(const dync_module *m)
 {
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next)
-        for (dync__entry *e = f->entries; e; e = e->next)
+        for (dync__cache_entry *e = f->entries; e; e = e->next)
             for (int i = 0; i < e->modules.n; i++)
                 if (e->modules.at[i].module == m) e->dead = true;
     dync__unlock(&dync__all_compiled.lock);
@@ -115,8 +115,8 @@ DYNC__FN void dync__capture_forget_module(const dync_module *m)
 static void dync__compiled_bury(dync_compiled *f)
 {
     dync__lock(&f->lock);
-    for (dync__entry **p = &f->entries; *p;) {
-        dync__entry *e = *p;
+    for (dync__cache_entry **p = &f->entries; *p;) {
+        dync__cache_entry *e = *p;
         if (!e->dead) {
             p = &e->next;
             continue;
@@ -127,7 +127,7 @@ static void dync__compiled_bury(dync_compiled *f)
         e->next = f->grave;
         f->grave = e;
     }
-    dync__entry *grave = NULL;
+    dync__cache_entry *grave = NULL;
     if (DYNC__ATOMIC_LOAD(&f->active) == 1) {
         grave = f->grave;
         f->grave = NULL;
@@ -137,13 +137,13 @@ static void dync__compiled_bury(dync_compiled *f)
 }
 
 /* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
-typedef struct dync__run {
+typedef struct dync__call_run_state {
     dync__tensor **env;                  /* places; owned references from n_leaf on */
     int n_env, n_path;
     dync__path_step path[64];
-} dync__run;
+} dync__call_run_state;
 
-static dync_status dync__run_foreign(const dync__entry *e, const dync__tnode *n, dync__run *r)
+static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r)
 {
     for (int i = 0; i < n->foreign.n; i++) {
         const dync__foreign *f = &e->foreign.at[n->foreign.at[i].index];
@@ -155,7 +155,7 @@ static dync_status dync__run_foreign(const dync__entry *e, const dync__tnode *n,
     return DYNC_OK;
 }
 
-static dync_status dync__run_segment(const dync__segref *ref, dync__run *r)
+static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r)
 {
     dync__segment *s = ref->seg;
     dync__tensor *in[DYNC__MAX_LEAVES * 2], *few[16], **out = few;
@@ -170,7 +170,7 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__run *r)
     return status;
 }
 
-static const dync__tnode *dync__run_branch(const dync__tnode *n, dync__run *r, dync_status *status)
+static const dync__tnode *dync__run_branch(const dync__tnode *n, dync__call_run_state *r, dync_status *status)
 {
     dync__tensor *x = r->env[n->branch_env];
     *status = DYNC_OK;
@@ -189,7 +189,7 @@ static const dync__tnode *dync__run_branch(const dync__tnode *n, dync__run *r, d
 }
 
 /* *unknown: the tree ends at an outcome it does not know; r holds the way there. */
-static dync_status dync__entry_run(const dync__entry *e, dync__run *r, dync_value *result, bool *unknown)
+static dync_status dync__entry_run(const dync__cache_entry *e, dync__call_run_state *r, dync_value *result, bool *unknown)
 {
     const dync__tnode *n = e->root;
     *unknown = false;
@@ -211,7 +211,7 @@ static dync_status dync__entry_run(const dync__entry *e, dync__run *r, dync_valu
     return DYNC_OK;
 }
 
-static dync_status dync__call_extend(dync_compiled *f, dync__entry *e, const dync__callargs *call, dync__run *r, dync_value *result)
+static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync__call_run_state *r, dync_value *result)
 {
     int32_t idle = 0;
     while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
@@ -222,10 +222,10 @@ static dync_status dync__call_extend(dync_compiled *f, dync__entry *e, const dyn
     return status;
 }
 
-static dync_status dync__call_entry(dync_compiled *f, dync__entry *e, const dync__callargs *call, dync_value *result)
+static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
 {
     if (e->open) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
-    dync__run r;
+    dync__call_run_state r;
     dync__tensor *few[32];
     r.n_path = 0;
     r.n_env = e->n_env;
@@ -248,7 +248,7 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
 {
     bool wanted = f->opt.guard_fail || dync__log_on(DYNC__LOG_recompiles) || f->opt.error_on_recompile ||
                   f->n_entries >= f->opt.recompile_limit;
-    for (dync__entry *e = f->entries; e && wanted; e = e->next) {
+    for (dync__cache_entry *e = f->entries; e && wanted; e = e->next) {
         dync__str reason = {0};
         if (e->dead) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
@@ -276,7 +276,7 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
     return true;
 }
 
-static void dync__entry_insert(dync_compiled *f, dync__entry *e)
+static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
 {
     dync__lock(&f->lock);
     e->next = f->entries;
@@ -321,7 +321,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
             return dync_error();
         }
     }
-    dync__entry *e = dync__calloc(sizeof *e);
+    dync__cache_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     DYNC__COUNTER_ADD(frames, 1);
@@ -332,11 +332,11 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------------------------------- */
-static dync__entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call)
+static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call)
 {
-    dync__entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
+    dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
     if (e && !e->dead && dync__guards_hold(e, call)) return e;
-    for (dync__entry *x = DYNC__ATOMIC_LOAD(&f->entries); x; x = x->next)
+    for (dync__cache_entry *x = DYNC__ATOMIC_LOAD(&f->entries); x; x = x->next)
         if (x != e && !x->dead && dync__guards_hold(x, call)) {
             DYNC__ATOMIC_STORE(&f->last_hit, x);
             return x;
@@ -354,7 +354,7 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     }
     uint64_t errors = dync__error_count();
     if (dync__callargs_flatten(&call, nargs, args) != DYNC_OK) return result;
-    dync__entry *e = dync__entry_lookup(f, &call);
+    dync__cache_entry *e = dync__entry_lookup(f, &call);
     dync_status status;
     if (e) {
         DYNC__COUNTER_ADD(cache_hits, 1);

@@ -68,7 +68,7 @@ typedef struct dync__tnode {
     int8_t grad_mode_after;              /* -1 untouched, else the mode to leave behind */
 } dync__tnode;
 
-typedef struct dync__entry {
+typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
     bool flat, mutates;                  /* flat: arguments are tensors only; mutates: something is written in place */
@@ -82,11 +82,11 @@ typedef struct dync__entry {
     DYNC__VEC(dync__module_guard) modules;
     dync__tnode *root;
     bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
-    struct dync__entry *next;
+    struct dync__cache_entry *next;
     int *leaf_env;                       /* place of each tensor argument in the environment */
     int32_t extending;                   /* a thread grows the tree */
     int64_t hits;
-} dync__entry;
+} dync__cache_entry;
 
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
 struct dync_compiled {
@@ -97,8 +97,8 @@ struct dync_compiled {
     uint64_t id;
     int32_t refs;
     dync__mutex lock;                    /* insertion only */
-    dync__entry *entries, *grave;        /* newest first; grave: dead ones, freed when no call is in flight */
-    dync__entry *last_hit;
+    dync__cache_entry *entries, *grave;        /* newest first; grave: dead ones, freed when no call is in flight */
+    dync__cache_entry *last_hit;
     int n_entries;
     int32_t active;                      /* calls in flight */
     dync__segment *segments;
@@ -130,10 +130,10 @@ static dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dyn
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
 /* guard.c */
-DYNC__FN dync_status dync__guards_make(dync__entry *, const dync_compiled *, const dync__callargs *);
-DYNC__FN bool dync__guards_hold(const dync__entry *, const dync__callargs *);
-DYNC__FN void dync__guards_reason(const dync__entry *, const dync__callargs *, dync__str *out); /* the first failing check */
-DYNC__FN void dync__guards_print(const dync__entry *, dync__str *out);               /* one per line */
+DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync_compiled *, const dync__callargs *);
+DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
+DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check */
+DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* segment.c */
@@ -166,7 +166,7 @@ typedef struct dync__path_step { dync__tnode *node; int64_t outcome; } dync__pat
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);   /* the plain C call */
 /* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown outcome: path holds the outcomes met by the
  * run so far, env (n_env) the tensors it computed. */
-DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__entry *, const dync__callargs *, const dync__path_step *path, int n_path,
+DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__cache_entry *, const dync__callargs *, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result);
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);            /* real values, in the scope */
 DYNC__FN void dync__capture_install(void);                                                          /* intercepts; idempotent */

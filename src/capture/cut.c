@@ -550,7 +550,7 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value 
     return status;
 }
 
-DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
+DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result)
 {
     dync__tracer t;

@@ -22,7 +22,7 @@ DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_gu
     return DYNC_OK;
 }
 
-typedef struct dync__guard_maker { dync__entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
+typedef struct dync__guard_maker { dync__cache_entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
 
 static int dync__count_values(const dync_value *v, int n)
 {
@@ -75,7 +75,7 @@ static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, 
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__guards_make(dync__entry *e, const dync_compiled *f, const dync__callargs *call)
+DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call)
 {
     dync__guard_maker m = {.e = e, .call = call};
     e->n_items = dync__count_values(call->args, call->nargs);
@@ -141,7 +141,7 @@ static const dync__guard_item *dync__items_differ(const dync__guard_item **item,
     return NULL;
 }
 
-static bool dync__aliases_hold(const dync__entry *e, const dync__callargs *c)
+static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 1; i < e->n_tensors; i++) {
         int same = e->tensor[i].same_as;
@@ -162,7 +162,7 @@ static bool dync__aliases_hold(const dync__entry *e, const dync__callargs *c)
 }
 
 /* Everything that is not an argument: what was met while tracing. */
-static bool dync__surroundings_hold(const dync__entry *e)
+static bool dync__surroundings_hold(const dync__cache_entry *e)
 {
     for (int i = 0; i < e->ints.n; i++)
         if (*e->ints.at[i].address != e->ints.at[i].value) return false;
@@ -176,7 +176,7 @@ static bool dync__surroundings_hold(const dync__entry *e)
     return true;
 }
 
-DYNC__FN bool dync__guards_hold(const dync__entry *e, const dync__callargs *c)
+DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     if (c->n_tensors != e->n_tensors || c->nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off ||
         e->default_dtype != dync__tls.default_dtype)
@@ -255,7 +255,7 @@ static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dy
     else dync__guard_constant_text(g, out);
 }
 
-static bool dync__alias_reason(const dync__entry *e, const dync__callargs *c, dync__str *out)
+static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     for (int i = 1; i < e->n_tensors; i++) {
         int same = e->tensor[i].same_as;
@@ -291,7 +291,7 @@ static bool dync__foreign_reason(const dync__foreign *f, dync__str *out)
     return dync__tensor_reason(&f->guard, t, out);
 }
 
-static bool dync__surroundings_reason(const dync__entry *e, dync__str *out)
+static bool dync__surroundings_reason(const dync__cache_entry *e, dync__str *out)
 {
     for (int i = 0; i < e->ints.n; i++)
         if (*e->ints.at[i].address != e->ints.at[i].value) {
@@ -308,7 +308,7 @@ static bool dync__surroundings_reason(const dync__entry *e, dync__str *out)
     return false;
 }
 
-DYNC__FN void dync__guards_reason(const dync__entry *e, const dync__callargs *c, dync__str *out)
+DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
@@ -343,7 +343,7 @@ static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
     dync__str_addf(out, " requires_grad=%d\n", g->requires_grad);
 }
 
-DYNC__FN void dync__guards_print(const dync__entry *e, dync__str *out)
+DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
 {
     for (int i = 0; i < e->n_items; i++) {
         const dync__guard_item *g = &e->item[i];

@@ -315,7 +315,7 @@ static void dync__capture_module_touched(dync_module *m)
 {
     dync__tracer *t = dync__tracing();
     if (!t || !t->at || t->stopped) return;
-    dync__entry *e = t->entry;
+    dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
     dync__module_guard g = {m, m->id, m->version};
@@ -375,7 +375,7 @@ DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
         return;
     }
     if (!t || !t->at) return;
-    dync__entry *e = t->entry;
+    dync__cache_entry *e = t->entry;
     dync__int_guard g = {dync__arena_strdup(&e->arena, global_name ? global_name : "?"), address, *address};
     if (!g.name || !dync__avec_push(&e->arena, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
@@ -387,7 +387,7 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     dync__tensor *real = address ? dync__open(*address) : NULL;
     if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
     if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;
-    dync__entry *e = t->entry;
+    dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->foreign.n; i++)
         if (e->foreign.at[i].address == address) return;
     dync__foreign f = {.handle = *address, .id = real->id, .address = address};
@@ -426,7 +426,7 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
 
 static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args, dync_loc at)
 {
-    dync__frame frame = {.name = name, .at = at, .mark = t->pending};
+    dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
     if (t->stopped) return DYNC_NONE;
     if (c->flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, c, name, nargs, args);
     if (!dync__vec_push(&t->frames, frame)) {

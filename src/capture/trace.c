@@ -55,7 +55,7 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
     return dync__tracer_env_add(t, real, dync__fake_of(real));
 }
 
-static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__entry *e)
+static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__cache_entry *e)
 {
     dync_module *root = dync__callee_module(&t->fn->callee);
     dync__str path = {0};
@@ -78,7 +78,7 @@ static int dync__tracer_foreign(dync__tracer *t, dync__tensor *real)
 {
     for (int i = 0; i < t->real.n; i++)
         if (t->real.at[i] == real) return i;
-    dync__entry *e = t->entry;
+    dync__cache_entry *e = t->entry;
     int env = dync__tracer_env_real(t, real), k = 0;
     if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
     while (k < e->foreign.n && !(e->foreign.at[k].id == real->id && !e->foreign.at[k].address)) k++;
@@ -130,7 +130,7 @@ static const char *dync__source_name(dync__arena *arena, const char *source, cha
 
 static const char *dync__env_source(dync__tracer *t, int env)
 {
-    const dync__entry *e = t->entry;
+    const dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->n_tensors; i++)
         if (t->leaf_env[i] == env) return e->tensor[i].source;
     for (int i = 0; t->at && i < t->at->foreign.n; i++)
@@ -325,7 +325,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 }
 
 /* ---- opening and closing ------------------------------------------------------------------------------------------------------------ */
-DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__entry *e, const dync__callargs *call)
+DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call)
 {
     static uint64_t ids;
     memset(t, 0, sizeof *t);

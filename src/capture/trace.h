@@ -3,12 +3,12 @@
 #define DYNC__TRACE_H
 #include "capture.h"
 
-typedef struct dync__frame { const char *name; dync_loc at; int mark; bool broken; } dync__frame;   /* mark: pending calls at its entry */
+typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool broken; } dync__trace_frame;   /* mark: pending calls at its entry */
 typedef struct dync__origin { dync__segment *seg; const int *in_env; int out; } dync__origin;      /* what computed a place of the environment */
 typedef struct dync__tracer {
     dync__handler handler;
     dync_compiled *fn;
-    dync__entry *entry;
+    dync__cache_entry *entry;
     const dync__callargs *call;
     uint64_t id;
     dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
@@ -18,7 +18,7 @@ typedef struct dync__tracer {
     DYNC__VEC(dync_node *) holder;       /* their placeholders in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
     DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
-    DYNC__VEC(dync__frame) frames;       /* open dync_frame calls */
+    DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
     int leaf_env[DYNC__MAX_LEAVES];      /* place of each tensor argument */
     const dync__path_step *path;         /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
@@ -43,7 +43,7 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
-DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__entry *, const dync__callargs *);
+DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);

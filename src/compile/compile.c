@@ -131,7 +131,7 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
 }
 
 /* ---- export: the captured graph with arguments as inputs, everything else as attributes, and the result's own form -------------- */
-typedef struct dync__exporter { dync_graph *g; dync__entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
+typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
 
 static dync_node *dync__export_map(void *user, dync_node *old)
 {
@@ -199,7 +199,7 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
     return DYNC_OK;
 }
 
-static dync_program *dync__export_entry(dync_compiled *f, dync__entry *e, int nargs, const dync_value *args, const char *name)
+static dync_program *dync__export_entry(dync_compiled *f, dync__cache_entry *e, int nargs, const dync_value *args, const char *name)
 {
     dync__exporter x = {.g = dync__graph_new("GraphModule"), .entry = e};
     dync__callargs call;
@@ -209,7 +209,7 @@ static dync_program *dync__export_entry(dync_compiled *f, dync__entry *e, int na
     (void)f;
     if (x.g && x.by_env && dync__callargs_flatten(&call, nargs, args) == DYNC_OK && e->root->seg.n == 1 &&
         dync__export_graph(&x, &e->root->seg.at[0], &call) == DYNC_OK)
-        p = dync__program_from_graph(x.g, name, call.n_tensors, x.leaf);
+        p = dync__program_from_leaves(x.g, name, call.n_tensors, x.leaf);
     dync__free(x.by_env, bytes);
     dync_graph_free(x.g);
     return p;

@@ -9,7 +9,7 @@
 
 typedef struct dync__check { const dync_graph *graph; const dync_node *node; dync_status status; } dync__check;
 
-static dync_status dync__check_fail(const dync_node *node, const char *what)
+static dync_status dync__node_fail(const dync_node *node, const char *what)
 {
     return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s", node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
 }
@@ -19,21 +19,21 @@ static void dync__check_use(void *user, dync__arg *arg)
     dync__check *c = user;
     const dync_node *used = arg->as.node;
     if (c->status != DYNC_OK) return;
-    if (!used || used->graph != c->graph) c->status = dync__check_fail(c->node, "uses a value of another graph");
+    if (!used || used->graph != c->graph) c->status = dync__node_fail(c->node, "uses a value of another graph");
     else if (used->index < 0 || used->index >= c->node->index || c->graph->node.at[used->index] != used)
-        c->status = dync__check_fail(c->node, "uses a value that is defined later, or not at all");
-    else if (used->kind == DYNC__N_OUTPUT) c->status = dync__check_fail(c->node, "uses the output node");
+        c->status = dync__node_fail(c->node, "uses a value that is defined later, or not at all");
+    else if (used->kind == DYNC__N_OUTPUT) c->status = dync__node_fail(c->node, "uses the output node");
 }
 
 static dync_status dync__check_info(const dync_node *node)
 {
     for (int i = 0; node->has_info && i < node->nout; i++) {
         const dync__info *info = &node->info[i];
-        if (!dync__dtype_valid(info->dtype)) return dync__check_fail(node, "has no valid dtype");
-        if (info->lay.ndim < 0 || info->lay.ndim > DYNC_MAX_DIMS) return dync__check_fail(node, "has too many dimensions");
+        if (!dync__dtype_valid(info->dtype)) return dync__node_fail(node, "has no valid dtype");
+        if (info->lay.ndim < 0 || info->lay.ndim > DYNC_MAX_DIMS) return dync__node_fail(node, "has too many dimensions");
         for (int d = 0; d < info->lay.ndim; d++)
-            if (info->lay.shape[d] < 0) return dync__check_fail(node, "has a negative size");
-        if (info->alias >= node->nargs) return dync__check_fail(node, "shares memory with an argument that it does not have");
+            if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
+        if (info->alias >= node->nargs) return dync__node_fail(node, "shares memory with an argument that it does not have");
     }
     return DYNC_OK;
 }
@@ -70,40 +70,40 @@ static dync_status dync__check_call(const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
         bool ok = node->nargs == 2 && dync__is_value(&node->args[0]) && node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
-        if (!ok) return dync__check_fail(node, "is not an item of a list");
+        if (!ok) return dync__node_fail(node, "is not an item of a list");
         const dync_node *list = node->args[0].as.node;
         if (dync__node_is_call(list) && list->op >= 0 && (list->nout < 2 || node->args[1].as.i >= list->nout))
-            return dync__check_fail(node, "takes an output that its argument does not have");
+            return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
-    if (node->op < -1 || node->op >= DYNC__N_OPS) return dync__check_fail(node, "has no operator");
+    if (node->op < -1 || node->op >= DYNC__N_OPS) return dync__node_fail(node, "has no operator");
     if (node->op == -1) return DYNC_OK;
     const dync__op_row *row = dync__op_info(node->op);
-    if (node->nout != row->nout) return dync__check_fail(node, "has another number of outputs than its operator");
+    if (node->nout != row->nout) return dync__node_fail(node, "has another number of outputs than its operator");
     dync__param param;
     const char *at = NULL;
     for (int i = 0; i < node->nargs; i++) {
-        if (!dync__schema_next(row->schema, &at, &param)) return dync__check_fail(node, "has too many arguments");
-        if (!dync__check_kind(&node->args[i], param.type)) return dync__check_fail(node, "has an argument of the wrong kind");
+        if (!dync__schema_next(row->schema, &at, &param)) return dync__node_fail(node, "has too many arguments");
+        if (!dync__check_kind(&node->args[i], param.type)) return dync__node_fail(node, "has an argument of the wrong kind");
     }
-    return dync__schema_next(row->schema, &at, &param) ? dync__check_fail(node, "has too few arguments") : DYNC_OK;
+    return dync__schema_next(row->schema, &at, &param) ? dync__node_fail(node, "has too few arguments") : DYNC_OK;
 }
 
 static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync__map *names)
 {
-    if (node->graph != g || node->index != i) return dync__check_fail(node, "is out of place");
-    if (!node->name || !node->target) return dync__check_fail(node, "has no name");
+    if (node->graph != g || node->index != i) return dync__node_fail(node, "is out of place");
+    if (!node->name || !node->target) return dync__node_fail(node, "has no name");
     uint64_t key = dync__hash_bytes(node->name, strlen(node->name), 0);
-    if (dync__map_get(names, key, NULL)) return dync__check_fail(node, "has a name that is taken");
+    if (dync__map_get(names, key, NULL)) return dync__node_fail(node, "has a name that is taken");
     if (!dync__map_put(names, key, 1)) return DYNC_ERR_MEMORY;
-    if ((node->kind == DYNC__N_PLACEHOLDER) != (i < g->n_inputs)) return dync__check_fail(node, "is an input behind other nodes");
-    if ((node->kind == DYNC__N_OUTPUT) != (i == g->node.n - 1)) return dync__check_fail(node, "is not the one output at the end");
+    if ((node->kind == DYNC__N_PLACEHOLDER) != (i < g->n_inputs)) return dync__node_fail(node, "is an input behind other nodes");
+    if ((node->kind == DYNC__N_OUTPUT) != (i == g->node.n - 1)) return dync__node_fail(node, "is not the one output at the end");
     dync__check c = {g, node, DYNC_OK};
     dync__node_each_input(node, dync__check_use, &c);
     DYNC__TRY(c.status);
     DYNC__TRY(dync__check_info(node));
-    if (node->kind == DYNC__N_OUTPUT) return node->nargs == 1 ? DYNC_OK : dync__check_fail(node, "returns no value");
-    if (node->kind == DYNC__N_GET_ATTR && node->value && !node->has_info) return dync__check_fail(node, "has no type");
+    if (node->kind == DYNC__N_OUTPUT) return node->nargs == 1 ? DYNC_OK : dync__node_fail(node, "returns no value");
+    if (node->kind == DYNC__N_GET_ATTR && node->value && !node->has_info) return dync__node_fail(node, "has no type");
     return dync__node_is_call(node) && node->kind != DYNC__N_CALL_MODULE ? dync__check_call(node) : DYNC_OK;
 }
 
@@ -141,7 +141,7 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *out[DYNC__MAX_OUT] = {0};
     dync__arg items[64];
-    if (node->nargs > DYNC__MAX_ARGS) return dync__check_fail(node, "has too many arguments");
+    if (node->nargs > DYNC__MAX_ARGS) return dync__node_fail(node, "has too many arguments");
     for (int i = 0; i < node->nargs; i++) {
         args[i] = node->args[i];
         if (args[i].kind == DYNC__A_NODE) args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);

@@ -15,16 +15,6 @@ typedef struct dync__lowerer {
 
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 
-static int64_t dync__layout_span(const dync__layout *l)
-{
-    int64_t last = l->offset;
-    for (int i = 0; i < l->ndim; i++) {
-        if (l->shape[i] == 0) return 0;
-        if (l->stride[i] > 0) last += (l->shape[i] - 1) * l->stride[i];
-    }
-    return last + 1;
-}
-
 /* ---- which slots leave -------------------------------------------------------------------------------------------------------- */
 static void dync__lower_bases(dync__lowerer *w, const bool *used)
 {

@@ -256,7 +256,7 @@ DYNC__FN void dync__storage_unref(dync__storage *s)
 /* ---- tensors ---- */
 
 /* Elements from the first to one past the last address a layout reaches; 0 when it is empty. Layouts are checked when made. */
-static int64_t dync__layout_span(const dync__layout *lay)
+DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
 {
     int64_t last = lay->offset;
     for (int i = 0; i < lay->ndim; i++) {
