@@ -13,6 +13,8 @@ typedef struct dync__lowered {
 } dync__lowered;
 /* lower.c. used NULL: every output is wanted. */
 DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const char *options, dync__lowered *out);
+/* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
+DYNC__FN dync_status dync__inductor_steps(dync_graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
 /* inductor.c: an inner compiler */
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);

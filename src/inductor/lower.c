@@ -158,33 +158,53 @@ static bool dync__option_on(const char *options, const char *name)
     return p && strncmp(p + strlen(name), "=0", 2) != 0;
 }
 
+/* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
+static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const char *options, dync__lowered *out)
+{
+    memset(w, 0, sizeof *w);
+    memset(out, 0, sizeof *out);
+    w->g = g;
+    w->pb.arena = &w->arena;
+    w->pb.fast_math = dync__option_on(options, "fast_math");
+    dync__graph_renumber(g);
+    size_t n = (size_t)g->node.n + 1;
+    w->value = dync__arena_alloc(&w->arena, n * sizeof *w->value);
+    w->fake = dync__arena_alloc(&w->arena, n * sizeof *w->fake);
+    w->base = dync__arena_alloc(&w->arena, n * sizeof *w->base);
+    w->leaves = dync__arena_alloc(&w->arena, n * sizeof *w->leaves);
+    dync_status status = w->value && w->fake && w->base && w->leaves ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        dync__lower_bases(w, used);
+        status = dync__lower_nodes(w);
+    }
+    if (status == DYNC_OK) status = dync__lower_outputs(w, used, out);
+    for (int i = 0; w->fake && i < g->node.n; i++) dync__unref(w->fake[i]);
+    return status;
+}
+
 DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const char *options, dync__lowered *out)
 {
     dync__lowerer w;
-    memset(&w, 0, sizeof w);
-    memset(out, 0, sizeof *out);
-    w.g = g;
-    w.pb.arena = &w.arena;
-    w.pb.fast_math = dync__option_on(options, "fast_math");
-    dync__graph_renumber(g);
-    size_t n = (size_t)g->node.n + 1;
-    w.value = dync__arena_alloc(&w.arena, n * sizeof *w.value);
-    w.fake = dync__arena_alloc(&w.arena, n * sizeof *w.fake);
-    w.base = dync__arena_alloc(&w.arena, n * sizeof *w.base);
-    w.leaves = dync__arena_alloc(&w.arena, n * sizeof *w.leaves);
-    dync_status status = w.value && w.fake && w.base && w.leaves ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        dync__lower_bases(&w, used);
-        status = dync__lower_nodes(&w);
-    }
-    if (status == DYNC_OK) status = dync__lower_outputs(&w, used, out);
+    dync_status status = dync__lower_steps(&w, g, used, options, out);
     if (status == DYNC_OK) {
         dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse")};
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
-    for (int i = 0; w.fake && i < g->node.n; i++) dync__unref(w.fake[i]);
     dync__arena_free(&w.arena);
+    if (status != DYNC_OK) dync__lowered_free(out);
+    return status;
+}
+
+DYNC__FN dync_status dync__inductor_steps(dync_graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out)
+{
+    dync__lowerer w;
+    dync_status status = dync__lower_steps(&w, g, NULL, "", out);
+    *arena = w.arena;
+    *pb = w.pb;
+    pb->arena = arena;
+    for (int i = 0; i < pb->step.n; i++)
+        if (pb->step.at[i].kernel) pb->step.at[i].kernel->arena = arena;
     if (status != DYNC_OK) dync__lowered_free(out);
     return status;
 }
