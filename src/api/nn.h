@@ -13,6 +13,17 @@ DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int st
 DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features);
 DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional);
 
+DYNC_API dync_module *dync_nn_tanh(void);
+DYNC_API dync_module *dync_nn_gelu(void);
+DYNC_API dync_module *dync_nn_silu(void);
+DYNC_API dync_module *dync_nn_softmax(int dim);
+DYNC_API dync_module *dync_nn_flatten(void);                       /* all dims but the first */
+DYNC_API dync_module *dync_nn_dropout(double p);                   /* 0 <= p <= 1; does something in training mode only */
+DYNC_API dync_module *dync_nn_layer_norm(int64_t features);        /* over the last dim */
+DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features);
+DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
+DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
+
 /* dync_sequential(a, b, c): one after the other; children are named "0", "1", "2".
  *   children   taken, also on failure
  *   ->         a module; NULL on failure */
@@ -79,6 +90,10 @@ DYNC_API bool dync_module_is_compiled(const dync_module *m);
 /* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made in training mode. */
 DYNC_API void dync_module_train(dync_module *m, bool training);
 
+/* dync_module_is_training: for the forward of a module of one's own. Traced: a guard.
+ *   ->      false on failure */
+DYNC_API bool dync_module_is_training(const dync_module *m);
+
 /* dync_module_free: releases a module and its children. NULL does nothing. */
 DYNC_API void dync_module_free(dync_module *m);
 
@@ -92,3 +107,56 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
  *   notes   a failed load leaves the module as it was */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
+
+/* ---- optimizers ----------------------------------------------------------------------------------------------------------------
+ * dync_sgd(net, .lr = 0.1, .momentum = 0.9), dync_adam(net, ...), dync_adamw(net, ...): an optimizer of every parameter of a module;
+ * dync_optim_new takes the parameters one by one. Zero means default:
+ *
+ *   lr             1e-3
+ *   momentum       SGD: none
+ *   nesterov       SGD: with momentum
+ *   weight_decay   SGD, Adam: none, added to the gradient; AdamW: 1e-2 (negative: none), taken from the parameter
+ *   beta1, beta2   Adam, AdamW: 0.9, 0.999
+ *   eps            Adam, AdamW: 1e-8
+ *   ->             released by dync_optim_free; NULL on failure. References to the parameters are kept
+ *   errors         DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   notes          formulas as PyTorch's. Parameters, state and learning rate are tensors written in place, so a step inside a traced
+ *                  function is part of the captured program. C++17: dync_sgd(net, options)
+ *   thread         not while running */
+typedef enum { DYNC_OPTIM_SGD, DYNC_OPTIM_ADAM, DYNC_OPTIM_ADAMW } dync_optim_kind;
+typedef struct dync_optim_options {
+    double lr DYNC__ZERO;
+    double momentum DYNC__ZERO;
+    bool nesterov DYNC__ZERO;
+    double weight_decay DYNC__ZERO;
+    double beta1 DYNC__ZERO;
+    double beta2 DYNC__ZERO;
+    double eps DYNC__ZERO;
+    int last_ DYNC__ZERO;              /* private: so that a call without options has one */
+} dync_optim_options;
+typedef struct dync_optim dync_optim;
+DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options);
+DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options);
+#if DYNC__DESIGNATORS
+#define dync_sgd(...)   DYNC__OPTIM(DYNC_OPTIM_SGD, __VA_ARGS__, .last_ = 0)
+#define dync_adam(...)  DYNC__OPTIM(DYNC_OPTIM_ADAM, __VA_ARGS__, .last_ = 0)
+#define dync_adamw(...) DYNC__OPTIM(DYNC_OPTIM_ADAMW, __VA_ARGS__, .last_ = 0)
+#define DYNC__OPTIM(kind, m, ...) dync_optim_of(kind, m, DYNC_LITERAL(dync_optim_options){__VA_ARGS__})
+#else
+inline dync_optim *dync_sgd(dync_module *m, dync_optim_options o = dync_optim_options()) { return dync_optim_of(DYNC_OPTIM_SGD, m, o); }
+inline dync_optim *dync_adam(dync_module *m, dync_optim_options o = dync_optim_options()) { return dync_optim_of(DYNC_OPTIM_ADAM, m, o); }
+inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_options()) { return dync_optim_of(DYNC_OPTIM_ADAMW, m, o); }
+#endif
+
+/* dync_optim_step: one step down the gradients in .grad; a parameter without one is left alone.
+ *   errors  DYNC_ERR_VALUE (NULL), those of the operators */
+DYNC_API dync_status dync_optim_step(dync_optim *o);
+
+/* dync_optim_zero_grad: clears .grad of every parameter. */
+DYNC_API void dync_optim_zero_grad(dync_optim *o);
+
+/* dync_optim_set_lr: a new learning rate, from the next step on. */
+DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr);
+
+/* dync_optim_free: NULL does nothing. */
+DYNC_API void dync_optim_free(dync_optim *o);

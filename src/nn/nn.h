@@ -32,6 +32,18 @@ static void (*dync__module_touched)(dync_module *);
 static dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
 static void (*dync__module_drop_compiled)(dync_module *);
 #endif
+/* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
+DYNC__FN dync__tensor *dync__module_tensor(const dync_module *, const char *name);
+DYNC__FN dync_module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_MEMORY */
+DYNC__FN bool dync__module_put(dync_module *, const char *name, dync__tensor *taken, bool is_buffer);   /* adds or replaces; false: no memory, dropped */
+DYNC__FN void dync__module_bump(dync_module *);                                /* it changed: version, ancestors too */
+DYNC__FN void dync__module_touch(const dync_module *);                         /* it is read: tells capture/ while a function is traced */
+/* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none (layers.c). */
+DYNC__FN dync_status dync__module_find_class(dync_module *m);
+/* Initial values (init.c): each registers a new tensor in m, on failure of anything before it too does nothing. false: an error is recorded. */
+DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims shape, double bound);
+DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shape);
+DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer);
 DYNC__FN dync_value dync__module_forward(dync_module *, int nargs, const dync_value *args);  /* the plain forward, never the compiled one */
 /* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
 DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *, dync__str *out);

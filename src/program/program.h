@@ -33,4 +33,29 @@ DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *);
 DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n);        /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 /* The program as one C file (csource.c). */
 DYNC__FN dync_status dync__program_csource(const dync_program *, dync__str *);
+
+/* ---- safetensors (safetensors.c): named tensors and texts -------------------------------------------------------------------
+ * 8 bytes length of the header, little endian; the header, JSON; the tensors' data, row major, without gaps. */
+typedef struct dync__st_tensor {
+    const char *name;
+    int dtype, ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+    const char *data;              /* not aligned */
+    size_t bytes;
+} dync__st_tensor;
+typedef struct dync__st_file {
+    char *bytes;                   /* the whole file; owned if it was read */
+    size_t n_bytes;
+    dync__arena arena;
+    int n;
+    dync__st_tensor *tensor;
+    const dync__json *metadata;    /* object of strings, or NULL */
+} dync__st_file;
+typedef struct dync__st_item { const char *name; const dync__tensor *tensor; } dync__st_item;
+DYNC__FN dync_status dync__st_parse(dync__st_file *, char *bytes, size_t n);   /* bytes are borrowed; DYNC_ERR_FORMAT */
+DYNC__FN dync_status dync__st_read(dync__st_file *, const char *path);
+DYNC__FN void dync__st_close(dync__st_file *);                                 /* after a failure too */
+DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char *name);
+/* keys, values: n_texts pairs of metadata. */
+DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts, const char *const *keys, const char *const *values);
 #endif

@@ -1,0 +1,348 @@
+/* nn/module.c: modules: a tree of named parameters, buffers and children with a forward. After autograd/, before layers.c.
+ *
+ * A module owns references to its tensors and owns its children. Every change (a tensor set, a child added, training switched) bumps
+ * its version and that of its ancestors: compiled code guards on the root's version only. */
+#include "../dync.in.h"
+#include "nn.h"
+
+#if defined(DYNC__SPLIT)
+void (*dync__module_touched)(dync_module *);
+dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
+void (*dync__module_drop_compiled)(dync_module *);
+#endif
+static uint64_t dync__module_last_id;
+
+/* ---- making and releasing ------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_module *dync__module_alloc(const char *class_name)
+{
+    const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
+    dync_module *m = name ? dync__calloc(sizeof *m) : NULL;
+    if (!m) return NULL;
+    m->class_name = name;
+    m->name = "";
+    m->training = true;
+    m->id = DYNC__ATOMIC_INC(&dync__module_last_id);
+    return m;
+}
+
+DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user)
+{
+    if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL;
+    dync_module *m = dync__module_alloc(class_name);
+    if (!m) return NULL;
+    m->forward = forward;
+    m->user = user;
+    return m;
+}
+
+DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user)
+{
+    if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
+    const char *names = args ? dync__intern(args) : NULL;
+    if (args && !names) return NULL;
+    dync_module *m = dync__module_alloc(class_name);
+    if (!m) return NULL;
+    m->forward_values = forward;
+    m->args = names;
+    m->user = user;
+    return m;
+}
+
+static void dync__module_detach(dync_module *m)
+{
+    dync_module *parent = m->parent;
+    if (!parent) return;
+    int kept = 0;
+    for (int i = 0; i < parent->child.n; i++)
+        if (parent->child.at[i] != m) parent->child.at[kept++] = parent->child.at[i];
+    parent->child.n = kept;
+    m->parent = NULL;
+    dync__module_bump(parent);
+}
+
+DYNC_API void dync_module_free(dync_module *m)
+{
+    if (!m) return;
+    dync__module_detach(m);
+    if (dync__module_drop_compiled) dync__module_drop_compiled(m);
+    while (m->child.n) dync_module_free(m->child.at[m->child.n - 1]);
+    if (m->destroy) m->destroy(m);
+    for (int i = 0; i < m->entry.n; i++) dync__unref(m->entry.at[i].tensor);
+    dync__vec_free(&m->entry);
+    dync__vec_free(&m->child);
+    dync__free(m, sizeof *m);
+}
+
+DYNC__FN void dync__module_bump(dync_module *m)
+{
+    for (; m; m = m->parent) m->version++;
+}
+
+DYNC__FN void dync__module_touch(const dync_module *m)
+{
+    if (dync__tls.compiling && dync__module_touched) dync__module_touched((dync_module *)(uintptr_t)m);
+}
+
+/* ---- the tree --------------------------------------------------------------------------------------------------------- */
+
+static dync_module *dync__module_child_named(const dync_module *m, const char *name, size_t n)
+{
+    for (int i = 0; i < m->child.n; i++)
+        if (strncmp(m->child.at[i]->name, name, n) == 0 && m->child.at[i]->name[n] == 0) return m->child.at[i];
+    return NULL;
+}
+
+/* Follows a path to the module that holds its last part; *last is that part. NULL and an error if a module on the way is missing. */
+static dync_module *dync__module_walk(dync_module *m, const char *path, const char **last, const char *what)
+{
+    if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "%s: the %s is NULL", what, m ? "name" : "module"), NULL;
+    const char *part = path;
+    for (const char *dot; (dot = strchr(part, '.')) != NULL; part = dot + 1) {
+        m = dync__module_child_named(m, part, (size_t)(dot - part));
+        if (!m) return dync__fail(DYNC_ERR_VALUE, "%s: no module \"%.*s\"", what, (int)(dot - path), path), NULL;
+    }
+    *last = part;
+    return m;
+}
+
+DYNC_API dync_module *dync_module_child(dync_module *m, const char *name)
+{
+    const char *last;
+    dync_module *holder = dync__module_walk(m, name, &last, "dync_module_child");
+    if (!holder) return NULL;
+    dync_module *child = dync__module_child_named(holder, last, strlen(last));
+    if (!child) dync__fail(DYNC_ERR_VALUE, "dync_module_child: no module \"%s\" in %s", name, m->class_name);
+    return child;
+}
+
+static dync_status dync__module_add_check(const dync_module *m, const char *name, const dync_module *child)
+{
+    if (!m || !child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: the %s is NULL", m ? "child" : "module");
+    if (!name || !*name || strchr(name, '.'))
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
+    if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
+    for (const dync_module *a = m; a; a = a->parent)
+        if (a == child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name);
+    return DYNC_OK;
+}
+
+static bool dync__module_holds(const dync_module *child, const dync_module *m)
+{
+    for (; m; m = m->parent)
+        if (m == child) return true;
+    return false;
+}
+
+DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child)
+{
+    const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name) : NULL;
+    if (!text || !dync__vec_reserve(&m->child, m->child.n + 1)) {
+        if (child && !child->parent && !dync__module_holds(child, m)) dync_module_free(child);   /* taken, also on failure */
+        return;
+    }
+    dync_module *old = dync__module_child_named(m, text, strlen(text));
+    if (old) dync_module_free(old);
+    child->name = text;
+    child->parent = m;
+    m->child.at[m->child.n++] = child;
+    dync__module_bump(m);
+}
+
+/* ---- parameters and buffers ---------------------------------------------------------------------------------------------- */
+
+static dync__module_entry *dync__module_entry_of(const dync_module *m, const char *name)
+{
+    for (int i = 0; i < m->entry.n; i++)
+        if (strcmp(m->entry.at[i].name, name) == 0) return &m->entry.at[i];
+    return NULL;
+}
+
+DYNC__FN dync__tensor *dync__module_tensor(const dync_module *m, const char *name)
+{
+    const dync__module_entry *e = dync__module_entry_of(m, name);
+    dync__module_touch(m);
+    return e ? e->tensor : NULL;
+}
+
+DYNC__FN bool dync__module_put(dync_module *m, const char *name, dync__tensor *taken, bool is_buffer)
+{
+    dync__module_entry entry = {dync__intern(name), taken, is_buffer}, *old = dync__module_entry_of(m, name);
+    if (old) {
+        dync__tensor *before = old->tensor;
+        old->tensor = taken;
+        old->is_buffer = is_buffer;
+        dync__unref(before);
+    } else if (!entry.name || !dync__vec_push(&m->entry, entry)) {
+        dync__unref(taken);
+        return false;
+    }
+    dync__module_bump(m);
+    return true;
+}
+
+static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_buffer)
+{
+    const char *last, *what = is_buffer ? "dync_module_buffer" : "dync_module_param";
+    dync_module *holder = dync__module_walk(m, path, &last, what);
+    if (!holder) return NULL;
+    const dync__module_entry *e = dync__module_entry_of(holder, last);
+    dync__module_touch(holder);
+    if (!e || e->is_buffer != is_buffer) {
+        dync__fail(DYNC_ERR_VALUE, "%s: %s has no %s \"%s\"", what, m->class_name, is_buffer ? "buffer" : "parameter", path);
+        return NULL;
+    }
+    return dync__handle(e->tensor);
+}
+
+DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
+DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name) { return dync__module_get(m, name, true); }
+
+static dync_status dync__module_check_parameter(const dync__tensor *t)
+{
+    if (dync__dtype_info(t->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
+    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_module_set_param: a parameter must be a leaf: detach it first");
+    return DYNC_OK;
+}
+
+static void dync__module_set(dync_module *m, const char *path, dync_tensor *handle, bool is_buffer)
+{
+    const char *last, *what = is_buffer ? "dync_module_set_buffer" : "dync_module_set_param";
+    dync_module *holder = dync__module_walk(m, path, &last, what);
+    dync__tensor *t = holder ? dync__open(handle) : NULL;
+    if (!t) return;
+    if (!*last) {
+        dync__fail(DYNC_ERR_VALUE, "%s: the name is empty", what);
+        return;
+    }
+    if (!is_buffer && dync__module_check_parameter(t) != DYNC_OK) return;
+    dync__ref(t);
+    if (!dync__module_put(holder, last, t, is_buffer) || is_buffer) return;
+    dync__tensor_set_requires_grad(t, true);
+    t->flags |= DYNC__T_PARAMETER;
+}
+
+DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, false); }
+DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, true); }
+
+static void dync__module_list(const dync_module *m, dync_tensor **out, int capacity, int *n)
+{
+    dync__module_touch(m);
+    for (int i = 0; i < m->entry.n; i++) {
+        if (m->entry.at[i].is_buffer) continue;
+        if (*n < capacity) out[*n] = dync__handle(m->entry.at[i].tensor);
+        ++*n;
+    }
+    for (int i = 0; i < m->child.n; i++) dync__module_list(m->child.at[i], out, capacity, n);
+}
+
+DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity)
+{
+    int n = 0;
+    if (!m || capacity < 0 || (capacity > 0 && !out)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_module_parameters: expected a module and room for the tensors");
+        return 0;
+    }
+    dync__module_list(m, out, capacity, &n);
+    return n;
+}
+
+DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *t, dync__str *out)
+{
+    size_t n = out->n;
+    for (int i = 0; i < root->entry.n; i++)
+        if (root->entry.at[i].tensor == t) {
+            dync__str_add(out, root->entry.at[i].name);
+            return true;
+        }
+    for (int i = 0; i < root->child.n; i++) {
+        dync__str_addf(out, "%s.", root->child.at[i]->name);
+        if (dync__module_path_of(root->child.at[i], t, out)) return true;
+        if (out->at) {
+            out->n = n;
+            out->at[n] = 0;
+        }
+    }
+    return false;
+}
+
+/* ---- state, calls ------------------------------------------------------------------------------------------------------------ */
+
+DYNC_API void *dync_module_user(const dync_module *m)
+{
+    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_user: the module is NULL"), NULL;
+    return m->user;
+}
+
+DYNC_API bool dync_module_is_compiled(const dync_module *m) { return m && m->compiled; }
+
+DYNC_API bool dync_module_is_training(const dync_module *m)
+{
+    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_is_training: the module is NULL"), false;
+    dync__module_touch(m);
+    return m->training;
+}
+
+static void dync__module_set_training(dync_module *m, bool training)
+{
+    if (m->training != training) m->version++;
+    m->training = training;
+    for (int i = 0; i < m->child.n; i++) {
+        uint64_t before = m->child.at[i]->version;
+        dync__module_set_training(m->child.at[i], training);
+        if (m->child.at[i]->version != before) m->version++;
+    }
+}
+
+DYNC_API void dync_module_train(dync_module *m, bool training)
+{
+    if (!m) {
+        dync__fail(DYNC_ERR_VALUE, "dync_module_train: the module is NULL");
+        return;
+    }
+    uint64_t before = m->version;
+    dync__module_set_training(m, training);
+    if (m->version != before) dync__module_bump(m->parent);
+}
+
+static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *args)
+{
+    if (m->forward_values) return m->forward_values(m, args, nargs);
+    if (nargs != 1 || args[0].kind != DYNC_KIND_TENSOR) {
+        dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
+        return DYNC_NONE;
+    }
+    dync_tensor *y = m->forward(m, args[0].as.t);
+    return y ? dync_v_tensor(y) : DYNC_NONE;
+}
+
+DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_value *args)
+{
+    dync__module_touch(m);
+    if (!m->forward && !m->forward_values) {
+        dync__fail(DYNC_ERR_VALUE, "%s: the module has no forward", m->class_name);
+        return DYNC_NONE;
+    }
+    dync_scope scope = dync_scope_begin();
+    dync_value result = dync__module_run(m, nargs, args);
+    dync__scope_end_keep(&scope, &result);
+    return result;
+}
+
+DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args)
+{
+    if (!m || nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
+        return DYNC_NONE;
+    }
+    if (m->compiled && dync__module_call_compiled && !dync__tls.compiling) return dync__module_call_compiled(m, nargs, args);
+    return dync__module_forward(m, nargs, args);
+}
+
+DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x)
+{
+    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_forward_call: the module is NULL"), NULL;
+    if (!dync__open(x)) return NULL;
+    dync_value arg = dync_v_tensor(x), result = dync_module_call_values(m, 1, &arg);
+    return result.kind == DYNC_KIND_NONE ? NULL : dync_as_tensor(result);
+}

@@ -1,0 +1,286 @@
+/* program/module_file.c: modules in safetensors files: dync_module_save, load, open. After safetensors.c.
+ *
+ * The tensors stand under their dotted paths, as PyTorch's state_dict names them; the structure (classes, names, numbers, children) is
+ * JSON in the metadata under "dync.module". Another program's file without it can be loaded but not opened. */
+#include "../dync.in.h"
+#include "program.h"
+
+static const char dync__module_key[] = "dync.module";
+enum { DYNC__MODULE_MAX_DEPTH = 30 };      /* two levels of JSON each, whose reader stops at 64 */
+
+/* ---- the state: every parameter and buffer with its path ------------------------------------------------------------- */
+
+typedef struct dync__module_state {
+    dync__arena arena;
+    DYNC__VEC(dync__st_item) item;
+    DYNC__VEC(dync__tensor *) tensor;  /* the same, to be written */
+} dync__module_state;
+
+static dync_status dync__module_collect(dync__module_state *s, const dync_module *m, const char *prefix, int depth)
+{
+    if (depth > DYNC__MODULE_MAX_DEPTH) return dync__fail(DYNC_ERR_VALUE, "dync_module_save: modules nest more than %d deep", DYNC__MODULE_MAX_DEPTH);
+    for (int i = 0; i < m->entry.n; i++) {
+        dync__st_item item = {dync__arena_printf(&s->arena, "%s%s", prefix, m->entry.at[i].name), m->entry.at[i].tensor};
+        if (!item.name || !dync__avec_push(&s->arena, &s->item, item) || !dync__avec_push(&s->arena, &s->tensor, m->entry.at[i].tensor)) return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < m->child.n; i++) {
+        const char *path = dync__arena_printf(&s->arena, "%s%s.", prefix, m->child.at[i]->name);
+        if (!path) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__module_collect(s, m->child.at[i], path, depth + 1));
+    }
+    return DYNC_OK;
+}
+
+/* ---- saving --------------------------------------------------------------------------------------------------------------- */
+
+static void dync__module_json_entries(dync__str *s, const dync_module *m, bool buffers)
+{
+    bool first = true;
+    for (int i = 0; i < m->entry.n; i++) {
+        if (m->entry.at[i].is_buffer != buffers) continue;
+        if (!first) dync__str_addc(s, ',');
+        first = false;
+        dync__json_quote(s, m->entry.at[i].name);
+    }
+}
+
+static void dync__module_json(dync__str *s, const dync_module *m)
+{
+    dync__str_add(s, "{\"class\":");
+    dync__json_quote(s, m->class_name);
+    dync__str_add(s, ",\"name\":");
+    dync__json_quote(s, m->name);
+    if (m->args) {
+        dync__str_add(s, ",\"args\":");
+        dync__json_quote(s, m->args);
+    }
+    dync__str_addf(s, ",\"training\":%s,\"ints\":[", m->training ? "true" : "false");
+    for (int i = 0; i < DYNC__COUNT_OF(m->ints); i++) dync__str_addf(s, i ? ",%lld" : "%lld", (long long)m->ints[i]);
+    dync__str_add(s, "],\"floats\":[");
+    for (int i = 0; i < DYNC__COUNT_OF(m->floats); i++) dync__str_addf(s, i ? ",%g" : "%g", m->floats[i]);
+    dync__str_add(s, "],\"params\":[");
+    dync__module_json_entries(s, m, false);
+    dync__str_add(s, "],\"buffers\":[");
+    dync__module_json_entries(s, m, true);
+    dync__str_add(s, "],\"children\":[");
+    for (int i = 0; i < m->child.n; i++) {
+        if (i) dync__str_addc(s, ',');
+        dync__module_json(s, m->child.at[i]);
+    }
+    dync__str_add(s, "]}");
+}
+
+DYNC_API dync_status dync_module_save(dync_module *m, const char *path)
+{
+    static const char *const keys[2] = {dync__module_key, "format"};
+    dync__module_state state = {0};
+    dync__str json = {0}, file = {0};
+    if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "dync_module_save: the %s is NULL", m ? "path" : "module");
+    dync_status status = dync__module_collect(&state, m, "", 0);
+    if (status == DYNC_OK) dync__module_json(&json, m);
+    if (json.failed) status = DYNC_ERR_MEMORY;
+    const char *values[2] = {dync__str_get(&json), "pt"};
+    if (status == DYNC_OK) status = dync__st_write(&file, state.item.n, state.item.at, 2, keys, values);
+    if (status == DYNC_OK) status = dync__file_write(path, file.at, file.n);
+    dync__str_free(&file);
+    dync__str_free(&json);
+    dync__arena_free(&state.arena);
+    return status;
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__module_fits(const dync__st_item *item, const dync__st_tensor *from)
+{
+    const dync__tensor *t = item->tensor;
+    if (!from) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the file has no \"%s\"", item->name);
+    if (from->dtype != t->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "dync_module_load: \"%s\" is %s in the file, expected %s", item->name, dync__dtype_info(from->dtype)->name,
+                          dync__dtype_info(t->dtype)->name);
+    if (from->ndim == t->lay.ndim && memcmp(from->shape, t->lay.shape, (size_t)from->ndim * sizeof(int64_t)) == 0) {
+        if (t->numel == 0 || (t->storage->data && (t->device & 255) == DYNC_CPU)) return DYNC_OK;
+        return dync__fail(DYNC_ERR_DEVICE, "dync_module_load: \"%s\" has no data on the CPU", item->name);
+    }
+    dync__str got = {0}, want = {0};
+    dync__shape_text(&got, from->ndim, from->shape);
+    dync__shape_text(&want, t->lay.ndim, t->lay.shape);
+    dync_status status = dync__fail(DYNC_ERR_SHAPE, "dync_module_load: \"%s\" is %s in the file, expected %s", item->name, dync__str_get(&got), dync__str_get(&want));
+    dync__str_free(&got);
+    dync__str_free(&want);
+    return status;
+}
+
+/* Row-major data into any layout. */
+static void dync__module_write(dync__tensor *t, const char *data)
+{
+    int64_t index[DYNC_MAX_DIMS] = {0};
+    size_t item = dync__dtype_info(t->dtype)->bytes;
+    char *to = dync__tensor_data(t);
+    t->storage->version++;
+    if (dync__layout_is_contiguous(&t->lay)) {
+        if (t->numel) memcpy(to, data, (size_t)t->numel * item);
+        return;
+    }
+    for (int64_t i = 0; i < t->numel; i++, data += item) {
+        int64_t at = 0;
+        for (int d = 0; d < t->lay.ndim; d++) at += index[d] * t->lay.stride[d];
+        memcpy(to + at * (int64_t)item, data, item);
+        for (int d = t->lay.ndim - 1; d >= 0 && ++index[d] == t->lay.shape[d]; d--) index[d] = 0;
+    }
+}
+
+static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f, const dync__module_state *s)
+{
+    for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
+    if (f->n != s->item.n) {
+        for (int i = 0; i < f->n; i++) {
+            bool known = false;
+            for (int k = 0; k < s->item.n && !known; k++) known = strcmp(s->item.at[k].name, f->tensor[i].name) == 0;
+            if (!known) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the module has no \"%s\"", f->tensor[i].name);
+        }
+    }
+    for (int i = 0; i < s->item.n; i++) dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data);
+    dync__module_bump(m);
+    return DYNC_OK;
+}
+
+DYNC_API dync_status dync_module_load(dync_module *m, const char *path)
+{
+    dync__st_file f = {0};
+    dync__module_state state = {0};
+    if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the %s is NULL", m ? "path" : "module");
+    dync_status status = dync__st_read(&f, path);
+    if (status == DYNC_OK) status = dync__module_collect(&state, m, "", 0);
+    if (status == DYNC_OK) status = dync__module_load_from(m, &f, &state);
+    dync__arena_free(&state.arena);
+    dync__st_close(&f);
+    return status;
+}
+
+/* ---- opening: the structure again ---------------------------------------------------------------------------------------------- */
+
+static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
+
+static const char *dync__json_text(const dync__json *obj, const char *key)
+{
+    const dync__json *v = dync__json_get(obj, key);
+    return v && v->kind == DYNC__JSON_STR ? v->str : NULL;
+}
+
+static const dync__json *dync__json_array(const dync__json *obj, const char *key)
+{
+    const dync__json *v = dync__json_get(obj, key);
+    return v && v->kind == DYNC__JSON_ARR ? v : NULL;
+}
+
+static dync_status dync__module_read_numbers(dync_module *m, const dync__json *json)
+{
+    const dync__json *ints = dync__json_array(json, "ints"), *floats = dync__json_array(json, "floats"), *training = dync__json_get(json, "training");
+    if (!ints || !floats || ints->n > DYNC__COUNT_OF(m->ints) || floats->n > DYNC__COUNT_OF(m->floats)) return dync__module_bad("no numbers");
+    for (int i = 0; i < ints->n; i++) {
+        if (!ints->item[i].is_int || ints->item[i].i > INT32_MAX || ints->item[i].i < INT32_MIN) return dync__module_bad("a number that is no integer");
+        m->ints[i] = ints->item[i].i;
+    }
+    for (int i = 0; i < floats->n; i++) {
+        if (floats->item[i].kind != DYNC__JSON_NUM) return dync__module_bad("a number that is none");
+        m->floats[i] = floats->item[i].num;
+    }
+    m->training = !training || training->kind != DYNC__JSON_BOOL || training->b;
+    return DYNC_OK;
+}
+
+static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool is_buffer)
+{
+    dync__layout lay;
+    if (dync__layout_contiguous(&lay, from->ndim, from->shape) != DYNC_OK) return NULL;
+    dync__tensor *t = dync__tensor_empty(from->dtype, DYNC_CPU, &lay);
+    if (!t) return NULL;
+    if (from->bytes) memcpy(dync__tensor_data(t), from->data, from->bytes);
+    if (!is_buffer) {
+        dync__tensor_set_requires_grad(t, true);
+        t->flags |= DYNC__T_PARAMETER;
+    }
+    return t;
+}
+
+static dync_status dync__module_read_entries(dync_module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used)
+{
+    for (int i = 0; names && i < names->n; i++) {
+        if (names->item[i].kind != DYNC__JSON_STR || !*names->item[i].str) return dync__module_bad("a name that is no text");
+        dync__str path = {0};
+        dync__str_addf(&path, "%s%s", prefix, names->item[i].str);
+        const dync__st_tensor *from = path.failed ? NULL : dync__st_find(f, dync__str_get(&path));
+        dync__str_free(&path);
+        if (!from) return dync__module_bad("a tensor that the file lacks");
+        if (!is_buffer && dync__dtype_info(from->dtype)->kind != 'f') return dync__module_bad("a parameter that is not floating");
+        if (dync__module_tensor(m, names->item[i].str)) return dync__module_bad("a name twice");
+        dync__tensor *t = dync__module_read_tensor(from, is_buffer);
+        if (!t || !dync__module_put(m, names->item[i].str, t, is_buffer)) return DYNC_ERR_MEMORY;
+        ++*used;
+    }
+    return DYNC_OK;
+}
+
+static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used);
+
+static dync_status dync__module_read_children(dync_module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used)
+{
+    for (int i = 0; children && i < children->n; i++) {
+        const char *name = dync__json_text(&children->item[i], "name");
+        if (!name || !*name || strchr(name, '.')) return dync__module_bad("a child without a name");
+        dync__str path = {0};
+        dync__str_addf(&path, "%s%s.", prefix, name);
+        dync_module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
+        bool failed = path.failed;
+        dync__str_free(&path);
+        if (!child) return failed ? DYNC_ERR_MEMORY : dync_error();
+        int before = m->child.n;
+        dync_module_add(m, name, child);
+        if (m->child.n != before + 1) return dync__module_bad("a child twice");
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__module_read(dync_module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
+{
+    const char *args = dync__json_text(json, "args");
+    if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__module_read_numbers(m, json));
+    DYNC__TRY(dync__module_find_class(m));
+    DYNC__TRY(dync__module_read_entries(m, dync__json_array(json, "params"), f, prefix, false, used));
+    DYNC__TRY(dync__module_read_entries(m, dync__json_array(json, "buffers"), f, prefix, true, used));
+    return dync__module_read_children(m, dync__json_array(json, "children"), f, prefix, used);
+}
+
+/* Recursion is as deep as the JSON, whose reader stops at 64. */
+static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
+{
+    const char *class_name = dync__json_text(json, "class");
+    if (!class_name) return dync__module_bad("no class"), NULL;
+    dync_module *m = dync__module_alloc(class_name);
+    if (m && dync__module_read(m, json, f, prefix, used) == DYNC_OK) return m;
+    dync_module_free(m);
+    return NULL;
+}
+
+static dync_module *dync__module_open_file(dync__st_file *f)
+{
+    const char *text = f->metadata ? dync__json_text(f->metadata, dync__module_key) : NULL;
+    int used = 0;
+    if (!text) return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the file has tensors but no structure: make the module and use dync_module_load"), NULL;
+    const dync__json *json = dync__json_parse(&f->arena, text, strlen(text));
+    dync_module *m = json ? dync__module_build(json, f, "", &used) : NULL;
+    if (!m || used == f->n) return m;
+    dync_module_free(m);
+    return dync__module_bad("not all of the file's tensors"), NULL;
+}
+
+DYNC_API dync_module *dync_module_open(const char *path)
+{
+    dync__st_file f = {0};
+    dync_module *m = NULL;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_module_open: the path is NULL"), NULL;
+    if (dync__st_read(&f, path) == DYNC_OK) m = dync__module_open_file(&f);
+    dync__st_close(&f);
+    return m;
+}
