@@ -84,7 +84,21 @@ DYNC__FN void dync__lower_store(dync__lb *, const dync__operand *, const int64_t
 DYNC__FN int64_t dync__lower_count(const dync__layout *);                                   /* elements */
 DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands, int n_attr, const int64_t *attr);
 
-/* ---- decompositions, effects ---------------------------------------------------------------------------------------------- */
+/* ---- dispatch.c and eager.c ------------------------------------------------------------------------------------------------ */
+enum {
+#if defined(DYNC_SMALL)
+    DYNC__EAGER_SETS = 16,
+#else
+    DYNC__EAGER_SETS = 512,
+#endif
+    DYNC__EAGER_WAYS = 2
+};
+typedef struct dync__op_state {                  /* of a thread, at dync__tls.op_state; NULL until needed */
+    dync__handler *bottom;                       /* a tracer in the place of eager, or NULL */
+    struct dync__eager_entry *entry[DYNC__EAGER_SETS][DYNC__EAGER_WAYS];
+} dync__op_state;
+DYNC__FN dync__op_state *dync__op_state_get(void);                                          /* makes it; NULL: no memory */
+DYNC__FN void dync__eager_forget(dync__op_state *);                                         /* frees the entries */
 DYNC__FN dync_status dync__eager(dync__opcall *);                                           /* the bottom handler */
-DYNC__FN dync_status dync__index_check(const dync__opcall *);                               /* index values in range, on real data */
+DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);                          /* index values in range, divisors not 0: real data only */
 #endif

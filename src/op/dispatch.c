@@ -1,0 +1,185 @@
+/* op/dispatch.c: the one door that each operator call passes. After decompose.c, before eager.c.
+ *
+ *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom: eager, or a tracer in its place
+ *
+ * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for messages; both are put back. */
+#include "../dync.in.h"
+#include "rows.h"
+
+#if defined(DYNC__SPLIT)
+dync_status (*dync__tape_hook)(dync__opcall *);
+const dync__read_intercept *(*dync__read_intercept_get)(void);
+#endif
+
+/* ---- the stack ----------------------------------------------------------------------------------------------------------- */
+
+static void dync__op_state_end(dync__thread *t)
+{
+    dync__op_state *s = t->op_state;
+    if (!s) return;
+    dync__eager_forget(s);
+    dync__free(s, sizeof *s);
+    t->op_state = NULL;
+}
+
+DYNC__FN dync__op_state *dync__op_state_get(void)
+{
+    dync__op_state *s = dync__tls.op_state;
+    if (s) return s;
+    dync__thread_state_on_exit(dync__op_state_end);
+    dync__thread_arm();
+    return dync__tls.op_state = dync__calloc(sizeof *s);
+}
+
+DYNC__FN void dync__handler_push(dync__handler *h)
+{
+    h->below = dync__tls.handler;
+    dync__tls.handler = h;
+}
+
+DYNC__FN void dync__handler_pop(dync__handler *h)
+{
+    DYNC__ASSERT(dync__tls.handler == h);
+    dync__tls.handler = h->below;
+}
+
+DYNC__FN dync__handler *dync__handler_swap(dync__handler *top)
+{
+    dync__handler *old = dync__tls.handler;
+    dync__tls.handler = top;
+    return old;
+}
+
+DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
+{
+    dync__op_state *s = bottom ? dync__op_state_get() : dync__tls.op_state;
+    if (!s) return NULL;
+    dync__handler *old = s->bottom;
+    s->bottom = bottom;
+    return old;
+}
+
+DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *call)
+{
+    const dync__op_state *s = dync__tls.op_state;
+    if (DYNC__UNLIKELY(s && s->bottom)) return s->bottom->call(s->bottom, call);
+    return dync__eager(call);
+}
+
+static dync_status dync__dispatch_tape(dync__opcall *call)
+{
+    return dync__tape_hook ? dync__tape_hook(call) : dync__dispatch_bottom(call);
+}
+
+DYNC__FN dync_status dync__dispatch(dync__opcall *call)
+{
+    dync__handler *top = dync__tls.handler;
+    return top ? top->call(top, call) : dync__dispatch_tape(call);
+}
+
+DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *call)
+{
+    return self->below ? self->below->call(self->below, call) : dync__dispatch_tape(call);
+}
+
+/* ---- entry points ---------------------------------------------------------------------------------------------------------- */
+
+enum { DYNC__LIST_INLINE = 32 };
+typedef struct dync__entering {        /* what an entry point has to undo */
+    const char *op;
+    dync_loc at;
+    dync__arg inline_items[DYNC__LIST_INLINE], *items;
+    int n_items;
+} dync__entering;
+
+static bool dync__open_arg(dync__arg *a)
+{
+    dync__tensor *t = dync__open(a->as.h);
+    if (!t) return false;
+    *a = dync__arg_t(t);
+    return true;
+}
+
+/* A list of the user's: its items as arguments, tensors opened. */
+static bool dync__open_list(dync__entering *e, dync__arg *a)
+{
+    const dync_list *l = a->as.p;
+    if (!l) return dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), false;
+    e->n_items = l->n;
+    e->items = l->n <= DYNC__LIST_INLINE ? e->inline_items : dync__alloc((size_t)l->n * sizeof *e->items);
+    if (!e->items) return false;
+    for (int i = 0; i < l->n; i++) {
+        e->items[i] = dync__arg_value(l->items[i]);
+        if (e->items[i].kind == DYNC__A_HANDLE && !dync__open_arg(&e->items[i])) return false;
+    }
+    a->n = l->n;
+    a->as.list = e->items;
+    return true;
+}
+
+static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
+{
+    for (int i = 0; i < nargs; i++) {
+        if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i]))) return false;
+        if (args[i].kind == DYNC__A_LIST && args[i].n < 0 && !dync__open_list(e, &args[i])) return false;
+    }
+    return true;
+}
+
+/* Opens, dispatches, closes. Outputs in call->out, owned. */
+static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, dync_loc at)
+{
+    dync__entering e;
+    e.op = dync__tls.op;
+    e.at = dync__tls.at;
+    e.items = NULL;
+    e.n_items = 0;
+    call->row = dync__op_info(op);
+    call->op = op;
+    call->nargs = nargs;
+    call->args = args;
+    call->nout = 0;
+    call->at = at;
+    for (int i = 0; i < DYNC__MAX_OUT; i++) call->out[i] = NULL;
+    dync__tls.op = call->row->name;
+    dync__tls.at = at;
+    bool ok = dync__open_args(&e, nargs, args) && dync__dispatch(call) == DYNC_OK;
+    if (e.items && e.items != e.inline_items) dync__free(e.items, (size_t)e.n_items * sizeof *e.items);
+    dync__tls.op = e.op;
+    dync__tls.at = e.at;
+    return ok;
+}
+
+DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at)
+{
+    dync__opcall call;
+    if (DYNC__UNLIKELY(!dync__enter(&call, op, nargs, args, at))) return NULL;
+    for (int i = 1; i < call.nout; i++) dync__unref(call.out[i]);
+    return call.nout ? dync__give(call.out[0]) : NULL;
+}
+
+DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at)
+{
+    dync__opcall call;
+    dync_value list = {DYNC_KIND_NONE, 0, {0}};
+    if (!dync__enter(&call, op, nargs, args, at)) return list;
+    list = dync__list_new(call.nout);
+    for (int i = 0; i < call.nout; i++) {
+        dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
+        item.as.t = dync__give(call.out[i]);
+        if (item.as.t) dync__list_set(list, i, item);
+    }
+    return list;
+}
+
+DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out)
+{
+    dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = nargs, .args = args, .at = dync__tls.at};
+    const char *outer = dync__tls.op;
+    dync__tls.op = call.row->name;
+    dync_status status = dync__dispatch(&call);
+    dync__tls.op = outer;
+    if (status != DYNC_OK) return status;
+    for (int i = 0; i < call.nout; i++) out[i] = call.out[i];
+    return DYNC_OK;
+}

@@ -1,0 +1,481 @@
+/* op/eager.c: the bottom handler: runs an operator now, by a cached plan of that one operator. After dispatch.c, before public.c.
+ *
+ *   views       the layout of infer over the same storage; nothing runs
+ *   composites  their decomposition, from the top of the stack
+ *   the rest    a plan: lowered, fused and compiled once per key, then allocate outputs, bind pointers, run
+ *
+ * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain numbers of pointwise operators
+ * are inputs of the plan, so a learning rate that changes costs nothing. Entries are compared word for word, never by hash
+ * alone. The cache is the thread's own (no lock), two-way, bounded, and freed when the thread ends. */
+#include "../dync.in.h"
+#include "rows.h"
+
+enum { DYNC__EAGER_WORDS = 160, DYNC__EAGER_INPUTS = 64 };
+typedef struct dync__eager_key { int n; uint64_t hash, word[DYNC__EAGER_WORDS]; bool fits; } dync__eager_key;
+
+typedef struct dync__eager_entry {
+    uint64_t hash;
+    dync__plan *plan;                  /* NULL: nothing to run */
+    dync__info out[DYNC__MAX_OUT];
+    uint64_t *word;
+    int n_words;
+    bool checks_data;                  /* indices or divisors are looked at before running */
+} dync__eager_entry;
+
+/* ---- the key ---------------------------------------------------------------------------------------------------------------- */
+
+static const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
+{
+    *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of : call->op;
+    return dync__op_info(*op);
+}
+
+/* Are the number arguments inputs of the plan? pow chooses its formula by the exponent. */
+static bool dync__eager_numbers_float(const dync__opcall *call)
+{
+    int op;
+    const dync__op_row *row = dync__eager_functional(call, &op);
+    return (row->cls == DYNC__POINTWISE && op != DYNC__OP_pow) || op == DYNC__OP_full || op == DYNC__OP_full_like;
+}
+
+static void dync__key_add(dync__eager_key *k, uint64_t w)
+{
+    if (k->n < DYNC__EAGER_WORDS) k->word[k->n] = w;
+    k->n++;
+}
+
+static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
+{
+    unsigned n = (unsigned)t->lay.ndim;
+    dync__key_add(k, DYNC__A_TENSOR | (uint64_t)t->dtype << 8 | (uint64_t)n << 16 | (uint64_t)(t->flags & DYNC__T_FAKE) << 24 | (uint64_t)t->device << 32);
+    for (unsigned d = 0; d < n; d++) {
+        dync__key_add(k, (uint64_t)t->lay.shape[d]);
+        dync__key_add(k, (uint64_t)t->lay.stride[d]);
+    }
+}
+
+static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_float)
+{
+    uint64_t bits;
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_TENSOR: dync__key_tensor(k, a->as.t); break;
+    case DYNC__A_INT:
+    case DYNC__A_BOOL:
+    case DYNC__A_FLOAT:
+        dync__key_add(k, a->kind);
+        memcpy(&bits, &a->as, sizeof bits);
+        if (!numbers_float) dync__key_add(k, bits);
+        break;
+    case DYNC__A_DIMS:
+        dync__key_add(k, DYNC__A_DIMS | (uint64_t)(unsigned)a->n << 8);
+        for (int i = 0; i < a->n && i < DYNC_MAX_DIMS; i++) dync__key_add(k, (uint64_t)a->as.dims[i]);
+        break;
+    case DYNC__A_LIST:
+        dync__key_add(k, DYNC__A_LIST | (uint64_t)(unsigned)a->n << 8);
+        for (int i = 0; i < a->n; i++) dync__key_arg(k, &a->as.list[i], numbers_float);
+        break;
+    case DYNC__A_DTYPE:
+    case DYNC__A_DEVICE: dync__key_add(k, a->kind | (uint64_t)a->as.i << 8); break;
+    case DYNC__A_NONE: dync__key_add(k, DYNC__A_NONE); break;
+    case DYNC__A_STR:
+    case DYNC__A_HANDLE:
+    case DYNC__A_NODE:
+    case DYNC__A_PTR: k->fits = false; break;
+    }
+}
+
+static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
+{
+    bool numbers_float = dync__eager_numbers_float(call);
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    k->n = 0;
+    k->fits = true;
+    dync__key_add(k, (uint64_t)(unsigned)call->op | (uint64_t)(unsigned)call->nargs << 16 | (uint64_t)dync__tls.default_dtype << 32);
+    for (int i = 0; i < call->nargs; i++) dync__key_arg(k, &call->args[i], numbers_float);
+    if (k->n > DYNC__EAGER_WORDS) k->fits = false;
+    for (int i = 0; k->fits && i < k->n; i++) {
+        h = (h ^ k->word[i]) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    k->hash = h;
+}
+
+/* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
+
+static void dync__eager_entry_free(dync__eager_entry *e)
+{
+    if (!e) return;
+    dync__plan_free(e->plan);
+    dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
+    dync__free(e, sizeof *e);
+}
+
+DYNC__FN void dync__eager_forget(dync__op_state *s)
+{
+    for (int i = 0; i < DYNC__EAGER_SETS; i++) {
+        for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
+            dync__eager_entry_free(s->entry[i][j]);
+            s->entry[i][j] = NULL;
+        }
+    }
+}
+
+static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
+{
+    dync__op_state *s = dync__tls.op_state;
+    if (!s || !k->fits) return NULL;
+    dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
+    for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
+        dync__eager_entry *e = set[j];
+        if (!e || e->hash != k->hash || e->n_words != k->n || memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0) continue;
+        set[j] = set[0];               /* the last used one stands first */
+        set[0] = e;
+        return e;
+    }
+    return NULL;
+}
+
+/* False: not kept (no memory for that, or a key too long); the caller frees the entry after its run. */
+static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
+{
+    dync__op_state *s = k->fits ? dync__op_state_get() : NULL;
+    if (!s || !(e->word = dync__alloc((size_t)k->n * sizeof k->word[0]))) return false;
+    memcpy(e->word, k->word, (size_t)k->n * sizeof k->word[0]);
+    e->n_words = k->n;
+    e->hash = k->hash;
+    dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
+    dync__eager_entry_free(set[DYNC__EAGER_WAYS - 1]);
+    for (int j = DYNC__EAGER_WAYS - 1; j > 0; j--) set[j] = set[j - 1];
+    set[0] = e;
+    return true;
+}
+
+/* ---- making a plan ----------------------------------------------------------------------------------------------------------------- */
+
+/* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is written. */
+static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    dync__operand in[DYNC__EAGER_INPUTS], out[DYNC__MAX_OUT];
+    int32_t number_slot[DYNC__MAX_ARGS];
+    bool in_place = call->row->cls == DYNC__INPLACE;
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    memset(in, 0, sizeof in);
+    memset(out, 0, sizeof out);
+    if (n > DYNC__EAGER_INPUTS) return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS, n);
+    for (int i = 0; i < n; i++) {
+        in[i].slot = dync__pb_slot(pb, DYNC__SLOT_INPUT, t[i]->dtype, -1, NULL);
+        in[i].dtype = t[i]->dtype;
+        in[i].lay = t[i]->lay;
+        in[i].lay.offset = 0;
+        in[i].written = in_place && i == 0;
+        if (in[i].slot < 0) return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < call->nargs && i < DYNC__MAX_ARGS; i++) {
+        const dync__arg *a = &call->args[i];
+        number_slot[i] = -1;
+        if (!dync__eager_numbers_float(call) || !dync__arg_is_number(a)) continue;
+        number_slot[i] = dync__pb_slot(pb, DYNC__SLOT_INPUT, a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
+        if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < call->row->nout; i++) {
+        out[i] = in[0];
+        if (in_place) continue;
+        out[i] = (dync__operand){.dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
+        out[i].slot = dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype, dync__lower_count(&e->out[i].lay), NULL);
+        if (out[i].slot < 0) return DYNC_ERR_MEMORY;
+    }
+    pb->number_slot = number_slot;
+    dync_status status = dync__op_lower(pb, call, in, n, out);
+    pb->number_slot = NULL;
+    return status;
+}
+
+static bool dync__eager_checks_data(const dync__opcall *call)
+{
+    int op;
+    (void)dync__eager_functional(call, &op);
+    switch (op) {
+    case DYNC__OP_gather: case DYNC__OP_scatter: case DYNC__OP_scatter_add: case DYNC__OP_index_select: case DYNC__OP_index_add:
+    case DYNC__OP_embedding: case DYNC__OP_one_hot: return true;
+    case DYNC__OP_remainder: case DYNC__OP_fmod: case DYNC__OP_floor_divide: return dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
+    default: return false;
+    }
+}
+
+static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
+{
+    dync__arena arena = {0};
+    dync__pb pb = {.arena = &arena, .origin = call->row->name};
+    dync__plan_options options = {.name = call->row->name};
+    dync__eager_entry *e = dync__calloc(sizeof *e);
+    if (!e) return DYNC_ERR_MEMORY;
+    dync_status status = dync__op_infer(call, e->out);
+    if (status == DYNC_OK && call->row->cls == DYNC__INPLACE && dync__layout_overlaps_itself(&call->args[0].as.t->lay))
+        status = dync__fail(DYNC_ERR_RUNTIME, "unsupported operation: more than one element of the written-to tensor refers to a single "
+                                              "memory location. Please clone() the tensor before performing the operation.");
+    if (status == DYNC_OK) status = dync__eager_lower(&pb, call, e);
+    if (status == DYNC_OK && pb.step.n) {
+        e->plan = dync__plan_new(&pb, &options);
+        if (!e->plan) status = dync__tls.error.status != DYNC_OK ? dync__tls.error.status : DYNC_ERR_MEMORY;
+    }
+    dync__arena_free(&arena);
+    if (status != DYNC_OK) {
+        dync__eager_entry_free(e);
+        return status;
+    }
+    e->checks_data = dync__eager_checks_data(call);
+    *out = e;
+    return DYNC_OK;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_entry *e)
+{
+    call->nout = call->row->nout;
+    if (call->row->cls == DYNC__INPLACE) {
+        call->out[0] = call->args[0].as.t;
+        dync__ref(call->out[0]);
+        return DYNC_OK;
+    }
+    for (int i = 0; i < call->nout; i++) {
+        call->out[i] = dync__tensor_empty(e->out[i].dtype, e->out[i].device, &e->out[i].lay);
+        if (call->out[i]) continue;
+        while (i-- > 0) {
+            dync__unref(call->out[i]);
+            call->out[i] = NULL;
+        }
+        return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__eager_run(dync__opcall *call, const dync__eager_entry *e)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT];
+    union { double f; int64_t i; } number[DYNC__MAX_ARGS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    bool in_place = call->row->cls == DYNC__INPLACE;
+    for (int i = 0; i < n; i++) in[i] = dync__tensor_data(t[i]);
+    if (dync__eager_numbers_float(call)) {
+        for (int i = 0; i < call->nargs; i++) {
+            const dync__arg *a = &call->args[i];
+            if (!dync__arg_is_number(a)) continue;
+            if (a->kind == DYNC__A_FLOAT) number[i].f = a->as.f;
+            else number[i].i = a->as.i;
+            in[n++] = &number[i];
+        }
+    }
+    DYNC__TRY(dync__eager_outputs(call, e));
+    for (int i = 0; i < call->nout; i++) out[i] = call->out[i]->storage->data;
+    dync_status status = e->plan ? dync__plan_run(e->plan, in, out) : DYNC_OK;
+    if (status == DYNC_OK) {
+        if (in_place) call->out[0]->storage->version++;
+        return DYNC_OK;
+    }
+    for (int i = 0; i < call->nout; i++) {
+        dync__unref(call->out[i]);
+        call->out[i] = NULL;
+    }
+    return status;
+}
+
+static bool dync__eager_has_no_data(const dync__opcall *call)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        if ((t[i]->flags & DYNC__T_FAKE) || t[i]->device == DYNC_META) return true;
+    for (int i = 0; i < call->nargs; i++)
+        if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
+    return false;
+}
+
+static dync_status dync__eager_plan(dync__opcall *call)
+{
+    dync__eager_key k;
+    dync__key_make(&k, call);
+    dync__eager_entry *e = dync__eager_find(&k);
+    if (DYNC__LIKELY(e != NULL)) {
+        if (DYNC__UNLIKELY(e->checks_data)) DYNC__TRY(dync__eager_check_data(call));
+        return dync__eager_run(call, e);
+    }
+    if (dync__eager_has_no_data(call)) return dync__op_fake(call);
+    DYNC__TRY(dync__eager_build(call, &e));
+    bool kept = dync__eager_keep(&k, e);
+    dync_status status = e->checks_data ? dync__eager_check_data(call) : DYNC_OK;
+    if (status == DYNC_OK) status = dync__eager_run(call, e);
+    if (!kept) dync__eager_entry_free(e);
+    return status;
+}
+
+/* ---- in place: what is written must not be read elsewhere in the same call ------------------------------------------------------------------ */
+
+typedef enum { DYNC__OVERLAP_NONE, DYNC__OVERLAP_SAME, DYNC__OVERLAP_PART, DYNC__OVERLAP_MAYBE } dync__overlap;
+
+/* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp). */
+static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tensor *b)
+{
+    if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return DYNC__OVERLAP_NONE;
+    const dync__layout *la = &a->lay, *lb = &b->lay;
+    bool same = a == b || (la->ndim == lb->ndim && la->offset == lb->offset && a->dtype == b->dtype &&
+                           memcmp(la->shape, lb->shape, (size_t)la->ndim * sizeof(int64_t)) == 0 &&
+                           memcmp(la->stride, lb->stride, (size_t)la->ndim * sizeof(int64_t)) == 0);
+    if (same) return DYNC__OVERLAP_SAME;
+    if (!dync__layout_is_dense(la) || !dync__layout_is_dense(lb)) return DYNC__OVERLAP_MAYBE;
+    int64_t size_a = dync__dtype_info(a->dtype)->bytes, size_b = dync__dtype_info(b->dtype)->bytes;
+    bool apart = (la->offset + a->numel) * size_a <= lb->offset * size_b || (lb->offset + b->numel) * size_b <= la->offset * size_a;
+    return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
+}
+
+/* Operands that may share some elements with self are read from a copy; ones that surely share part of them are refused. */
+static dync_status dync__eager_inplace(dync__opcall *call)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__tensor *copy[DYNC__MAX_ARGS], *self;
+    int n_copies = 0;
+    dync_status status = DYNC_OK;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    for (int i = 1; i < call->nargs && status == DYNC_OK; i++) {
+        if (call->args[i].kind != DYNC__A_TENSOR) continue;
+        dync__overlap how = dync__eager_overlap(self, call->args[i].as.t);
+        if (how == DYNC__OVERLAP_PART)
+            status = dync__fail(DYNC_ERR_RUNTIME, "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+                                                  "a single memory location. Please clone() the tensor before performing the operation.");
+        if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
+        if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
+        copy[n_copies] = dync__contiguous_copy(call->args[i].as.t);
+        if (!copy[n_copies]) status = DYNC_ERR_MEMORY;
+        else args[i] = dync__arg_t(copy[n_copies++]);
+    }
+    if (status == DYNC_OK) {
+        dync__arg *given = call->args;
+        if (n_copies) call->args = args;
+        status = dync__eager_plan(call);
+        call->args = given;
+    }
+    while (n_copies > 0) dync__unref(copy[--n_copies]);
+    return status;
+}
+
+/* ---- the handler --------------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__eager_view(dync__opcall *call)
+{
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    call->out[0] = dync__tensor_alias(call->args[0].as.t, info.dtype, &info.lay);
+    call->nout = 1;
+    return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__eager_composite(dync__opcall *call)
+{
+    dync__info info[DYNC__MAX_OUT];
+    if (call->row->infer) DYNC__TRY(call->row->infer(call, info));
+    return call->row->decompose(call);
+}
+
+DYNC__FN dync_status dync__eager(dync__opcall *call)
+{
+    switch (call->row->cls) {
+    case DYNC__VIEW: return dync__eager_view(call);
+    case DYNC__COMPOSITE:
+    case DYNC__EFFECT: return dync__eager_composite(call);
+    case DYNC__INPLACE: return call->row->inplace_of >= 0 ? dync__eager_inplace(call) : dync__eager_composite(call);
+    case DYNC__POINTWISE:
+    case DYNC__REDUCE:
+    case DYNC__FACTORY:
+    case DYNC__KERNEL: break;
+    }
+    return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
+}
+
+/* ---- effects ---------------------------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
+{
+    dync__tls.grad_enabled_off = call->args[0].as.i == 0;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
+{
+    dync__tls.rng_seed = (uint64_t)call->args[0].as.i;
+    dync__tls.rng_offset = 0;
+    return DYNC_OK;
+}
+
+/* self gives up its storage for that of source. */
+DYNC__FN dync_status dync__d_set_(dync__opcall *call)
+{
+    dync__tensor *self = call->args[0].as.t, *source = call->args[1].as.t;
+    dync__storage *old = self->storage;
+    dync__storage_ref(source->storage);
+    self->storage = source->storage;
+    self->lay = source->lay;
+    self->numel = source->numel;
+    self->device = source->device;
+    self->storage->version++;
+    dync__storage_unref(old);
+    dync__ref(self);
+    call->out[0] = self;
+    call->nout = 1;
+    return DYNC_OK;
+}
+
+/* ---- values that must be looked at -------------------------------------------------------------------------------------------------------- */
+
+/* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that very value. */
+static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found)
+{
+    dync__tensor *dense = NULL;
+    *found = false;
+    if (t->numel == 0) return DYNC_OK;
+    if (!dync__layout_is_contiguous(&t->lay) && !(dense = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
+    const char *p = dync__tensor_data(dense ? dense : t);
+    size_t width = dync__dtype_info(t->dtype)->bytes;
+    for (int64_t i = 0; i < t->numel && !*found; i++, p += width) {
+        *bad = dync__load_i64(p, t->dtype);
+        *found = low == high ? *bad == low : *bad < low || *bad >= high;
+    }
+    dync__unref(dense);
+    return DYNC_OK;
+}
+
+static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size)
+{
+    int64_t bad = 0;
+    bool found;
+    if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
+    DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
+    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)bad, (long long)size) : DYNC_OK;
+}
+
+static dync_status dync__eager_check_divisor(const dync__opcall *call)
+{
+    const dync__arg *a = &call->args[1];
+    int64_t zero = 0;
+    bool found = dync__arg_is_number(a) && a->as.i == 0;
+    if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
+    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
+{
+    int op, dim;
+    (void)dync__eager_functional(call, &op);
+    const dync__tensor *self = call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
+    switch (op) {
+    case DYNC__OP_embedding: return dync__eager_check_index(call->args[1].as.t, self->lay.shape[0]);
+    case DYNC__OP_one_hot: return dync__eager_check_index(self, call->args[1].as.i);
+    case DYNC__OP_remainder:
+    case DYNC__OP_fmod:
+    case DYNC__OP_floor_divide: return dync__eager_check_divisor(call);
+    default: break;
+    }
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));
+    return dync__eager_check_index(call->args[2].as.t, self->lay.ndim ? self->lay.shape[dim] : 1);
+}
