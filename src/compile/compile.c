@@ -11,6 +11,18 @@
 #include "../backend/backend.h"
 #include "../program/program.h"
 
+/* ---- modules -------------------------------------------------------------------------------------------------------------------- */
+static dync_value dync__compile_call_module(dync_module *m, int nargs, const dync_value *args)
+{
+    return dync_call_values(m->compiled, nargs, args);
+}
+static void dync__compile_drop_module(dync_module *m)
+{
+    dync__capture_forget_module(m);
+    dync_compiled_free(m->compiled);
+    m->compiled = NULL;
+}
+
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options)
 {
     if (!dync__callee_valid(&callee)) {
@@ -36,20 +48,10 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     }
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
+    dync__module_call_compiled = dync__compile_call_module;
+    dync__module_drop_compiled = dync__compile_drop_module;
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
-}
-
-/* ---- modules -------------------------------------------------------------------------------------------------------------------- */
-static dync_value dync__compile_call_module(dync_module *m, int nargs, const dync_value *args)
-{
-    return dync_call_values(m->compiled, nargs, args);
-}
-static void dync__compile_drop_module(dync_module *m)
-{
-    dync__capture_forget_module(m);
-    dync_compiled_free(m->compiled);
-    m->compiled = NULL;
 }
 
 DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_compile_options options)
@@ -58,8 +60,6 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_com
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_compile: the module is NULL");
         return;
     }
-    dync__module_call_compiled = dync__compile_call_module;
-    dync__module_drop_compiled = dync__compile_drop_module;
     if (!options.args && !m->args) options.args = "x";
     dync_compiled *f = dync_compile_opt(dync_fnm(m), name, options);
     if (!f) return;
