@@ -379,17 +379,19 @@ static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
 
 /* ---- a kernel from the items ------------------------------------------------------------ */
 
-/* A store in rows that jumps along the inner loops while the rows are contiguous belongs in a nest of its
- * own. */
+/* A store that jumps along the inner loops while a few rows lie side by side (three channels, last) belongs
+ * in a nest of its own. Many rows side by side are what generators run as vectors. */
 static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item *item)
 {
-    int64_t inner = INT64_MAX, outer = INT64_MAX;
+    int64_t inner = INT64_MAX, outer = INT64_MAX, side_by_side = 1;
     if (item->row || dync__fuse_size(nest->extent, 0, nest->n) <= DYNC__FUSE_SMALL) return false;
     for (int d = 0; d < nest->n; d++) {
         int64_t *least = d < nest->n_outer ? &outer : &inner, stride = llabs(item->access.stride[d]);
-        if (nest->extent[d] > 1 && stride < *least) *least = stride;
+        if (nest->extent[d] <= 1 || stride >= *least) continue;
+        *least = stride;
+        if (d < nest->n_outer) side_by_side = nest->extent[d];
     }
-    return inner > outer;
+    return inner > outer && side_by_side < 16;
 }
 
 static bool dync__fuse_limits(dync__fuse_job *job, int live)
