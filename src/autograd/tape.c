@@ -187,7 +187,7 @@ static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call,
     dync__opsave *save = dync__carve(c, sizeof *save);
     dync__arg *args = dync__carve(c, (size_t)call->nargs * sizeof *args);
     dync__ginfo *info = dync__carve(c, (size_t)n_in * sizeof *info);
-    dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved), *out = dync__carve(c, (size_t)call->nout * sizeof *out);
+    dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved), *out = dync__carve(c, (size_t)call->row->nout * sizeof *out);
     for (int i = 0; i < call->nargs; i++) dync__carve_arg(c, args ? &args[i] : NULL, &call->args[i]);
     for (int i = 0; i < n_in; i++) dync__carve_info(c, info ? &info[i] : NULL, in[i]);
     if (!save) return NULL;
@@ -198,7 +198,7 @@ static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call,
     save->in = saved;
     save->out = out;
     save->n_in = n_in;
-    save->n_out = call->nout;
+    save->n_out = call->row->nout;
     return save;
 }
 
@@ -403,7 +403,7 @@ static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule
     }
     dync__carver carver = {NULL, 0};
     dync__carve_call(&carver, c, n, in);
-    dync__gnode *node = dync__gnode_new(&dync__opnode, n, c->nout, carver.n);
+    dync__gnode *node = dync__gnode_new(&dync__opnode, n, c->row->nout, carver.n);
     if (node) {
         carver.at = node->state;
         carver.n = 0;
@@ -508,6 +508,13 @@ static dync_status dync__tape_inplace(dync__opcall *c)
     return dync__record_inplace(c, rule);
 }
 
+static dync_status dync__expand_call(dync__opcall *c)
+{
+    dync__info info[DYNC__MAX_OUT];
+    if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));     /* says what is wrong with the arguments */
+    return c->row->decompose(c);
+}
+
 static dync_status dync__tape_call(dync__opcall *c)
 {
     if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__plain_call(c);
@@ -515,7 +522,7 @@ static dync_status dync__tape_call(dync__opcall *c)
     if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
     if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__plain_call(c);
     const dync__grad_rule *rule = dync__grad_rule_of(c->op);
-    if (!rule && row->decompose) return row->decompose(c);
+    if (!rule && row->decompose) return dync__expand_call(c);
     return dync__record(c, rule);
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;

@@ -7,7 +7,6 @@
 #include "rows.h"
 
 #if defined(DYNC__SPLIT)
-dync_status (*dync__tape_hook)(dync__opcall *);
 const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif
 

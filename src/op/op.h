@@ -107,7 +107,8 @@ DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom);
 DYNC__FN dync_status dync__dispatch(dync__opcall *);                   /* from the top */
 DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);            /* the bottom in force: no tape, no capture. The tape runs its operator through this */
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *); /* the handler under self, or the bottom */
-/* The tape installs itself here: called instead of the bottom when no handler is (left) on the stack. NULL: none. */
+/* The tape installs itself here: called instead of the bottom when no handler is (left) on the stack.
+ * Defined, with its value, in autograd/tape.c. */
 #if defined(DYNC__SPLIT)
 extern dync_status (*dync__tape_hook)(dync__opcall *);
 #else

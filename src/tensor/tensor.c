@@ -11,7 +11,6 @@
 
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
-void (*dync__free_grad_meta)(struct dync__grad_meta *);
 const dync__device_memory *dync__device_memory_hook;
 void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 dync_value (*dync__specialise_hook)(dync_value);
