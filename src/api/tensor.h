@@ -179,3 +179,13 @@ DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, double rtol, double 
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
 DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);
+
+/* dync_split: pieces of `size` along dim, the last one maybe smaller. dync_split_sizes: pieces of the sizes given, which must add up to
+ * the size of dim. dync_chunk: `chunks` pieces of equal size, the last one maybe smaller, fewer where dim is short. dync_unbind: one piece
+ * per place of dim, without that dim.
+ *   ->      a list of views, owned by the scope; none on failure
+ *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim);
+DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim);
+DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim);
+DYNC_API dync_value dync_unbind(dync_tensor *t, int dim);

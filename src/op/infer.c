@@ -49,7 +49,7 @@ static const char *dync__infer_device_text(int device, char *out, size_t cap)
 }
 
 /* A device that this build can allocate on. */
-static dync_status dync__infer_device_known(int device)
+DYNC__FN dync_status dync__infer_device_known(int device)
 {
     if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
     if ((device & 0xff) == DYNC_CUDA && device >= 0)

@@ -330,7 +330,7 @@ DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const d
 }
 DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
-    return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), NAN);
+    return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), (double)NAN);
 }
 DYNC__FN dync_status dync__l_prod(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
@@ -398,7 +398,7 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
-    if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, NAN, out);
+    if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, (double)NAN, out);
     dync__lb *b = &r.b;
     double n = (double)r.rows.row_length, divisor = n - (double)call->args[2].as.i;
     int sum = dync__lb_reduce(b, DYNC__R_SUM, r.x);

@@ -58,6 +58,7 @@ DYNC__DECOMPOSES(DYNC__X)
 DYNC__FN dync_status dync__infer_tensor(const dync__opcall *, int i, dync__tensor **out);   /* argument i, a tensor, or DYNC_ERR_VALUE */
 DYNC__FN dync_status dync__infer_value(const dync__opcall *, int i);                        /* argument i is a tensor or a number */
 DYNC__FN dync_status dync__infer_device(const dync__opcall *, int *device);                 /* of all tensors together; 0-dim CPU tensors mix */
+DYNC__FN dync_status dync__infer_device_known(int device);                                  /* one that this build can allocate on */
 DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim, const int64_t *shape);  /* row major */
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *);
 DYNC__FN dync_status dync__infer_index(const dync__tensor *);                               /* int64 or int32 */

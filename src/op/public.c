@@ -1,0 +1,426 @@
+/* op/public.c: public functions that are no rows of the table: makers with options, reads, splitting. After eager.c.
+ *
+ * Makers call private rows, so tracers see them. Reads are offered to dync__read_intercept first when a function is being traced
+ * or the tensor is fake; what it leaves runs on real data, and a fake tensor without data is DYNC_ERR_DATA_PTR. */
+#include "../dync.in.h"
+#include "rows.h"
+
+/* ---- the operator named in messages ------------------------------------------------------------------------------------------ */
+
+typedef struct dync__public_frame { const char *op; dync_loc at; } dync__public_frame;
+
+static dync__public_frame dync__public_begin(const char *op, dync_loc at)
+{
+    dync__public_frame f = {dync__tls.op, dync__tls.at};
+    dync__tls.op = op;
+    dync__tls.at = at;
+    return f;
+}
+
+static void dync__public_end(const dync__public_frame *f)
+{
+    dync__tls.op = f->op;
+    dync__tls.at = f->at;
+}
+
+/* ---- makers --------------------------------------------------------------------------------------------------------------------- */
+
+/* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). */
+static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name)
+{
+    dync__tensor *t = h ? dync__peek(h) : NULL;
+    if (!t) return NULL;
+    if (name) {
+        if (!(t->name = dync__intern(name))) return NULL;
+        t->flags |= DYNC__T_NAMED;
+    }
+    return requires_grad ? dync_requires_grad_(h, true) : h;
+}
+
+static dync_tensor *dync__public_make(int op, const dync_make *o)
+{
+    dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype), dync__arg_device((int)o->device)};
+    return dync__public_finish(dync__op_call(op, 3, args, DYNC_NOWHERE), o->requires_grad, o->name);
+}
+
+DYNC_API dync_tensor *dync_empty_opt(dync_make options) { return dync__public_make(DYNC__OP_empty, &options); }
+DYNC_API dync_tensor *dync_zeros_opt(dync_make options) { return dync__public_make(DYNC__OP_zeros, &options); }
+DYNC_API dync_tensor *dync_ones_opt(dync_make options) { return dync__public_make(DYNC__OP_ones, &options); }
+DYNC_API dync_tensor *dync_rand_opt(dync_make options) { return dync__public_make(DYNC__OP_rand, &options); }
+DYNC_API dync_tensor *dync_randn_opt(dync_make options) { return dync__public_make(DYNC__OP_randn, &options); }
+
+DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
+{
+    dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value), dync__arg_dtype((int)options.dtype),
+                         dync__arg_device((int)options.device)};
+    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, DYNC_NOWHERE), options.requires_grad, options.name);
+}
+
+DYNC_API dync_tensor *dync_arange(double start, double end, double step)
+{
+    dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step), dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};
+    return dync__op_call(DYNC__OP_arange, 5, args, DYNC_NOWHERE);
+}
+
+static const dync__read_intercept *dync__public_reads(void)
+{
+    return dync__read_intercept_get ? dync__read_intercept_get() : NULL;
+}
+
+/* A tensor over data in memory, copied or borrowed. */
+static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
+{
+    dync__layout lay;
+    dync__storage *storage;
+    if (!dync__dtype_valid((int)o->dtype)) return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
+    if (dync__infer_device_known((int)o->device) != DYNC_OK) return NULL;
+    if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
+    if (o->device == DYNC_META) return dync__tensor_fake((int)o->dtype, DYNC_META, &lay);
+    size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
+    if (!o->data && bytes) return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
+    if (borrow) {
+        union { const void *in; void *out; } data = {o->data};
+        storage = dync__storage_borrow(DYNC_CPU, data.out, bytes);
+    } else {
+        storage = dync__storage_new(DYNC_CPU, bytes);
+        if (storage && bytes) memcpy(storage->data, o->data, bytes);
+    }
+    return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
+}
+
+static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow)
+{
+    dync__public_frame f = dync__public_begin(op, DYNC_NOWHERE);
+    dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name);
+    dync__public_end(&f);
+    return h;
+}
+
+DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
+{
+    dync_tensor *h;
+    const dync__read_intercept *reads = dync__public_reads();
+    if (reads && reads->from && reads->from(&options, false, &h)) return h;
+    return dync__public_from_named("from", &options, false);
+}
+
+DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
+{
+    dync_tensor *h;
+    const dync__read_intercept *reads = dync__public_reads();
+    if (reads && reads->from && reads->from(&options, true, &h)) return h;
+    return dync__public_from_named("wrap", &options, true);
+}
+
+DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
+{
+    dync_tensor *h;
+    const dync__read_intercept *reads = dync__public_reads();
+    if (reads && reads->constant && reads->constant(&options, &h)) return h;
+    return dync__public_from_named("constant", &options, false);
+}
+
+DYNC_API dync_tensor *dync_parameter(dync_tensor *h)
+{
+    dync__public_frame f = dync__public_begin("parameter", DYNC_NOWHERE);
+    dync__tensor *t = dync__open(h);
+    dync_tensor *result = NULL;
+    if (t && !dync_is_leaf(h)) dync__fail(DYNC_ERR_AUTOGRAD, "expected a tensor without gradient history: detach it first");
+    else if (t && dync__infer_floating(t) == DYNC_OK && (result = dync_requires_grad_(h, true)) != NULL) t->flags |= DYNC__T_PARAMETER;
+    dync__public_end(&f);
+    return result;
+}
+
+DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t)
+{
+    dync__arg arg = dync__arg_h(t);
+    return dync__op_call(DYNC__OP_detach, 1, &arg, DYNC_NOWHERE);
+}
+
+DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other)
+{
+    dync__arg args[2] = {dync__arg_h(self), dync__arg_h(other)};
+    return dync__op_call(DYNC__OP_set_, 2, args, DYNC_NOWHERE);
+}
+
+DYNC_API dync_tensor *dync_to_dtype(dync_tensor *h, dync_dtype dtype)
+{
+    const dync__tensor *t = h ? dync__peek(h) : NULL;
+    dync__arg args[2] = {dync__arg_h(h), dync__arg_dtype((int)dtype)};
+    return t && t->dtype == dtype ? h : dync__op_call(DYNC__OP_to_dtype, 2, args, DYNC_NOWHERE);
+}
+
+DYNC_API dync_tensor *dync_to_device(dync_tensor *h, dync_device device)
+{
+    const dync__tensor *t = h ? dync__peek(h) : NULL;
+    dync__arg args[2] = {dync__arg_h(h), dync__arg_device((int)device)};
+    return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, DYNC_NOWHERE);
+}
+
+DYNC_API void dync_manual_seed(uint64_t seed)
+{
+    dync__arg arg = dync__arg_i((int64_t)seed);
+    dync__op_call(DYNC__OP_manual_seed, 1, &arg, DYNC_NOWHERE);
+}
+
+/* ---- reads ------------------------------------------------------------------------------------------------------------------------ */
+
+/* The interceptor, where this read is to be offered to it. */
+static const dync__read_intercept *dync__public_offer(const dync_tensor *a)
+{
+    const dync__tensor *t = a ? dync__peek(a) : NULL;
+    return dync__tls.compiling || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
+}
+
+/* Opens a tensor whose data are to be read. */
+static dync__tensor *dync__public_readable(const dync_tensor *h)
+{
+    dync__tensor *t = dync__open(h);
+    if (!t) return NULL;
+    if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
+        dync__fail(DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
+                                      "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix "
+                                      "this, please wrap the custom kernel into an opaque custom op.");
+        return NULL;
+    }
+    if (t->device == DYNC_CPU) return t;
+    dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device first");
+    return NULL;
+}
+
+DYNC_API void *dync_data(dync_tensor *h)
+{
+    void *p = NULL;
+    const dync__read_intercept *reads = dync__public_offer(h);
+    if (reads && reads->data && reads->data(h, &p)) return p;
+    dync__public_frame f = dync__public_begin("data", DYNC_NOWHERE);
+    dync__tensor *t = dync__public_readable(h);
+    p = t && t->numel ? dync__tensor_data(t) : NULL;
+    dync__public_end(&f);
+    return p;
+}
+
+DYNC_API double dync_item_at(dync_tensor *h, dync_loc at)
+{
+    double x = (double)NAN;
+    const dync__read_intercept *reads = dync__public_offer(h);
+    if (reads && reads->item && reads->item(h, &x)) return x;
+    dync__public_frame f = dync__public_begin("item", at);
+    dync__tensor *t = dync__public_readable(h);
+    if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
+    else if (t) dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+    dync__public_end(&f);
+    return x;
+}
+DYNC_API double (dync_item)(dync_tensor *t) { return dync_item_at(t, DYNC_NOWHERE); }
+
+DYNC_API bool dync_bool_at(dync_tensor *h, dync_loc at)
+{
+    bool result = false;
+    const dync__read_intercept *reads = dync__public_offer(h);
+    if (reads && reads->truth && reads->truth(h, &result)) return result;
+    dync__public_frame f = dync__public_begin("bool", at);
+    dync__tensor *t = dync__public_readable(h);
+    if (t && t->numel == 1) {
+        double x = dync__load_f64(dync__tensor_data(t), t->dtype);
+        result = x < 0 || x > 0 || x != x;
+    } else if (t) {
+        dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous", t->numel ? "more than one value" : "no values");
+    }
+    dync__public_end(&f);
+    return result;
+}
+DYNC_API bool (dync_bool)(dync_tensor *t) { return dync_bool_at(t, DYNC_NOWHERE); }
+
+/* The text of t in s; false where it cannot be read. */
+static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s)
+{
+    dync__public_frame f = dync__public_begin(op, DYNC_NOWHERE);
+    const dync__tensor *t = dync__public_readable(h);
+    if (t) dync__tensor_show(s, t);
+    dync__public_end(&f);
+    return t && !s->failed;
+}
+
+DYNC_API char *dync_str(dync_tensor *h)
+{
+    char *result = NULL;
+    dync__str s = {0};
+    const dync__read_intercept *reads = dync__public_offer(h);
+    if (reads && reads->str && reads->str(h, &result)) return result;
+    if (dync__public_text("str", h, &s) && (result = dync__scope_alloc(s.n + 1)) != NULL) memcpy(result, dync__str_get(&s), s.n);
+    dync__str_free(&s);
+    return result;
+}
+
+DYNC_API void dync_print(dync_tensor *h)
+{
+    dync__str s = {0};
+    const dync__read_intercept *reads = dync__public_offer(h);
+    if (reads && reads->print && reads->print(h)) return;
+    if (dync__public_text("print", h, &s)) {
+        dync__str_addc(&s, '\n');
+        dync__out(dync__str_get(&s));
+    }
+    dync__str_free(&s);
+}
+
+/* ---- comparisons of whole tensors ----------------------------------------------------------------------------------------------------- */
+
+static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype)
+{
+    if (dync__dtype_info(a_dtype)->kind != 'f' && dync__dtype_info(b_dtype)->kind != 'f')
+        return dync__load_i64(a, a_dtype) == dync__load_i64(b, b_dtype);
+    double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
+    return x >= y && x <= y;
+}
+
+static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype, double rtol, double atol)
+{
+    double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
+    if (x >= y && x <= y) return true;
+    return fabs(y) <= DBL_MAX && fabs(x - y) <= atol + rtol * fabs(y);
+}
+
+/* Every pair of elements of two layouts of one shape; rtol < 0 asks for equality. */
+static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b, const dync__layout *lb, double rtol, double atol)
+{
+    const char *pa = a->storage->data, *pb = b->storage->data;
+    int64_t width_a = dync__dtype_info(a->dtype)->bytes, width_b = dync__dtype_info(b->dtype)->bytes, n = dync__lower_count(la);
+    int64_t at[DYNC_MAX_DIMS] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t ia = la->offset, ib = lb->offset;
+        for (int d = 0; d < la->ndim; d++) {
+            ia += at[d] * la->stride[d];
+            ib += at[d] * lb->stride[d];
+        }
+        bool same = rtol < 0 ? dync__public_same_element(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype)
+                             : dync__public_is_close(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype, rtol, atol);
+        if (!same) return false;
+        for (int d = la->ndim - 1; d >= 0 && ++at[d] == la->shape[d]; d--) at[d] = 0;
+    }
+    return true;
+}
+
+DYNC_API bool dync_equal(dync_tensor *ha, dync_tensor *hb)
+{
+    bool result = false;
+    const dync__read_intercept *reads = dync__public_offer(ha);
+    if (!reads) reads = dync__public_offer(hb);
+    if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
+    dync__public_frame f = dync__public_begin("equal", DYNC_NOWHERE);
+    dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
+    if (a && b && a->lay.ndim == b->lay.ndim && memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
+        result = dync__public_all(a, &a->lay, b, &b->lay, -1, 0);
+    dync__public_end(&f);
+    return result;
+}
+
+static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, double rtol, double atol)
+{
+    dync__layout la, lb;
+    int64_t shape[DYNC_MAX_DIMS];
+    int n;
+    if (!(rtol >= 0) || !(atol >= 0)) return dync__fail(DYNC_ERR_VALUE, "expected rtol and atol >= 0, got %g and %g", rtol, atol), false;
+    if (a->dtype != b->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard, dync__dtype_info(b->dtype)->guard), false;
+    if (dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape) != DYNC_OK) return false;
+    if (dync__layout_expand(&a->lay, n, shape, &la) != DYNC_OK || dync__layout_expand(&b->lay, n, shape, &lb) != DYNC_OK) return false;
+    return dync__public_all(a, &la, b, &lb, rtol, atol);
+}
+
+DYNC_API bool dync_allclose(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
+{
+    bool result = false;
+    const dync__read_intercept *reads = dync__public_offer(ha);
+    if (!reads) reads = dync__public_offer(hb);
+    if (reads && reads->allclose && reads->allclose(ha, hb, rtol, atol, &result)) return result;
+    dync__public_frame f = dync__public_begin("allclose", DYNC_NOWHERE);
+    dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
+    if (a && b) result = dync__public_allclose(a, b, rtol, atol);
+    dync__public_end(&f);
+    return result;
+}
+
+/* ---- splitting: lists of views ------------------------------------------------------------------------------------------------------------ */
+
+/* Pieces of the sizes that next gives, until the dim is used up; select: places instead of slices. */
+static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size, const int64_t *sizes, bool select)
+{
+    dync_value none = {DYNC_KIND_NONE, 0, {0}}, list = dync__list_new(n);
+    int64_t start = 0;
+    if (list.kind != DYNC_KIND_LIST) return none;
+    for (int i = 0; i < n; i++) {
+        int64_t length = sizes ? sizes[i] : size;
+        dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(start + length), dync__arg_i(1)};
+        dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
+        item.as.t = dync__op_call(select ? DYNC__OP_select : DYNC__OP_slice, select ? 3 : 5, args, dync__tls.at);
+        if (!item.as.t) return none;
+        dync__list_set(list, i, item);
+        start += length;
+    }
+    return list;
+}
+
+/* Opens h for splitting along *dim, which is wrapped; the size of that dim, or -1 on failure. */
+static int64_t dync__public_splittable(dync_tensor *h, int *dim)
+{
+    const dync__tensor *t = dync__open(h);
+    if (!t) return -1;
+    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
+    if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return -1;
+    if (t->lay.shape[*dim] > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)t->lay.shape[*dim]), -1;
+    return t->lay.shape[*dim];
+}
+
+DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim)
+{
+    dync__public_frame f = dync__public_begin("split", DYNC_NOWHERE);
+    dync_value list = {DYNC_KIND_NONE, 0, {0}};
+    int64_t total = dync__public_splittable(t, &dim);
+    if (total >= 0 && (size < 0 || (size == 0 && total)))
+        dync__fail(DYNC_ERR_VALUE, "expects split_size be positive, but got %lld", (long long)size);
+    else if (total >= 0)
+        list = dync__public_pieces(t, dim, total ? (int)((total - 1) / size + 1) : 1, size, NULL, false);
+    dync__public_end(&f);
+    return list;
+}
+
+DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim)
+{
+    dync__public_frame f = dync__public_begin("split_sizes", DYNC_NOWHERE);
+    dync_value list = {DYNC_KIND_NONE, 0, {0}};
+    int64_t total = dync__public_splittable(t, &dim), sum = 0;
+    bool ok = total >= 0;
+    for (int i = 0; ok && i < sizes.n; i++) ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
+    if (total >= 0 && (!ok || sum != total))
+        dync__fail(DYNC_ERR_VALUE, "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)", (long long)total, dim);
+    else if (ok)
+        list = dync__public_pieces(t, dim, sizes.n, 0, sizes.d, false);
+    dync__public_end(&f);
+    return list;
+}
+
+DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim)
+{
+    dync__public_frame f = dync__public_begin("chunk", DYNC_NOWHERE);
+    dync_value list = {DYNC_KIND_NONE, 0, {0}};
+    int64_t total = dync__public_splittable(t, &dim);
+    if (total >= 0 && chunks < 1) dync__fail(DYNC_ERR_VALUE, "expects `chunks` to be greater than 0, got: %d", chunks);
+    else if (total >= 0) {
+        int64_t size = (total + chunks - 1) / chunks;
+        list = dync__public_pieces(t, dim, size ? (int)((total - 1) / size + 1) : chunks, size, NULL, false);
+    }
+    dync__public_end(&f);
+    return list;
+}
+
+DYNC_API dync_value dync_unbind(dync_tensor *t, int dim)
+{
+    dync__public_frame f = dync__public_begin("unbind", DYNC_NOWHERE);
+    dync_value list = {DYNC_KIND_NONE, 0, {0}};
+    int64_t total = dync__public_splittable(t, &dim);
+    if (total >= 0) list = dync__public_pieces(t, dim, (int)total, 1, NULL, true);
+    dync__public_end(&f);
+    return list;
+}
