@@ -1,0 +1,197 @@
+/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For microcontrollers. After program_file.c.
+ *
+ *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c) -> C (codegen/csrc.c for loops; here for
+ *   matrix products, convolutions and pooling)
+ *
+ * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The file is self-contained; a self-test main with
+ * inputs and what this library computes for them stands behind #ifdef NAME_MAIN. */
+#include "../dync.in.h"
+#include "../inductor/inductor.h"
+#include "program.h"
+#include "csource.h"
+
+/* ---- the functional graph ---------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__csource_all(const dync_node *node, void *user)
+{
+    (void)node, (void)user;
+    return true;
+}
+
+/* Tensors of a nested result, in order; anything else is refused. */
+static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list, int cap)
+{
+    if (a->kind == DYNC__A_LIST) {
+        for (int i = 0; i < a->n; i++) DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
+        return DYNC_OK;
+    }
+    if (a->kind != DYNC__A_NODE || !a->as.node->has_info) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
+    if (list->n == cap) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
+    list->as.list[list->n++] = *a;
+    return DYNC_OK;
+}
+
+/* A copy of the graph that returns a flat list. */
+static dync_status dync__csource_flat(dync_graph *g, dync_graph **out)
+{
+    int n = 1;
+    DYNC__TRY(dync_graph_split(g, dync__csource_all, NULL, out, &n));
+    dync_node *last = (*out)->node.at[(*out)->node.n - 1];
+    dync__arg list = {.kind = DYNC__A_LIST};
+    list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
+    if (!list.as.list) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__csource_flatten(&(*out)->arena, &last->args[0], &list, DYNC__MAX_LEAVES));
+    last->args[0] = list;
+    dync__graph_renumber(*out);
+    return DYNC_OK;
+}
+
+/* ---- steps, fused -------------------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__csource_keep(void *user, int32_t slot)
+{
+    const dync__pb *pb = user;
+    return pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
+}
+
+static bool dync__csource_step(dync__arena *arena, const dync__step *step, dync__fuse_step *out)
+{
+    int32_t *ids = dync__arena_alloc(arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids);
+    *out = (dync__fuse_step){.k = step->kernel, .call = step->call};
+    if (step->kernel || !ids) return ids != NULL;
+    out->reads = ids;
+    out->writes = ids + DYNC__KCALL_OPERANDS;
+    for (int i = 0; i < step->call->n; i++) {
+        const dync__operand *o = &step->call->operand[i];
+        if (o->written) ids[DYNC__KCALL_OPERANDS + out->n_writes++] = o->slot;
+        else ids[out->n_reads++] = o->slot;
+    }
+    return true;
+}
+
+static dync_status dync__csource_fuse(dync__csource *c)
+{
+    c->n_steps = c->pb.step.n;
+    c->steps = dync__arena_alloc(&c->arena, (size_t)c->n_steps * sizeof *c->steps);
+    if (!c->steps) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n_steps; i++)
+        if (!dync__csource_step(&c->arena, &c->pb.step.at[i], &c->steps[i])) return DYNC_ERR_MEMORY;
+    dync__fuse_options options = {.keep = dync__csource_keep, .user = &c->pb};
+    DYNC__TRY(dync__fuse(&c->arena, c->steps, &c->n_steps, &options));
+    for (int i = 0; i < c->n_steps; i++)
+        if (c->steps[i].k) {
+            dync__kernel_simplify(c->steps[i].k);
+            dync__kernel_schedule(c->steps[i].k);
+        }
+    return DYNC_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static void dync__csource_touch(dync__csource *c, int slot, int step)
+{
+    dync__csource_slot *s = &c->slot[slot];
+    if (s->first < 0) s->first = step;
+    s->last = step;
+}
+
+/* Temporaries by size, the largest first, each at the lowest offset that no temporary of an overlapping lifetime covers. */
+static dync_status dync__csource_place(dync__csource *c)
+{
+    int n = c->pb.slot.n, *order = dync__arena_alloc(&c->arena, (size_t)n * sizeof *order), n_order = 0;
+    if (!order) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n_steps; i++) {
+        const dync__fuse_step *s = &c->steps[i];
+        for (int k = 0; s->k && k < s->k->buf.n; k++) dync__csource_touch(c, s->k->buf.at[k].id, i);
+        for (int k = 0; k < s->n_reads && !s->k; k++) dync__csource_touch(c, s->reads[k], i);
+        for (int k = 0; k < s->n_writes && !s->k; k++) dync__csource_touch(c, s->writes[k], i);
+    }
+    for (int i = 0; i < n; i++) {
+        dync__csource_slot *s = &c->slot[i];
+        if (!s->in_arena || s->first < 0) continue;
+        s->bytes = (c->pb.slot.at[i].size * dync__dtype_info(c->pb.slot.at[i].dtype)->bytes + 7) / 8 * 8;
+        if (s->copied_out) s->last = c->n_steps;
+        int k = n_order++;
+        for (; k > 0 && c->slot[order[k - 1]].bytes < s->bytes; k--) order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (int i = 0; i < n_order; i++) {
+        dync__csource_slot *s = &c->slot[order[i]];
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (int j = 0; j < i; j++) {
+                const dync__csource_slot *o = &c->slot[order[j]];
+                bool together = s->first <= o->last && o->first <= s->last;
+                if (!together || s->offset >= o->offset + o->bytes || o->offset >= s->offset + s->bytes) continue;
+                s->offset = o->offset + o->bytes;
+                moved = true;
+            }
+        }
+        c->arena_bytes = DYNC__MAX(c->arena_bytes, s->offset + s->bytes);
+    }
+    return DYNC_OK;
+}
+
+/* An output of the graph that is a whole row-major storage of its own is written in place; others are copied at the end. */
+static void dync__csource_outputs(dync__csource *c)
+{
+    for (int i = 0; i < c->pb.slot.n; i++) {
+        const dync__slot *s = &c->pb.slot.at[i];
+        dync__csource_slot *t = &c->slot[i];
+        t->first = t->last = t->output = -1;
+        t->in_arena = s->kind == DYNC__SLOT_TEMP || s->kind == DYNC__SLOT_OUTPUT;
+        if (s->kind != DYNC__SLOT_OUTPUT) continue;
+        int users = 0;
+        for (int k = 0; k < c->lowered.n_out; k++) {
+            const dync__lowered_out *o = &c->lowered.out[k];
+            if (o->input >= 0 || o->output != s->index) continue;
+            int64_t numel = 1;
+            for (int d = 0; d < o->lay.ndim; d++) numel *= o->lay.shape[d];
+            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size && dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
+            t->output = whole ? k : -1;
+        }
+        if (users > 1) t->output = -1;
+        t->in_arena = t->output < 0;
+        t->copied_out = t->output < 0 && users > 0;
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__csource_prepare(dync__csource *c, const char **why)
+{
+    DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
+    dync_status status = dync__aot_trace(c->flat, false, &c->aot, why);
+    if (status != DYNC_OK) return status;
+    if (c->aot.mutated.n) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
+    for (int i = 0; i < c->aot.out.n; i++)
+        if (c->aot.out.at[i].kind != DYNC__AOT_VALUE) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s returns an input", c->program->name);
+    DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
+    if (c->pb.rng_used) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers", c->program->name);
+    DYNC__TRY(dync__csource_fuse(c));
+    c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);
+    if (!c->slot) return DYNC_ERR_MEMORY;
+    dync__csource_outputs(c);
+    return dync__csource_place(c);
+}
+
+DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
+{
+    dync__csource c = {.program = p};
+    const char *why = NULL;
+    size_t n = strlen(p->name);
+    c.upper = dync__arena_alloc(&c.names, n + 1);
+    dync_status status = c.upper ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (size_t i = 0; status == DYNC_OK && i < n; i++) c.upper[i] = (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
+    uint64_t errors = dync__error_count();
+    if (status == DYNC_OK) status = dync__csource_prepare(&c, &why);
+    if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
+        dync__fail(status, "C source: %s: %s", p->name, why ? why : "a form that is not functional");
+    if (status == DYNC_OK) status = dync__csource_print(&c, s);
+    dync_graph_free(c.flat);
+    dync__aot_graphs_free(&c.aot);
+    dync__lowered_free(&c.lowered);
+    dync__arena_free(&c.arena);
+    dync__arena_free(&c.names);
+    return status == DYNC_OK && s->failed ? DYNC_ERR_MEMORY : status;
+}
