@@ -251,7 +251,7 @@ static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_ent
     return DYNC_OK;
 }
 
-static dync_status dync__eager_run(dync__opcall *call, const dync__eager_entry *e)
+static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT];
@@ -300,13 +300,13 @@ static dync_status dync__eager_plan(dync__opcall *call)
     dync__eager_entry *e = dync__eager_find(&k);
     if (DYNC__LIKELY(e != NULL)) {
         if (DYNC__UNLIKELY(e->checks_data)) DYNC__TRY(dync__eager_check_data(call));
-        return dync__eager_run(call, e);
+        return dync__eager_execute(call, e);
     }
     if (dync__eager_has_no_data(call)) return dync__op_fake(call);
     DYNC__TRY(dync__eager_build(call, &e));
     bool kept = dync__eager_keep(&k, e);
     dync_status status = e->checks_data ? dync__eager_check_data(call) : DYNC_OK;
-    if (status == DYNC_OK) status = dync__eager_run(call, e);
+    if (status == DYNC_OK) status = dync__eager_execute(call, e);
     if (!kept) dync__eager_entry_free(e);
     return status;
 }

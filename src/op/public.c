@@ -200,26 +200,26 @@ DYNC_API void *dync_data(dync_tensor *h)
     return p;
 }
 
-DYNC_API double dync_item_at(dync_tensor *h, dync_loc at)
+/* dync_item_at and dync_bool_at (capture/) have set the place. */
+DYNC_API double (dync_item)(dync_tensor *h)
 {
     double x = (double)NAN;
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->item && reads->item(h, &x)) return x;
-    dync__public_frame f = dync__public_begin("item", at);
+    dync__public_frame f = dync__public_begin("item", dync__tls.at);
     dync__tensor *t = dync__public_readable(h);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t) dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
     dync__public_end(&f);
     return x;
 }
-DYNC_API double (dync_item)(dync_tensor *t) { return dync_item_at(t, DYNC_NOWHERE); }
 
-DYNC_API bool dync_bool_at(dync_tensor *h, dync_loc at)
+DYNC_API bool (dync_bool)(dync_tensor *h)
 {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->truth && reads->truth(h, &result)) return result;
-    dync__public_frame f = dync__public_begin("bool", at);
+    dync__public_frame f = dync__public_begin("bool", dync__tls.at);
     dync__tensor *t = dync__public_readable(h);
     if (t && t->numel == 1) {
         double x = dync__load_f64(dync__tensor_data(t), t->dtype);
@@ -230,7 +230,6 @@ DYNC_API bool dync_bool_at(dync_tensor *h, dync_loc at)
     dync__public_end(&f);
     return result;
 }
-DYNC_API bool (dync_bool)(dync_tensor *t) { return dync_bool_at(t, DYNC_NOWHERE); }
 
 /* The text of t in s; false where it cannot be read. */
 static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s)
