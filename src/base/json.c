@@ -222,7 +222,8 @@ static bool dync__json_value(dync__json_reader *r, dync__json *v)
 {
     memset(v, 0, sizeof *v);
     dync__json_space(r);
-    switch (r->p < r->end ? *r->p : 0) {
+    if (r->p == r->end) return dync__json_fail(r, "expected a value");
+    switch (*r->p) {
     case '{': case '[': {
         if (r->depth == DYNC__JSON_DEPTH) return dync__json_fail(r, "nested too deeply");
         r->depth++;
@@ -248,8 +249,6 @@ DYNC__FN dync__json *dync__json_parse(dync__arena *arena, const char *text, size
     dync__json_reader r = {arena, text, text, text + n, 0};
     dync__json *v = dync__arena_alloc(arena, sizeof *v);
     if (!v) return NULL;
-    dync__json_space(&r);
-    if (r.p == r.end) return dync__json_fail(&r, "expected a value"), NULL;
     if (!dync__json_value(&r, v)) return NULL;
     dync__json_space(&r);
     if (r.p != r.end) return dync__json_fail(&r, "text after the value"), NULL;

@@ -1,6 +1,7 @@
 /* base/num.c: numbers to text and back, half floats, checked arithmetic. Expected texts are Python's repr and C's printf. */
 #include "../../src/dync.in.h"
 #include "../../src/base/base.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
 static const char *shortest(double x)

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include "../../src/dync.in.h"
 #include "../../src/base/base.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
 typedef struct loop { int count[64]; int n_parts; dync__thread *ran_on[64]; } loop;

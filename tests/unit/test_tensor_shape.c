@@ -1,6 +1,7 @@
 /* tensor/dtype.c and tensor/shape.c. Expected values are PyTorch 2.15's. */
 #include "../../src/dync.in.h"
 #include "../../src/tensor/tensor.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
 static void silent(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }

@@ -1,6 +1,7 @@
 /* tensor/show.c: what PyTorch 2.15 prints for the same tensors. Where `n` is 0 the elements are 0, step, 2 * step... */
 #include "../../src/dync.in.h"
 #include "../../src/tensor/tensor.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
 static const struct { const char *name; int dtype, ndim; int64_t shape[3]; int n; double value[6]; const char *text; } rows[] = {

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include "../../src/dync.in.h"
 #include "../../src/tensor/tensor.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
 enum { THREADS = 4 };
