@@ -2,10 +2,13 @@
  * same bits. A program that differs is cut down step by step and printed as text for dync-opt, with its
  * seed. */
 #include "../../tools/opt.h"
+#include "../../src/codegen/codegen.h"
 #include "test.h"
 
 enum { RND_BUFS = 64, RND_STEPS = 24, RND_BYTES = 16384 };
 
+/* How the fused program is run: by the oracle; the same with scheduled loops; by the tile interpreter. */
+typedef enum { RND_ORACLE, RND_SCHEDULED, RND_INTERPRETED } rnd_mode;
 typedef struct rnd_buf {
     int dtype, rank;
     int64_t dim[3], size;
@@ -381,7 +384,28 @@ static size_t rnd_bytes(const rnd_buf *b)
     return (size_t)b->size * dync__dtype_info(b->dtype)->bytes;
 }
 
-static bool rnd_execute(const rnd_program *p, const dync__fuse_step *step, int n, char *(*data))
+/* Another order of additions would round a sum otherwise. */
+static bool rnd_sums(const dync__kernel *k)
+{
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_reduce &&
+            (k->inst.at[i].type == DYNC_F32 || k->inst.at[i].type == DYNC_F64))
+            return true;
+    return false;
+}
+
+static bool rnd_run(const dync__kernel *k, void **buffers, rnd_mode mode)
+{
+    if (dync__kernel_check(k) != DYNC_OK) return false;
+    if (mode != RND_INTERPRETED || rnd_sums(k)) return dync__kernel_eval(k, buffers, 99, 0) == DYNC_OK;
+    dync__code *code = dync__code_new(k);
+    dync_status status = code ? dync__code_run(code, buffers, 99, 0) : DYNC_ERR_INTERNAL;
+    dync__code_free(code);
+    return status == DYNC_OK;
+}
+
+static bool rnd_execute(const rnd_program *p, const dync__fuse_step *step, int n, rnd_mode mode,
+                        char *(*data))
 {
     for (int i = 0; i < p->n_bufs; i++) rnd_fill(&p->buf[i], data[i], i);
     for (int i = 0; i < n; i++) {
@@ -393,8 +417,7 @@ static bool rnd_execute(const rnd_program *p, const dync__fuse_step *step, int n
         }
         void *buffers[RND_BUFS];
         for (int b = 0; b < s->k->buf.n; b++) buffers[b] = data[s->k->buf.at[b].id];
-        if (dync__kernel_check(s->k) != DYNC_OK || dync__kernel_eval(s->k, buffers, 99, 0) != DYNC_OK)
-            return false;
+        if (!rnd_run(s->k, buffers, mode)) return false;
     }
     return true;
 }
@@ -427,16 +450,6 @@ static int rnd_differs(const rnd_program *p, char *(*a), char *(*b))
     return -1;
 }
 
-/* Another order of the loops would round a sum otherwise. */
-static bool rnd_sums(const dync__kernel *k)
-{
-    for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce &&
-            (k->inst.at[i].type == DYNC_F32 || k->inst.at[i].type == DYNC_F64))
-            return true;
-    return false;
-}
-
 static bool rnd_keep(void *user, int32_t id)
 {
     return ((const rnd_program *)user)->buf[id].keep;
@@ -447,7 +460,7 @@ typedef struct rnd_counts {
 } rnd_counts;
 
 /* Does fusing the steps of p that are still there change a result? Gives a message, or NULL. */
-static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, int n, bool schedule,
+static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, int n, rnd_mode mode,
                              rnd_counts *counts)
 {
     static char memory[2][RND_BUFS][RND_BYTES];
@@ -465,7 +478,7 @@ static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, 
     }
     memcpy(copy, step, sizeof *step * (size_t)n);
     dync_clear_error();
-    if (!rnd_execute(p, step, n, plain)) {
+    if (!rnd_execute(p, step, n, RND_ORACLE, plain)) {
         dync__format(message, sizeof message, "the program itself: %s", dync_error_message());
         return message;
     }
@@ -473,9 +486,9 @@ static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, 
         dync__format(message, sizeof message, "fuse: %s", dync_error_message());
         result = message;
     }
-    for (int i = 0; i < n_fused && schedule && !result; i++)
+    for (int i = 0; i < n_fused && mode != RND_ORACLE && !result; i++)
         if (copy[i].k && !rnd_sums(copy[i].k)) dync__kernel_schedule(copy[i].k);
-    if (!result && !rnd_execute(p, copy, n_fused, fused)) {
+    if (!result && !rnd_execute(p, copy, n_fused, mode, fused)) {
         dync__format(message, sizeof message, "fused: %s", dync_error_message());
         result = message;
     }
@@ -510,7 +523,7 @@ static void rnd_show(const rnd_program *p, const dync__fuse_step *step, int n)
     free(text);
 }
 
-static void rnd_shrink(const rnd_program *p, uint64_t seed, bool schedule)
+static void rnd_shrink(const rnd_program *p, uint64_t seed, rnd_mode mode)
 {
     dync__fuse_step step[RND_STEPS], less[RND_STEPS];
     int n = p->n_steps;
@@ -520,18 +533,18 @@ static void rnd_shrink(const rnd_program *p, uint64_t seed, bool schedule)
         for (int drop = n - 1; drop >= 0 && !again; drop--) {
             memcpy(less, step, sizeof step);
             memmove(&less[drop], &less[drop + 1], sizeof *less * (size_t)(n - drop - 1));
-            if (!rnd_fails(p, less, n - 1, schedule, NULL)) continue;
+            if (!rnd_fails(p, less, n - 1, mode, NULL)) continue;
             memcpy(step, less, sizeof step);
             n--;
             again = true;
         }
     }
     printf("program of seed %llu (%s): %s\n", (unsigned long long)seed,
-           p->tangles ? "with tangles" : "plain", rnd_fails(p, step, n, schedule, NULL));
+           p->tangles ? "with tangles" : "plain", rnd_fails(p, step, n, mode, NULL));
     rnd_show(p, step, n);
 }
 
-static void rnd_many(int count, bool tangles, bool schedule)
+static void rnd_many(int count, bool tangles, rnd_mode mode)
 {
     rnd_counts counts = {0};
     static rnd_program p;
@@ -540,8 +553,8 @@ static void rnd_many(int count, bool tangles, bool schedule)
     for (int i = 0; i < count && bad < 3; i++) {
         uint64_t seed = getenv("FUSE_SEED") ? strtoull(getenv("FUSE_SEED"), NULL, 0) : base + (uint64_t)i;
         rnd_make(&p, seed, tangles);
-        if (rnd_fails(&p, p.step, p.n_steps, schedule, &counts)) {
-            rnd_shrink(&p, seed, schedule);
+        if (rnd_fails(&p, p.step, p.n_steps, mode, &counts)) {
+            rnd_shrink(&p, seed, mode);
             bad++;
         }
         dync__arena_free(&p.arena);
@@ -556,14 +569,18 @@ static void rnd_many(int count, bool tangles, bool schedule)
 
 TEST(random_programs)
 {
-    rnd_many(2000, false, false);
+    rnd_many(2000, false, RND_ORACLE);
 }
 TEST(random_programs_with_tangles)
 {
-    rnd_many(1000, true, false);
+    rnd_many(1000, true, RND_ORACLE);
 }
 TEST(random_programs_scheduled)
 {
-    rnd_many(1000, true, true);
+    rnd_many(1000, true, RND_SCHEDULED);
+}
+TEST(random_programs_interpreted)
+{
+    rnd_many(1000, false, RND_INTERPRETED);
 }
 TEST_MAIN
