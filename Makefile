@@ -125,8 +125,9 @@ check: $(QUICK) $(B)/tools/runtests
 test: $(QUICK) $(LONG) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
 	@$(RUN) $(QUICK) $(LONG) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
 	        --plain $(STRUCTURE) $(BUILDS)
-run: $(QUICK) $(LONG) $(B)/tools/runtests
-	@$(RUN) $(foreach t,$(QUICK) $(LONG),$(if $(findstring $(T),$t),$t))
+PICKED    := $(strip $(if $(T),$(foreach t,$(QUICK) $(LONG),$(if $(foreach w,$(T),$(findstring $w,$t)),$t)),$(QUICK) $(LONG)))
+run: $(PICKED) $(B)/tools/runtests
+	@$(RUN) $(PICKED)
 examples: $(EXAMPLES) $(B)/tools/runtests
 	@$(RUN) --examples examples/expected $(EXAMPLES)
 samples: $(SAMPLES) $(B)/tools/runtests
@@ -182,7 +183,7 @@ SAN = $(MAKE) --no-print-directory B=$(B)/$@ CFLAGS="-O1 -g -fno-omit-frame-poin
 asan: ; @$(call SAN,address) run samples
 ubsan: ; @$(call SAN,undefined) run samples
 sanitize: ; @$(call SAN,address$(comma)undefined) run samples
-tsan: ; @$(call SAN,thread) run T=thread
+tsan: ; @$(call SAN,thread) run T="thread pool"
 comma := ,
 # The samples are compiled without optimisation: a leak or a bad read then has its line.
 valgrind:

@@ -125,7 +125,7 @@ static void run(const char *item, totals *sum)
         t = (totals){0, 1, 0};
         ok = true;                                         /* the difference has been shown */
     }
-    if (!ok) printf("%s%s  repeat: %s %s\n", text, errors, with, equals ? equals + 1 : item);
+    if (!ok) printf("%s%s  repeat: %s%s%s\n", text, errors, with, *with ? " " : "", equals ? equals + 1 : item);
     else show_skips(text);
     sum->passed += t.passed;
     sum->failed += t.failed;
