@@ -63,6 +63,15 @@ DYNC__FN void dync__out(const char *text)
 #endif
 }
 
+static void dync__log_unknown(const char *name, size_t n)
+{
+    char stages[512];
+    size_t used = 0;
+    for (int i = 0; i < DYNC__N_LOG_STAGES; i++)
+        used += (size_t)dync__format(stages + used, sizeof stages - used, " %s", dync__log_names[i]);   /* all of them: 120 bytes */
+    dync__warn("log: no stage is called \"%.*s\"; there are%s", (int)(n < 64 ? n : 64), name, stages);
+}
+
 static uint32_t dync__log_parse(const char *what)
 {
     uint32_t mask = DYNC__LOG_KNOWN;
@@ -73,7 +82,7 @@ static uint32_t dync__log_parse(const char *what)
             if (strlen(dync__log_names[i]) == n && memcmp(dync__log_names[i], what, n) == 0) found = i;
         }
         if (found >= 0) mask |= 1u << found;
-        else if (n) dync__warn("log: no stage is called \"%.*s\"", (int)(n < 64 ? n : 64), what);
+        else if (n) dync__log_unknown(what, n);
         what += n;
         what += strspn(what, ", ");
     }
@@ -81,6 +90,7 @@ static uint32_t dync__log_parse(const char *what)
 }
 
 DYNC__FN void dync__log_set(const char *what) { DYNC__ATOMIC_STORE(&dync__log_mask, dync__log_parse(what)); }
+DYNC_API void dync_set_log(const char *what) { dync__log_set(what); }
 
 DYNC__FN bool dync__log_on(int stage)
 {

@@ -127,7 +127,7 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
 DYNC_API dync_scope dync_scope_begin(void)
 {
     dync__scopes *s = dync__scopes_get();
-    if (DYNC__UNLIKELY(!s || (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1)))) return (dync_scope){NULL, true};
+    if (DYNC__UNLIKELY(!s || (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1)))) return (dync_scope){NULL, false};
     s->start = s->entry.n;
     s->mark.at[s->mark.n++] = (dync__scope_mark){++s->serial, s->start};
     return (dync_scope){(void *)s->serial, true};
@@ -199,7 +199,7 @@ DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
 
 DYNC_API dync_tensor *dync_retain(dync_tensor *handle)
 {
-    dync__tensor *t = dync__open(handle);
+    dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (!t) return NULL;
     dync__ref(t);
     (void)DYNC__ATOMIC_INC(&t->retains);

@@ -157,7 +157,8 @@ typedef struct dync__device_memory {
     void (*free)(int device, void *p, size_t n);
     dync_status (*to_host)(int device, void *dst, const void *src, size_t n);
 } dync__device_memory;
-enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE };
+enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE,
+       DYNC__OBSERVE_REQUIRES_GRAD };
 #if defined(DYNC__SPLIT)
 extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
 extern const dync__device_memory *dync__device_memory_hook;

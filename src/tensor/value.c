@@ -92,7 +92,7 @@ DYNC_API int dync_len(dync_value list)
 {
     if (list.kind == DYNC_KIND_LIST && list.as.l) return list.as.l->n;
     dync__value_wrong("a list", list);
-    return 0;
+    return -1;
 }
 
 DYNC_API dync_value dync_at(dync_value list, int i)
@@ -118,32 +118,40 @@ static dync_value dync__value_plain(dync_value v)
     return v.kind == DYNC_KIND_SYM && dync__specialise_hook ? dync__specialise_hook(v) : v;
 }
 
+/* Numbers convert into one another as in C; a float beyond int64 saturates, NaN gives 0. */
 DYNC_API int64_t dync_as_int(dync_value v)
 {
+    int64_t i = 0;
     v = dync__value_plain(v);
-    if (v.kind == DYNC_KIND_INT) return v.as.i;
-    if (v.kind == DYNC_KIND_BOOL) return v.as.b;
-    dync__value_wrong("an int", v);
-    return 0;
+    switch (v.kind) {
+    case DYNC_KIND_INT: return v.as.i;
+    case DYNC_KIND_BOOL: return v.as.b;
+    case DYNC_KIND_FLOAT: dync__store_f64(&i, DYNC_I64, v.as.f); return i;
+    default: dync__value_wrong("an int", v); return 0;
+    }
 }
 
 DYNC_API double dync_as_float(dync_value v)
 {
     v = dync__value_plain(v);
-    if (v.kind == DYNC_KIND_FLOAT) return v.as.f;
-    if (v.kind == DYNC_KIND_INT) return (double)v.as.i;
-    if (v.kind == DYNC_KIND_BOOL) return v.as.b ? 1.0 : 0.0;
-    dync__value_wrong("a float", v);
-    return 0.0;
+    switch (v.kind) {
+    case DYNC_KIND_FLOAT: return v.as.f;
+    case DYNC_KIND_INT: return (double)v.as.i;
+    case DYNC_KIND_BOOL: return v.as.b ? 1.0 : 0.0;
+    default: dync__value_wrong("a float", v); return 0.0;
+    }
 }
 
 DYNC_API bool dync_as_bool(dync_value v)
 {
+    uint8_t b = 0;
     v = dync__value_plain(v);
-    if (v.kind == DYNC_KIND_BOOL) return v.as.b;
-    if (v.kind == DYNC_KIND_INT) return v.as.i != 0;               /* C11's true is an int */
-    dync__value_wrong("a bool", v);
-    return false;
+    switch (v.kind) {
+    case DYNC_KIND_BOOL: return v.as.b;
+    case DYNC_KIND_INT: return v.as.i != 0;                        /* C11's true is an int */
+    case DYNC_KIND_FLOAT: dync__store_f64(&b, DYNC_BOOL, v.as.f); return b != 0;
+    default: dync__value_wrong("a bool", v); return false;
+    }
 }
 
 DYNC_API const char *dync_as_str(dync_value v)
@@ -165,7 +173,7 @@ static const dync__tensor *dync__tensor_ask(const dync_tensor *handle, int what,
 DYNC_API int dync_ndim(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NDIM, 0);
-    return t ? t->lay.ndim : 0;
+    return t ? t->lay.ndim : -1;
 }
 
 /* The tensor and its dim, or NULL; a 0-dim tensor has no dims to ask for. */
@@ -181,23 +189,29 @@ static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int w
 DYNC_API int64_t dync_size(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
-    return t ? t->lay.shape[dim] : 0;
+    return t ? t->lay.shape[dim] : -1;
 }
 
 DYNC_API int64_t dync_stride(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
-    return t ? t->lay.stride[dim] : 0;
+    return t ? t->lay.stride[dim] : -1;
 }
 
 DYNC_API int64_t dync_numel(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NUMEL, 0);
-    return t ? t->numel : 0;
+    return t ? t->numel : -1;
 }
 
 DYNC_API dync_dtype dync_type(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_DTYPE, 0);
     return t ? (dync_dtype)t->dtype : DYNC_F32;
+}
+
+DYNC_API bool dync_requires_grad(const dync_tensor *handle)
+{
+    const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_REQUIRES_GRAD, 0);
+    return t && (t->flags & DYNC__T_REQUIRES_GRAD);
 }
