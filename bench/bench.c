@@ -59,6 +59,10 @@ static bench_times summary(double *t, int n)
 /* ---- the cases ----------------------------------------------------------------------------- */
 
 static dync_tensor *fn_small(dync_tensor *x) { return dync_relu(dync_add(x, 1)); }
+static dync_tensor *fn_short(dync_tensor *a, dync_tensor *b)
+{
+    return dync_sub(dync_div(a, dync_add(dync_abs(b), 1)), dync_div(b, 2));
+}
 static dync_tensor *fn_chain(dync_tensor *a, dync_tensor *b)
 {
     dync_tensor *t = dync_sub(dync_div(a, dync_add(dync_abs(b), 1)), dync_div(b, 2));
@@ -91,6 +95,11 @@ static void prepare_small(int n)
     compiled = dync_compile(fn_small, .args = "x");
 }
 static void prepare_eager(int n) { make_inputs(2, dync_shape(n)); }
+static void prepare_short(int n)
+{
+    make_inputs(2, dync_shape(n));
+    compiled = dync_compile(fn_short, .args = "a, b");
+}
 static void prepare_chain(int n)
 {
     make_inputs(2, dync_shape(n));
@@ -146,6 +155,7 @@ static void run_into(void) { dync_call_into(compiled, in[1], in[0]); }
 static void run_eager_add(void) { DYNC_SCOPE { dync_add(in[0], in[1]); } }
 
 static void hand_run_add(void) { hand_add(raw[0], raw[1], want, count); }
+static void hand_run_short(void) { hand_short(raw[0], raw[1], want, count); }
 static void hand_run_chain(void) { hand_chain(raw[0], raw[1], want, count); }
 static void hand_run_gate(void) { hand_gate(raw[0], raw[1], want, count); }
 static void hand_run_softmax(void) { hand_softmax(raw[0], want, rows, columns); }
@@ -201,8 +211,10 @@ static const bench_case cases[] = {
     {"guarded call into, 10 elements", prepare_small, run_into, NULL, NULL, 10, 150, false},
     {"eager add, 10 elements", prepare_eager, run_eager_add, hand_run_add, NULL, 10, 400, false},
     {"cold compile Linear-ReLU-Linear-Sigmoid", NULL, NULL, NULL, sample_cold, 0, 3e6, false},
-    {"chain relu(a/(|b|+1) - b/2)*a + b, 2^10", prepare_chain, run_two, hand_run_chain, NULL, 1 << 10, 0, true},
-    {"chain relu(a/(|b|+1) - b/2)*a + b, 2^20", prepare_chain, run_two, hand_run_chain, NULL, 1 << 20, 3, true},
+    {"a/(|b|+1) - b/2, 2^10", prepare_short, run_two, hand_run_short, NULL, 1 << 10, 0, true},
+    {"a/(|b|+1) - b/2, 2^20", prepare_short, run_two, hand_run_short, NULL, 1 << 20, 3, true},
+    {"a/(|b|+1) - b/2, 2^24", prepare_short, run_two, hand_run_short, NULL, 1 << 24, 0, true},
+    {"relu(a/(|b|+1) - b/2)*a + b, 2^20", prepare_chain, run_two, hand_run_chain, NULL, 1 << 20, 0, true},
     {"gelu_tanh(a)*sigmoid(b), 2^20", prepare_gate, run_two, hand_run_gate, NULL, 1 << 20, 0, true},
     {"sum, 2^20", prepare_sum, run_one, hand_run_sum, NULL, 1 << 20, 0, true},
     {"softmax 4096x1024", prepare_softmax, run_one, hand_run_softmax, NULL, 1024, 0, true},

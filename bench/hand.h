@@ -3,6 +3,7 @@
 #define BENCH_HAND_H
 #include <stddef.h>
 void hand_add(const float *a, const float *b, float *y, size_t n);
+void hand_short(const float *a, const float *b, float *y, size_t n);      /* a / (|b| + 1) - b / 2 */
 void hand_chain(const float *a, const float *b, float *y, size_t n);      /* relu(a / (|b| + 1) - b / 2) * a + b */
 void hand_gate(const float *a, const float *b, float *y, size_t n);       /* gelu_tanh(a) * sigmoid(b) */
 void hand_softmax(const float *x, float *y, size_t rows, size_t n);
