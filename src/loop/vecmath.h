@@ -122,4 +122,6 @@ DYNC__INLINE int dync__m_two_div(dync__lb *b, int nh, int nl, int dh, int dl)
     if (nl >= 0) rest = dync__m_add(b, rest, nl);
     return dync__m_fma(b, rest, r, q);
 }
+/* vecmath_exp.c: e^(x + x_lo) * (factor + factor_lo) for x <= 0 to nearly one rounding, also into the subnormals. */
+DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo);
 #endif

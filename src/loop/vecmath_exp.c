@@ -156,6 +156,18 @@ static int dync__exp_two(dync__lb *b, int x, int *lo)
     return dync__exp_scale(b, p, e.field);
 }
 
+DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo)
+{
+    dync__exp_parts e = dync__exp_reduce(b, dync__m_at_least(b, x, dync__m_wide(b, x) ? -760.0 : -124.0),
+                                         2 * dync__exp_consts_of(b, x)->bias);
+    int r_lo, p_lo, low;
+    int r = dync__m_two_sum(b, e.r_hi, dync__m_fma(b, e.n, e.ln2_lo, x_lo), &r_lo);
+    int p = dync__exp_two_words(b, r, &p_lo), product = dync__m_two_mul(b, p, factor, &low);
+    p_lo = dync__m_add(b, p_lo, r_lo);
+    low = dync__m_fma(b, p, factor_lo, dync__m_fma(b, p_lo, factor, low));
+    return dync__exp_scale(b, dync__m_add(b, product, low), e.field);
+}
+
 /* e = exp(-|x|); 1 / (1 + e) for x >= 0, e / (1 + e) below: both without cancellation. */
 DYNC__FN int dync__vm_sigmoid(dync__lb *b, int a)
 {

@@ -48,6 +48,7 @@ static dync__trig_parts dync__trig_fast32(dync__lb *b, int x)
     out.r = dync__m_fmak(b, n, -0x1.921fb6p0, x);
     out.r = dync__m_fmak(b, n, 0x1.777a5cp-25, out.r);
     out.r = dync__m_fmak(b, n, 0x1.ee59dap-50, out.r);
+    out.r = dync__m_at_most(b, dync__m_at_least(b, out.r, -0.8), 0.8);     /* bounded where precision is lost */
     out.lo = -1;
     out.q = dync__m_bits(b, t);
     return out;
@@ -147,7 +148,7 @@ static dync__trig_parts dync__trig_reduce(dync__lb *b, int x)
 /* sin(r + lo) = r + *lo */
 static int dync__trig_sin_lo(dync__lb *b, const dync__trig_parts *p, int z)
 {
-    static const double narrow[] = {-0x1.555544p-3, 0x1.1106aep-7, -0x1.990f92p-13};
+    static const double narrow[] = {-0x1.55553ep-3, 0x1.110484p-7, -0x1.9861bp-13};
     static const double wide[] = {-0x1.5555555555547p-3,  0x1.111111110f5cbp-7,  -0x1.a01a019bbeecdp-13,
                                   0x1.71de3531b3de8p-19, -0x1.ae5e3040063a2p-26, 0x1.5d83837e9da8ep-33};
     int s = dync__m_wide(b, z) ? dync__m_poly(b, z, 6, wide) : dync__m_poly(b, z, 3, narrow);
@@ -158,7 +159,7 @@ static int dync__trig_sin_lo(dync__lb *b, const dync__trig_parts *p, int z)
 /* cos(r + lo) = hi + *lo, hi = 1 - z/2 */
 static int dync__trig_cos(dync__lb *b, const dync__trig_parts *p, int z, int *lo)
 {
-    static const double narrow[] = {0x1.555554p-5, -0x1.6c126cp-10, 0x1.9ba7bap-16};
+    static const double narrow[] = {0x1.555554p-5, -0x1.6c11e6p-10, 0x1.9b5774p-16};
     static const double wide[] = {0x1.5555555555555p-5,   -0x1.6c16c16c168b2p-10, 0x1.a01a019f31692p-16,
                                   -0x1.27e4f9f96bbadp-22, 0x1.1eeb4d98525aap-29,  -0x1.906bfde8be84dp-37};
     int c = dync__m_wide(b, z) ? dync__m_poly(b, z, 6, wide) : dync__m_poly(b, z, 3, narrow), one_lo;
