@@ -135,5 +135,9 @@
 #include "program/program.h"
 #include "program/export.c"
 #include "program/program_file.c"
+#include "program/csource.h"
+#include "program/csource_kernels.c"
+#include "program/csource_print.c"
+#include "program/csource.c"
 #include "compile/compile.c"
 #endif

@@ -1,4 +1,4 @@
-/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning and export share. */
+/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and export share. */
 #include "../dync.in.h"
 #include "graph.h"
 
@@ -16,24 +16,43 @@ DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg
     return out->as.list != NULL;
 }
 
+static bool dync__copy_text(dync_graph *g, const char *old, const char **out)
+{
+    *out = old ? dync__arena_strdup(&g->arena, old) : NULL;
+    return !old || *out;
+}
+
+/* Everything a node says about its values. */
+static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
+{
+    dync_graph *g = n->graph;
+    memcpy(n->info, old->info, sizeof n->info);
+    memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
+    n->has_info = old->has_info;
+    n->scalar = old->scalar;
+    n->nout = old->nout;
+    n->at = old->at;
+    n->seq_nr = old->seq_nr;
+    return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack) ? n : NULL;
+}
+
 DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map, void *user)
 {
-    dync__arg args[DYNC__MAX_ARGS];
+    dync__arg few[DYNC__MAX_ARGS], *args = few;
     dync_node *n;
     if (old->kind == DYNC__N_GET_ATTR) {
         n = dync__graph_attr(g, old->name, old->target, old->value);
     } else {
+        if (old->nargs > DYNC__MAX_ARGS && !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args))) return NULL;
         for (int i = 0; i < old->nargs; i++)
             if (!dync__graph_copy_arg(g, &old->args[i], &args[i], map, user)) return NULL;
-        n = old->op == DYNC__NODE_GETITEM ? dync__graph_getitem(g, args[0].as.node, (int)old->args[1].as.i)
-                                          : dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
+        n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
+        if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
+        n->kind = old->kind;
     }
     if (!n) return NULL;
-    n->at = old->at;
-    n->seq_nr = old->seq_nr;
     n->env = -1;
-    memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
-    return n;
+    return dync__copy_types(n, old);
 }
 
 DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old, const char *name)
@@ -41,7 +60,10 @@ DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node 
     dync_node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
     if (!n) return NULL;
     n->env = old->env;
-    n->requires_grad[0] = old->requires_grad[0];
+    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
+    if (!renamed && !dync__copy_text(g, old->target, &n->target)) return NULL;
+    n = dync__copy_types(n, old);
+    for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
     return n;
 }
 

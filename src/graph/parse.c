@@ -613,7 +613,7 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text)
         dync__error_guard_begin(&guard);
         ok = dync__graph_check(q.g) == DYNC_OK;
         dync__error_slot inner = dync__error_guard_end(&guard);
-        if (!ok) dync__fail(DYNC_ERR_FORMAT, "graph text: %s", inner.message);
+        if (!ok) dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "graph text: %s", inner.message);
     }
     dync__map_free(&q.nodes);
     if (!ok) {

@@ -12,7 +12,6 @@ typedef struct dync__split {
     int *part_of;              /* per node of whole; -1 inputs */
     int *last_part;            /* per node: the last part that reads it; -1 nobody */
     dync_node **here;          /* per node: its copy in the current part */
-    dync_status status;
 } dync__split;
 
 static void dync__split_use(void *user, dync__arg *arg)
@@ -21,68 +20,13 @@ static void dync__split_use(void *user, dync__arg *arg)
     if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
 }
 
-static void dync__split_copy_types(dync_node *to, const dync_node *from)
-{
-    memcpy(to->info, from->info, sizeof to->info);
-    memcpy(to->requires_grad, from->requires_grad, sizeof to->requires_grad);
-    to->has_info = from->has_info;
-    to->sym = from->sym ? dync__arena_strdup(&to->graph->arena, from->sym) : NULL;
-    to->scalar = from->scalar;
-    to->at = from->at;
-    to->stack = from->stack ? dync__arena_strdup(&to->graph->arena, from->stack) : NULL;
-    to->seq_nr = from->seq_nr;
-    to->nout = from->nout;
-}
-
-/* The value in the part being made; brought in as an input or attribute where it was defined before. */
-static dync_node *dync__split_value(dync__split *s, dync_node *old)
-{
-    dync_node **slot = &s->here[old->index];
-    if (*slot) return *slot;
-    if (old->kind == DYNC__N_GET_ATTR) {
-        *slot = dync__graph_attr(s->part, old->name, old->target, old->value);
-    } else {
-        *slot = dync__graph_placeholder(s->part, old->name, old->source, NULL);
-        if (*slot && old->kind == DYNC__N_PLACEHOLDER) (*slot)->target = dync__arena_strdup(&s->part->arena, old->target);
-    }
-    if (*slot && old->kind != DYNC__N_GET_ATTR) {
-        dync__split_copy_types(*slot, old);
-        for (int i = 0; i < DYNC__MAX_OUT; i++) (*slot)->info[i].alias = -1;
-    }
-    return *slot;
-}
-
-static void dync__split_arg(void *user, dync__arg *arg)
+/* The value in the part being made; brought in as an input or attribute where it was defined before. NULL: no memory. */
+static dync_node *dync__split_value(void *user, dync_node *old)
 {
     dync__split *s = user;
-    dync_node *node = s->status == DYNC_OK ? dync__split_value(s, arg->as.node) : NULL;
-    if (node) arg->as.node = node;
-    else s->status = DYNC_ERR_MEMORY;
-}
-
-/* What a node reads is brought in before the node is made, so that definitions stay in front of uses. */
-static dync_status dync__split_args(dync__split *s, const dync_node *old, dync__arg **out)
-{
-    *out = dync__arena_alloc(&s->part->arena, (size_t)old->nargs * sizeof **out);
-    if (!*out) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < old->nargs; i++)
-        if (!dync__arg_copy(&s->part->arena, &old->args[i], &(*out)[i])) return DYNC_ERR_MEMORY;
-    dync_node holder = {.args = *out, .nargs = old->nargs};
-    dync__node_each_input(&holder, dync__split_arg, s);
-    return s->status;
-}
-
-static dync_status dync__split_node(dync__split *s, const dync_node *old)
-{
-    dync__arg *args;
-    DYNC__TRY(dync__split_args(s, old, &args));
-    dync_node *node = dync__graph_call(s->part, old->op, old->nargs, args, old->nout, old->info, old->name);
-    if (!node) return DYNC_ERR_MEMORY;
-    node->kind = old->kind;
-    node->target = dync__arena_strdup(&s->part->arena, old->target);
-    dync__split_copy_types(node, old);
-    s->here[old->index] = node;
-    return node->target ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_node **slot = &s->here[old->index];
+    if (!*slot) *slot = old->kind == DYNC__N_GET_ATTR ? dync__graph_copy_call(s->part, old, NULL, NULL) : dync__graph_copy_placeholder(s->part, old, old->name);
+    return *slot;
 }
 
 static dync_status dync__split_output(dync__split *s)
@@ -107,14 +51,15 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
         if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
         dync_node *old = whole->node.at[i];
-        dync__arg *args;
+        dync__arg result;
         if (s->part_of[i] != s->index) continue;
         if (old->kind != DYNC__N_OUTPUT) {
-            DYNC__TRY(dync__split_node(s, old));
+            s->here[i] = dync__graph_copy_call(s->part, old, dync__split_value, s);
+            if (!s->here[i]) return DYNC_ERR_MEMORY;
             continue;
         }
-        DYNC__TRY(dync__split_args(s, old, &args));
-        return dync__graph_output(s->part, args) ? DYNC_OK : DYNC_ERR_MEMORY;
+        if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s)) return DYNC_ERR_MEMORY;
+        return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     return dync__split_output(s);
 }

@@ -1,0 +1,264 @@
+/* Passes over graphs, splitting, and the interpreter that tells whether the meaning stayed. */
+#include "dync.in.h"
+#include "graph/graph.h"
+#include "test.h"
+#include "tol.h"
+
+static dync__info f32_1(int64_t n)
+{
+    dync__info info = {.dtype = DYNC_F32, .alias = -1};
+    dync__layout_contiguous(&info.lay, 1, &n);
+    return info;
+}
+
+static dync_graph *parse(const char *text)
+{
+    dync_graph *g = dync__graph_parse(text);
+    EXPECT(g != NULL);
+    return g;
+}
+
+/* The graph on x = 1, 2, ..., n; its only output, or the first of its list. */
+static void run(dync_graph *g, int64_t n, float *out)
+{
+    DYNC_SCOPE {
+        dync_tensor *x = dync_add(dync_arange(0, (double)n, 1), 1.0);
+        dync_value v = DYNC_V(dync_to_dtype(x, DYNC_F32)), r = dync_graph_run(g, &v, 1);
+        dync_tensor *y = r.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(r, 0)) : dync_as_tensor(r);
+        EXPECT(y != NULL);
+        if (y) memcpy(out, dync_data(y), (size_t)dync_numel(y) * sizeof(float));
+    }
+}
+
+TEST(dce)
+{
+    dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+                          "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                          "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
+                          "    dync_tensor *c = dync_exp(x);  /* f32[3] */\n"
+                          "    dync_relu_(c);  /* d: f32[3] */\n"
+                          "    dync_rand_like(x);  /* r: f32[3] */\n"
+                          "    dync_exp(b);  /* e: f32[3] */\n"
+                          "    return dync_tuple(c);\n}\n");
+    REQUIRE_OK(dync__graph_dce(g));
+    REQUIRE_OK(dync__graph_check(g));
+    EXPECT_EQ_STR(dync_graph_str(g), "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+                                     "    dync_tensor *c = dync_exp(x);  /* f32[3] */\n"
+                                     "    dync_relu_(c);  /* d: f32[3] */\n"
+                                     "    dync_rand_like(x);  /* r: f32[3] */\n"
+                                     "    return dync_tuple(c);\n}\n");
+    dync_graph_free(g);
+}
+
+static const char cse_text[] = "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+                               "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                               "    dync_tensor *b = dync_sin(x);  /* f32[3] */\n"
+                               "    dync_tensor *c = dync_add(a, 1);  /* f32[3] */\n"
+                               "    dync_tensor *d = dync_add(b, 1);  /* f32[3] */\n"
+                               "    dync_tensor *e = dync_add(b, 1.0);  /* f32[3] */\n"
+                               "    dync_tensor *r = dync_rand_like(x);  /* f32[3] */\n"
+                               "    dync_tensor *s = dync_rand_like(x);  /* f32[3] */\n"
+                               "    dync_tensor *m = dync_mul(d, e);  /* f32[3] */\n"
+                               "    return dync_tuple(m, c, r, s, d);\n}\n";
+
+TEST(cse)
+{
+    dync_graph *g = parse(cse_text);
+    REQUIRE_OK(dync__graph_cse(g));
+    REQUIRE_OK(dync__graph_dce(g));
+    REQUIRE_OK(dync__graph_check(g));
+    EXPECT_EQ_STR(dync_graph_str(g), "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+                                     "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                                     "    dync_tensor *c = dync_add(a, 1);  /* f32[3] */\n"
+                                     "    dync_tensor *d = dync_add(a, 1);  /* f32[3] */\n"       /* both are returned: two tensors */
+                                     "    dync_tensor *e = dync_add(a, 1.0);  /* f32[3] */\n"     /* 1 and 1.0 are not one */
+                                     "    dync_tensor *r = dync_rand_like(x);  /* f32[3] */\n"
+                                     "    dync_tensor *s = dync_rand_like(x);  /* f32[3] */\n"
+                                     "    dync_tensor *m = dync_mul(d, e);  /* f32[3] */\n"
+                                     "    return dync_tuple(m, c, r, s, d);\n}\n");
+    dync_graph_free(g);
+}
+
+/* Two equal fresh tensors are not one where one of them is written. */
+TEST(cse_respects_writes)
+{
+    static const char text[] = "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+                               "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                               "    dync_tensor *b = dync_sin(x);  /* f32[3] */\n"
+                               "    dync_mul_(b, 2);  /* w: f32[3] */\n"
+                               "    dync_tensor *c = dync_sub(b, a);  /* f32[3] */\n"
+                               "    return dync_tuple(c);\n}\n";
+    dync_graph *g = parse(text);
+    REQUIRE_OK(dync__graph_cse(g));
+    EXPECT_EQ_STR(dync_graph_str(g), text);
+    dync_graph_free(g);
+}
+
+TEST(fold)
+{
+    dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[2] */\n{\n"
+                          "    dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 4}, dync_shape(2));  /* f32[2] */\n"
+                          "    dync_tensor *a = dync_sqrt(_tensor_constant0);  /* f32[2] */\n"
+                          "    dync_tensor *b = dync_add(a, 1);  /* f32[2] */\n"
+                          "    dync_tensor *c = dync_mul(x, b);  /* f32[2] */\n"
+                          "    return dync_tuple(c);\n}\n");
+    float before[2], after[2];
+    run(g, 2, before);
+    REQUIRE_OK(dync__graph_fold(g));
+    REQUIRE_OK(dync__graph_dce(g));
+    REQUIRE_OK(dync__graph_check(g));
+    EXPECT_EQ_INT(dync_graph_len(g), 4);
+    EXPECT_HAS_STR(dync_graph_str(g), "dync_constant((float[]){2, 3}, dync_shape(2))");
+    run(g, 2, after);
+    EXPECT_NEAR_F32(after, before, 2, TOL_EXACT, TOL_EXACT);
+    EXPECT_NEAR(after[1], 6, TOL_EXACT);
+    dync_graph_free(g);
+}
+
+TEST(interpreter)
+{
+    dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[4] */\n{\n"
+                          "    dync_tensor *a = dync_mul(x, x);  /* f32[4] */\n"
+                          "    dync_value m = dync_max_dim(a, 0, false);  /* (f32[], i64[]) */\n"
+                          "    dync_tensor *v = dync_as_tensor(dync_at(m, 0));  /* f32[] */\n"
+                          "    dync_tensor *i = dync_as_tensor(dync_at(m, 1));  /* i64[] */\n"
+                          "    dync_tensor *c = dync_cat(dync_tuple(a, x), 0);  /* f32[8] */\n"
+                          "    dync_tensor *s = dync_sum(c, DYNC_SCALAR, false);  /* f32[] */\n"
+                          "    return dync_tuple(dync_tuple(v, 3), i, s, DYNC_NONE, x);\n}\n");
+    float data[4] = {1, -3, 2, 0.5f};
+    int64_t before = dync_memory_stats().live_tensors;
+    DYNC_SCOPE {
+        dync_tensor *x = dync_from(data, dync_shape(4));
+        dync_value v = DYNC_V(x), r = dync_graph_run(g, &v, 1);
+        EXPECT_EQ_INT(dync_len(r), 5);
+        EXPECT_NEAR(dync_item(dync_as_tensor(dync_at(dync_at(r, 0), 0))), 9, TOL_EXACT);
+        EXPECT_EQ_INT(dync_as_int(dync_at(dync_at(r, 0), 1)), 3);
+        EXPECT_NEAR(dync_item(dync_as_tensor(dync_at(r, 1))), 1, TOL_EXACT);
+        EXPECT_NEAR(dync_item(dync_as_tensor(dync_at(r, 2))), 1 + 9 + 4 + 0.25 + 0.5, TOL_ABS_F32);
+        EXPECT_EQ_INT(dync_at(r, 3).kind, DYNC_KIND_NONE);
+        EXPECT_EQ_PTR(dync_as_tensor(dync_at(r, 4)), x);
+    }
+    EXPECT_EQ_INT(dync_memory_stats().live_tensors, before);
+    dync_value none = DYNC_NONE;
+    dync_on_error(NULL, NULL);
+    EXPECT_EQ_INT(dync_graph_run(g, &none, 0).kind, DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+    dync_clear_error();
+    dync_graph_free(g);
+}
+
+/* The tape sees what the interpreter does. */
+TEST(interpreter_differentiates)
+{
+    dync_graph *g = parse("dync_tensor *f(dync_tensor *x)  /* f32[3] */\n{\n"
+                          "    dync_tensor *a = dync_pow(x, 3);  /* f32[3] */\n"
+                          "    dync_tensor *s = dync_sum(a, DYNC_SCALAR, false);  /* f32[] */\n"
+                          "    return s;\n}\n");
+    dync_tensor *x = dync_from(((float[]){1, 2, 3}), dync_shape(3), .requires_grad = true);
+    dync_value v = DYNC_V(x);
+    REQUIRE_OK(dync_backward(dync_as_tensor(dync_graph_run(g, &v, 1))));
+    EXPECT_NEAR_F32((float *)dync_data(dync_grad(x)), ((float[]){3, 12, 27}), 3, TOL_F32_CHAIN, TOL_ABS_F32);
+    dync_graph_free(g);
+}
+
+TEST(types_are_checked)
+{
+    static const char text[] = "dync_tensor *f(dync_tensor *x)  /* f32[2, 3] */\n{\n"
+                               "    dync_tensor *a = dync_matmul(x, x);  /* f32[2, 3] */\n    return a;\n}\n";
+    dync_graph *g = parse(text);
+    dync_on_error(NULL, NULL);
+    EXPECT(dync__graph_check_types(g) != DYNC_OK);              /* inner sizes differ */
+    dync_clear_error();
+    dync_graph_free(g);
+    g = parse("dync_tensor *f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_tensor *a = dync_relu(x);  /* f32[2, 4] */\n    return a;\n}\n");
+    EXPECT_STATUS(dync__graph_check_types(g), DYNC_ERR_FORMAT);
+    dync_clear_error();
+    dync_graph_free(g);
+    g = parse("dync_value f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_value s = dync_sort(x, 1, true);  /* (f32[2, 3], i64[2, 3]) */\n"
+              "    dync_tensor *i = dync_as_tensor(dync_at(s, 1));  /* i64[2, 3] */\n"
+              "    dync_tensor *c = dync_cat(dync_tuple(i, i), 0);  /* i64[4, 3] */\n    return dync_tuple(c);\n}\n");
+    EXPECT_OK(dync__graph_check_types(g));
+    dync_graph_free(g);
+}
+
+static bool is_mul(const dync_node *node, void *user)
+{
+    (*(int *)user)++;
+    return strcmp(dync_node_target(node), "mul") == 0;
+}
+
+TEST(split)
+{
+    dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+                          "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                          "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
+                          "    dync_tensor *c = dync_mul(a, b);  /* f32[3] */\n"
+                          "    dync_tensor *d = dync_exp(c);  /* f32[3] */\n"
+                          "    dync_tensor *e = dync_add(d, x);  /* f32[3] */\n"
+                          "    return dync_tuple(e, a);\n}\n");
+    dync_graph *parts[4];
+    int n = 4, asked = 0;
+    REQUIRE_OK(dync_graph_split(g, is_mul, &asked, parts, &n));
+    EXPECT_EQ_INT(n, 3);
+    EXPECT_EQ_INT(asked, 5);
+    EXPECT_EQ_STR(dync_graph_str(parts[0]), "dync_value submod_0(dync_tensor *x)  /* f32[3] */\n{\n"
+                                            "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+                                            "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
+                                            "    return dync_tuple(a, b);\n}\n");
+    EXPECT_EQ_STR(dync_graph_str(parts[1]), "dync_value submod_1(dync_tensor *a  /* f32[3] */\n    , dync_tensor *b)  /* f32[3] */\n{\n"
+                                            "    dync_tensor *c = dync_mul(a, b);  /* f32[3] */\n"
+                                            "    return dync_tuple(c);\n}\n");
+    EXPECT_EQ_STR(dync_graph_str(parts[2]),
+                  "dync_value submod_2(dync_tensor *c  /* f32[3] */\n    , dync_tensor *x  /* f32[3] */\n    , dync_tensor *a)  /* f32[3] */\n{\n"
+                  "    dync_tensor *d = dync_exp(c);  /* f32[3] */\n"
+                  "    dync_tensor *e = dync_add(d, x);  /* f32[3] */\n"
+                  "    return dync_tuple(e, a);\n}\n");
+    dync_node *in[2];
+    EXPECT_EQ_INT(dync_node_inputs(dync_graph_node(parts[1], 2), in, 2), 2);
+    EXPECT_EQ_STR(dync_node_name(in[1]), "b");
+    for (int i = 0; i < n; i++) {
+        EXPECT_OK(dync__graph_check(parts[i]));
+        dync_graph_free(parts[i]);
+    }
+    n = 2;
+    dync_on_error(NULL, NULL);
+    EXPECT_STATUS(dync_graph_split(g, is_mul, &asked, parts, &n), DYNC_ERR_VALUE);
+    dync_clear_error();
+    dync_graph_free(g);
+}
+
+/* Building, printing, parsing and passing survive every failing allocation. */
+TEST(no_memory)
+{
+    dync_on_error(NULL, NULL);
+    for (int64_t nth = 1; nth < 10000; nth++) {
+        int64_t before = dync_memory_stats().live_bytes;
+        dync_clear_error();
+        dync__mem_fail_at(nth);
+        dync_graph *g = dync__graph_parse(cse_text), *parts[4] = {0};
+        int n = 4, asked = 0;
+        dync_status status = g ? dync__graph_cse(g) : DYNC_ERR_MEMORY;
+        if (status == DYNC_OK) status = dync__graph_dce(g);
+        if (status == DYNC_OK) status = dync_graph_split(g, is_mul, &asked, parts, &n);
+        if (status == DYNC_OK) {
+            dync__str s = {0};
+            dync__graph_print_c(&s, g);
+            dync__graph_print_fx(&s, g);
+            if (s.failed) status = DYNC_ERR_MEMORY;
+            dync__str_free(&s);
+        }
+        dync__mem_fail_at(0);
+        dync_graph_free(g);
+        for (int i = 0; i < 4; i++) dync_graph_free(parts[i]);
+        EXPECT_EQ_INT(dync_memory_stats().live_bytes, before);
+        if (status == DYNC_OK) {
+            EXPECT(nth > 20);
+            dync_clear_error();
+            return;
+        }
+        EXPECT_STATUS(status, DYNC_ERR_MEMORY);
+    }
+    EXPECT(!"it succeeds at last");
+}
+
+TEST_MAIN
