@@ -17,7 +17,7 @@ static int dync__erf_near(dync__lb *b, int z)
     return dync__m_wide(b, z) ? dync__m_poly(b, z, 11, wide) : dync__m_poly(b, z, 8, narrow);
 }
 
-/* erfc(t) for t >= 0.65, relative accuracy down to the subnormals: exp(-t^2) is scaled after the product. */
+/* erfc(t) for t >= 0.6, relative accuracy down to the subnormals: exp(-t^2) is scaled after the product. */
 static int dync__erf_far(dync__lb *b, int t)
 {
     static const double narrow[] = {0x1.46e80ep0,   -0x1.7bf5eap-4, -0x1.540788p-3, 0x1.4ff9e4p-3,   -0x1.bc37cap-5,
@@ -81,5 +81,5 @@ DYNC__FN int dync__vm_erfc(dync__lb *b, int a)
     int near_value = dync__m_sub(b, dync__m_sub(b, dync__m_k(b, a, 1.0), shift), product), far_value = dync__erf_far(b, t);
     int left = dync__m_sub(b, dync__m_k(b, a, 2.0), far_value);
     far_value = dync__m_sel(b, dync__m_ltk(b, a, 0.0), left, far_value);
-    return dync__m_sel(b, dync__m_ltk(b, t, 0.65), near_value, far_value);
+    return dync__m_sel(b, dync__m_ltk(b, t, 0.6), near_value, far_value);
 }

@@ -201,8 +201,9 @@ static int dync__exp_tanh64(dync__lb *b, int a)
     int x = dync__m_at_most(b, dync__m_abs(b, a), 20.0), t_lo, m_lo, d_lo;
     dync__exp_parts e = dync__exp_reduce(b, dync__m_mulk(b, x, -2.0), 1023);
     int t = dync__exp_minus_one(b, &e, &t_lo), scale = dync__exp_power(b, a, e.field);
-    int m = dync__m_two_sum(b, dync__m_addk(b, scale, -1.0), dync__m_mul(b, scale, t), &m_lo);
-    m_lo = dync__m_fma(b, scale, t_lo, m_lo);
+    int base_lo, base = dync__m_two_sum(b, dync__m_k(b, a, -1.0), scale, &base_lo);
+    int m = dync__m_two_sum(b, base, dync__m_mul(b, scale, t), &m_lo);
+    m_lo = dync__m_fma(b, scale, t_lo, dync__m_add(b, m_lo, base_lo));
     int d = dync__m_two_sum(b, dync__m_k(b, a, 2.0), m, &d_lo);
     int q = dync__m_two_div(b, dync__m_neg(b, m), dync__m_neg(b, m_lo), d, dync__m_add(b, d_lo, m_lo));
     return dync__m_sel(b, dync__m_ltk(b, dync__m_abs(b, a), 0x1p-28), a, dync__m_or_sign(b, q, dync__m_sign_bits(b, a)));

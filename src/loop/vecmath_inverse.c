@@ -74,9 +74,9 @@ DYNC__FN int dync__vm_acos(dync__lb *b, int a)
 static int dync__arc_atan_tail(dync__lb *b, int r, int z)
 {
     static const double narrow[] = {-0x1.55554p-2, 0x1.998d2ep-3, -0x1.23623p-3, 0x1.ad2ep-4, -0x1.da3fdep-5};
-    static const double wide[] = {-0x1.5555555555554p-2, 0x1.99999999995bep-3,  -0x1.24924924720fep-3, 0x1.c71c71b5f20a3p-4,
-                                  -0x1.745d14907df9ep-4, 0x1.3b136b01edb28p-4,  -0x1.110c494894a3p-4,  0x1.e16f24c99bc62p-5,
-                                  -0x1.ab6cc8065162ap-5, 0x1.70aee49c1d36bp-5,  -0x1.11b1742cdd64cp-5, 0x1.efed15962cc89p-7};
+    static const double wide[] = {-0x1.5555555555552p-2, 0x1.9999999998ffdp-3,  -0x1.2492492445f1bp-3, 0x1.c71c71a14323cp-4,
+                                  -0x1.745d11c745a98p-4, 0x1.3b132f07baa92p-4,  -0x1.1108ffb03a644p-4, 0x1.e132054883d19p-5,
+                                  -0x1.a9f75a20549cbp-5, 0x1.6b0d90c444f85p-5,  -0x1.053f0b6f2136ep-5, 0x1.bfe1dab9568b3p-7};
     int p = dync__m_wide(b, r) ? dync__m_poly(b, z, 12, wide) : dync__m_poly(b, z, 5, narrow);
     return dync__m_mul(b, dync__m_mul(b, r, z), p);
 }

@@ -37,7 +37,9 @@ static int dync__pow_exp2(dync__lb *b, int hi, int lo)
                                0x1.b5252c941a05ap-24,
                                0x1.e61e117ea3b4ap-28,
                                0x1.e9650ecd138bep-32};
-    hi = dync__m_at_most(b, dync__m_at_least(b, hi, -1080.0), 1026.0);
+    int limited = dync__m_at_most(b, dync__m_at_least(b, hi, -1080.0), 1026.0);
+    if (lo >= 0) lo = dync__m_sel(b, dync__m_eq(b, hi, limited), lo, dync__m_k(b, hi, 0.0));
+    hi = limited;
     int magic = dync__m_k(b, hi, 0x1.8p52 + 2046), t = dync__m_add(b, hi, magic);
     int r = dync__m_sub(b, hi, dync__m_sub(b, t, magic)), field = dync__m_bits(b, t);
     if (lo >= 0) r = dync__m_add(b, r, lo);
@@ -59,10 +61,15 @@ static int dync__pow_core32(dync__lb *b, int x, int y)
     return dync__lb_cast(b, r, DYNC_F32);
 }
 
-/* The upper half of the bits of x, so that products of two such are exact. */
+/* x without its last n bits, so that products of such are exact. */
+static int dync__pow_cut(dync__lb *b, int x, int n)
+{
+    return dync__m_float(b, dync__m_andi(b, dync__m_bits(b, x), -((int64_t)1 << n)));
+}
+
 static int dync__pow_high(dync__lb *b, int x)
 {
-    return dync__m_float(b, dync__m_andi(b, dync__m_bits(b, x), -((int64_t)1 << 32)));
+    return dync__pow_cut(b, x, 32);
 }
 
 /* hi + *lo = log2 x to about 2^-68, hi of half the bits; x > 0, finite */
@@ -155,20 +162,30 @@ static int dync__fmod_step(dync__lb *b, int r, int inverse, int y_hi, int y_lo, 
     return y_lo < 0 ? r : dync__m_sub(b, r, dync__m_mul(b, q, y_lo));
 }
 
-/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below 2^250, 25 bits a step; NaN
- * beyond and for y < 2^-1000. */
+/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below 2^250, 25 bits a step, NaN
+ * beyond; a small y is scaled up with x, so that it has a reciprocal. */
 DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
 {
     bool wide = dync__m_wide(b, a);
-    int x = dync__m_abs(b, a), t = dync__m_abs(b, y);
-    int r = dync__lb_cast(b, x, DYNC_F64), d = dync__lb_cast(b, t, DYNC_F64);
-    int inverse = dync__m_div(b, dync__m_k(b, d, 1.0), d), quotient = dync__m_mul(b, r, inverse);
-    int d_hi = wide ? dync__pow_high(b, d) : d, d_lo = wide ? dync__m_sub(b, d, d_hi) : -1;
+    int x = dync__m_abs(b, a), t = dync__m_abs(b, y), r = dync__lb_cast(b, x, DYNC_F64), d = dync__lb_cast(b, t, DYNC_F64);
+    int one = dync__m_k(b, d, 1.0), small = -1, d_hi = d, d_lo = -1;
+    if (wide) {
+        small = dync__m_ltk(b, d, 0x1p-500);
+        int scale = dync__m_sel(b, small, dync__m_k(b, d, 0x1p500), one);
+        r = dync__m_mul(b, r, scale);
+        d = dync__m_mul(b, d, scale);
+        d_hi = dync__pow_cut(b, d, 27);
+        d_lo = dync__m_sub(b, d, d_hi);
+    }
+    int inverse = dync__m_div(b, one, d), quotient = dync__m_mul(b, r, inverse);
     for (int k = 9; k >= 0; k--) r = dync__fmod_step(b, r, inverse, d_hi, d_lo, ldexp(1.0, k * (wide ? 25 : 28)));
     /* the last quotient may have been one off either way */
     r = dync__m_sel(b, dync__m_ltk(b, r, 0.0), dync__m_add(b, r, d), r);
     r = dync__m_sel(b, dync__m_le(b, d, r), dync__m_sub(b, r, d), r);
-    if (wide) r = dync__m_sel(b, dync__m_ltk(b, quotient, 0x1p250), r, dync__m_k(b, r, (double)NAN));
+    if (wide) {
+        r = dync__m_mul(b, r, dync__m_sel(b, small, dync__m_k(b, d, 0x1p-500), one));
+        r = dync__m_sel(b, dync__m_ltk(b, quotient, 0x1p250), r, dync__m_k(b, r, (double)NAN));
+    }
     r = dync__m_sel(b, dync__m_lt(b, x, t), x, dync__lb_cast(b, r, dync__lb_type(b, a)));
     return dync__m_or_sign(b, r, dync__m_sign_bits(b, a));
 }
