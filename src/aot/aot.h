@@ -65,6 +65,7 @@ DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__t
  * functionalise soundly; *why tells, the caller runs the graph plainly. */
 DYNC__FN dync_status dync__aot_trace(dync_graph *, bool training, dync__aot_graphs *out, const char **why);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
+DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
 /* partition.c: joint graph (values of the forward part and gradients) -> fw and bw */
 DYNC__FN dync_status dync__aot_partition(dync_graph *joint, int n_fw_out, dync_node *const *fw_out, int n_tangents, dync_node *const *tangents,
                                          int n_grads, dync_node *const *grads, dync__aot_graphs *out);

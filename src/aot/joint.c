@@ -30,6 +30,13 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
     memset(a, 0, sizeof *a);
 }
 
+DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
+{
+    int n = a->kind == DYNC__A_TENSOR || a->kind == DYNC__A_NODE;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_count_tensors(&a->as.list[i]);
+    return n;
+}
+
 /* ---- forward ----------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g, bool training, dync__arg *args)
 {
@@ -48,19 +55,18 @@ static dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g, bool 
     return DYNC_OK;
 }
 
-static dync_status dync__joint_flatten(dync__joint *j)
+static dync_status dync__joint_flatten(dync__joint *j, const dync__arg *a)
 {
-    if (j->result.kind != DYNC__A_LIST) return dync__functional_refuse(&j->f, "a graph without a list of outputs");
-    j->n_out = j->result.n;
-    j->out = dync__arena_alloc(&j->arena, (size_t)(j->n_out + 1) * sizeof *j->out);
-    j->value = dync__arena_alloc(&j->arena, (size_t)(j->n_out + 1) * sizeof *j->value);
-    if (!j->out || !j->value) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < j->n_out; i++) {
-        const dync__arg *a = &j->result.as.list[i];
-        if (a->kind != DYNC__A_TENSOR) return dync__functional_refuse(&j->f, "an output that is no tensor");
-        j->out[i] = a->as.t;
-    }
+    if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) DYNC__TRY(dync__joint_flatten(j, &a->as.list[i]));
     return DYNC_OK;
+}
+static dync_status dync__joint_results(dync__joint *j)
+{
+    int n = dync__arg_count_tensors(&j->result);
+    j->out = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *j->out);
+    j->value = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *j->value);
+    return j->out && j->value ? dync__joint_flatten(j, &j->result) : DYNC_ERR_MEMORY;
 }
 
 /* What each output is: an input, a view of one, or a value of the forward graph. */
@@ -163,7 +169,7 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g, bool training)
     if (j->n_inputs > DYNC__MAX_LEAVES * 2) return dync__functional_refuse(&j->f, "too many inputs");
     DYNC__TRY(dync__joint_inputs(j, g, training, args));
     DYNC__TRY(dync__graph_eval(g, args, j->n_inputs, &j->arena, &j->result));
-    DYNC__TRY(dync__joint_flatten(j));
+    DYNC__TRY(dync__joint_results(j));
     DYNC__TRY(dync__joint_outputs(j, training));
     dync__joint_grads b;
     memset(&b, 0, sizeof b);
@@ -188,7 +194,7 @@ static dync_status dync__joint_traced(dync__joint *j, dync_graph *g, bool traini
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
     bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
-    dync__tls.grad_enabled_off = !training;
+    if (!training) dync__tls.grad_enabled_off = true;     /* else the mode that the graph begins in */
     dync__tls.compiling = false;
     dync_status status = dync__joint_run(j, g, training);
     dync__arg_release(&j->result);

@@ -9,7 +9,8 @@ typedef struct dync__aot_code {
     dync__aot_graphs g;
     dync__inner fw, bw;
     int n_fw_out;
-    dync_graph *plain;                   /* not functionalised: interpreted as it is */
+    dync_graph *graph;                   /* the user's: its result's form is read at every call */
+    bool plain;                          /* not functionalised: interpreted as it is */
 } dync__aot_code;
 
 static void dync__aot_code_unref(dync__aot_code *c)
@@ -18,7 +19,7 @@ static void dync__aot_code_unref(dync__aot_code *c)
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
     if (c->bw.destroy) c->bw.destroy(c->bw.state);
     dync__aot_graphs_free(&c->g);
-    dync_graph_free(c->plain);
+    dync_graph_free(c->graph);
     dync__free(c, sizeof *c);
 }
 
@@ -208,6 +209,12 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
 }
 
 /* ---- the graph as it is: what this form of AOT does not functionalise -------------------------------------------------------------------- */
+static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
+{
+    if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
+}
+
 static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
@@ -215,19 +222,19 @@ static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *
     if (n_in > DYNC__COUNT_OF(args)) return dync__fail(DYNC_ERR_VALUE, "more than %d inputs", DYNC__COUNT_OF(args));
     for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
     dync_status status = dync__graph_eval(g, args, n_in, &arena, &result);
-    if (status == DYNC_OK && (result.kind != DYNC__A_LIST || result.n != n_out)) {
-        status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d outputs, expected %d", result.n, n_out);
+    if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {
+        status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d tensors, expected %d", dync__arg_count_tensors(&result), n_out);
         dync__arg_release(&result);
     }
-    for (int i = 0; i < n_out && status == DYNC_OK; i++)
-        out[i] = result.as.list[i].kind == DYNC__A_TENSOR ? result.as.list[i].as.t : NULL;
+    int k = 0;
+    if (status == DYNC_OK) dync__arg_take_tensors(&result, out, &k);
     dync__arena_free(&arena);
     return status;
 }
 
 static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
-    return dync__graph_eval_flat(((dync__aot_code *)state)->plain, n_in, in, n_out, out);
+    return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
 
 static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
@@ -274,6 +281,13 @@ static bool dync__graph_wants_grad(const dync_graph *g)
     return false;
 }
 
+static bool dync__graph_turns_grad_on(const dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
+    return false;
+}
+
 /* Two inputs on one storage of which one is written: their connection is not modelled here. */
 static bool dync__inputs_overlap(const dync_value *examples, int n)
 {
@@ -307,20 +321,20 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
-    bool training = !dync__tls.grad_enabled_off && dync__graph_wants_grad(graph);
+    c->graph = dync_graph_retain(graph);
+    c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
+    c->head.n_out = dync__arg_count_tensors(c->head.form);
+    bool training = (!dync__tls.grad_enabled_off || dync__graph_turns_grad_on(graph)) && dync__graph_wants_grad(graph);
     const char *why = NULL;
     dync_status status = DYNC_ERR_UNSUPPORTED;
     if (dync__graph_has_writes(graph) && dync__inputs_overlap(examples, n)) why = "inputs that share memory, one of them written";
     else status = dync__aot_trace(graph, training, &c->g, &why);
     if (status == DYNC_ERR_UNSUPPORTED) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
-        c->plain = dync_graph_retain(graph);
+        c->plain = true;
         c->head.raw.run = dync__aot_run_plain;
-        const dync_node *last = graph->node.at[graph->node.n - 1];
-        c->head.n_out = last->args[0].kind == DYNC__A_LIST ? last->args[0].n : 0;
         status = DYNC_OK;
     } else if (status == DYNC_OK) {
-        c->head.n_out = c->g.out.n;
         c->n_fw_out = c->g.mutated.n + c->g.n_values + c->g.n_saved;
         dync__aot_log(&c->g);
         status = inner->compile(inner->user, c->g.fw, false, options, &c->fw);

@@ -24,7 +24,7 @@ static void dync__entries_free(dync__cache_entry *e)
     }
 }
 
-static char *dync__copy_text(const char *s) { return s ? dync__strdup(s) : NULL; }
+static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
 
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend)
 {
@@ -33,10 +33,10 @@ DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name,
     f->callee = callee;
     f->opt = *opt;
     f->backend = *backend;
-    f->name = dync__copy_text(opt->name ? opt->name : callee.name ? callee.name : name ? name : "fn");
-    f->args = dync__copy_text(opt->args ? opt->args : callee.args);
-    f->options_text = dync__copy_text(opt->options);
-    f->backend_name = dync__copy_text(backend->name ? backend->name : "custom");
+    f->name = dync__compiled_text(opt->name ? opt->name : callee.name ? callee.name : name ? name : "fn");
+    f->args = dync__compiled_text(opt->args ? opt->args : callee.args);
+    f->options_text = dync__compiled_text(opt->options);
+    f->backend_name = dync__compiled_text(backend->name ? backend->name : "custom");
     f->opt.options = f->options_text;
     f->backend.name = f->backend_name;
     f->callee.name = f->name;
@@ -161,6 +161,7 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
     dync__tensor *in[DYNC__MAX_LEAVES * 2], *few[16], **out = few;
     for (int i = 0; i < s->n_in; i++) in[i] = r->env[ref->in_env[i]];
     if (s->n_out > DYNC__COUNT_OF(few) && !(out = dync__alloc((size_t)s->n_out * sizeof *out))) return DYNC_ERR_MEMORY;
+    dync__tls.grad_enabled_off = !s->grad_mode;
     dync_status status = dync__segment_run(s, s->n_in, in, out);
     for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
         dync__unref(r->env[ref->out_env[i]]);
@@ -207,7 +208,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, dync__call_run_st
         n = next;
     }
     *result = dync__outval_build(&n->result, r->env);
-    if (n->grad_mode_after >= 0) dync__tls.grad_enabled_off = !n->grad_mode_after;
+    dync__tls.grad_enabled_off = n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode;
     return DYNC_OK;
 }
 
@@ -236,6 +237,7 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
         if (!r.env[e->leaf_env[i]]) dync__ref(r.env[e->leaf_env[i]] = call->tensor[i]);
     bool unknown;
     dync_status status = dync__entry_run(e, &r, result, &unknown);
+    if (status != DYNC_OK || unknown) dync__tls.grad_enabled_off = !e->grad_mode;
     if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
     for (int i = 0; i < r.n_env; i++) dync__unref(r.env[i]);
     if (r.env != few) dync__free(r.env, (size_t)r.n_env * sizeof *r.env);

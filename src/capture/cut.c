@@ -173,10 +173,31 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, cons
     return dync__segment_compile(t->fn, taken, hash, in);
 }
 
+/* Inputs in the order of the arguments, whatever was used first. */
+static void dync__piece_sort(dync_graph *g)
+{
+    for (int i = 1; i < g->n_inputs; i++) {
+        dync_node *n = g->node.at[i];
+        int k = i;
+        for (; k > 0 && g->node.at[k - 1]->env > n->env; k--) g->node.at[k] = g->node.at[k - 1];
+        g->node.at[k] = n;
+    }
+}
+
+/* Where a piece stands: equal operators at another place of the program are a segment of their own. */
+static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason)
+{
+    uint64_t h = dync__hash_bytes(frame, strlen(frame), 1);
+    if (!reason) return dync__hash_mix(h, 2);
+    if (t->last_at.file) h = dync__hash_bytes(t->last_at.file, strlen(t->last_at.file), h);
+    return dync__hash_mix(dync__hash_bytes(reason, strlen(reason), h), (uint64_t)t->last_at.line);
+}
+
 /* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
-static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, int n_out, dync__tensor **fakes, dync_node **nodes)
+static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync_node **nodes)
 {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
+    dync__piece_sort(g);
     dync_status made = dync__graph_output_list(g, n_out, nodes);
     if (made != DYNC_OK) {
         dync_graph_free(g);
@@ -185,7 +206,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, int n_out, dy
     dync__segref ref = {.in_env = dync__in_env(arena, g), .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
     dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
-    uint64_t hash = dync__graph_hash(g);
+    uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
     dync__segref *known = status == DYNC_OK ? dync__path_segment(t, g, hash) : NULL;
     if (known || status != DYNC_OK) dync_graph_free(g);
     if (known) {
@@ -212,12 +233,18 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, int n_out, dy
 }
 
 /* ---- the cut ------------------------------------------------------------------------------------------------------------------------- */
-static int dync__cut_bounds(dync__tracer *t, int *bound, int cap)
+/* Where pieces end, and the frame each belongs to. */
+static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int cap)
 {
     int n = 0;
-    bound[n++] = 0;
-    for (int i = 0; i < t->frames.n && n < cap - 1; i++)
-        if (t->frames.at[i].mark > bound[n - 1] && t->frames.at[i].mark < t->pending) bound[n++] = t->frames.at[i].mark;
+    bound[n] = 0;
+    frame[n++] = t->fn->name;
+    for (int i = 0; i < t->frames.n; i++) {
+        int mark = t->frames.at[i].mark;
+        if (mark > bound[n - 1] && n < cap - 1) bound[n++] = mark;
+        frame[n - 1] = t->frames.at[i].name;
+    }
+    if (bound[n - 1] == t->pending) return n - 1;
     bound[n++] = t->pending;
     return n - 1;
 }
@@ -273,13 +300,14 @@ static bool dync__graph_has_effects(const dync_graph *g)
         int op = g->node.at[i]->op;
         if (op < 0 || !dync__cut_is_call(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
+        if (op == DYNC__OP__set_grad_enabled) continue;           /* the mode at the end is kept apart */
         if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM))) return true;
     }
     return false;
 }
 
 /* One piece [lo, hi) of several, or the whole. live(i) tells which made fakes leave. */
-static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, const bool *live)
+static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site, const bool *live)
 {
     dync__tensor **fakes = dync__alloc((size_t)(t->made.n + 1) * sizeof *fakes);
     dync_node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
@@ -298,7 +326,7 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
     else if (g) {
         dync_node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
         for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
-        status = olds ? dync__cut_piece(t, g, n, fakes, nodes) : DYNC_ERR_MEMORY;
+        status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
         for (int i = 0; olds && i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
         dync__free(olds, (size_t)(n + 1) * sizeof *olds);
     }
@@ -311,15 +339,19 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
     if (!t->graph || !t->pending) return DYNC_OK;
-    int bound[66], n = dync__cut_bounds(t, bound, DYNC__COUNT_OF(bound)), made = t->made.n;
+    const char *frame[66];
+    int bound[66], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++) live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
     dync_status status = DYNC_OK;
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = t->graph_grad_off;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
-        status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, live);
+        status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
     }
+    dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
     dync__cut_reset(t);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);

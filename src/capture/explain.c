@@ -3,6 +3,10 @@
 #include "../dync.in.h"
 #include "capture.h"
 
+#if defined(DYNC__SPLIT)
+DYNC__TLS dync__capture_log *dync__capture_log_now;
+#endif
+
 /* ---- the log an explaining call fills ---------------------------------------------------------------------------------------- */
 static void dync__capture_log_free(dync__capture_log *log)
 {

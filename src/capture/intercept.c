@@ -18,6 +18,7 @@ static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
 /* Cuts for an opaque read of h; NULL when it was refused or failed (recorded). */
 static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason, const char *fullgraph_text)
 {
+    if (dync__tls.at.file) t->last_at = dync__tls.at;
     if (!dync__open(h) || dync__trace_break(t, reason, fullgraph_text) != DYNC_OK) return NULL;
     return dync__real_handle(t, h);
 }
@@ -27,6 +28,7 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
 {
     dync__tracer *t = dync__tracing();
     dync__tensor *x = dync__open(h);
+    if (dync__tls.at.file) t->last_at = dync__tls.at;
     *out = 0;
     if (!x || !(x = dync__tracer_adopt(t, x))) return true;
     if (x->numel != 1) {
@@ -164,8 +166,7 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
     if (!real) return true;
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
-    if (!t->graph) t->graph = dync__graph_new("GraphModule");
-    dync_node *n = fake && t->graph ? dync__graph_constant(t->graph, real) : NULL;
+    dync_node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
     if (n) {
         n->env = -1;
         t->pending++;
@@ -257,6 +258,23 @@ static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
     return true;
 }
 
+/* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
+static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
+{
+    dync__tracer *t = dync__tracing();
+    dync_value real[DYNC__MAX_LEAVES];
+    char reason[128];
+    if (!t) return false;
+    *result = DYNC_NONE;
+    dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
+    if (nargs > DYNC__MAX_LEAVES || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
+    for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = dync_apply_values(fn, nargs, real);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
 {
     dync__tracer *t = dync__tracing();
@@ -273,15 +291,12 @@ static bool dync__trace_set_grad_enabled(bool on)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
-    bool pending = t->graph && t->pending;
-    if (pending) {
-        dync__arg mode = dync__arg_b(on);
-        dync_node *n = dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL);
-        if (!n) dync__tracer_fail(t, dync__fail_memory(0));
-        else {
-            n->env = -1;
-            t->pending++;
-        }
+    dync__arg mode = dync__arg_b(on);
+    dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
+    if (!n) dync__tracer_fail(t, dync__fail_memory(0));
+    else {
+        n->env = -1;
+        t->pending++;
     }
     dync__tls.grad_enabled_off = !on;
     return true;
@@ -305,7 +320,7 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
 static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
-        .grad = dync__trace_grad, .set_grad = dync__trace_set_grad, .hook = dync__trace_hook,
+        .grad = dync__trace_grad, .set_grad = dync__trace_set_grad, .apply = dync__trace_apply, .hook = dync__trace_hook,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
     return dync__tracing() ? &grads : NULL;
 }
@@ -341,21 +356,15 @@ DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
 }
 DYNC_API void (dync_graph_break)(const char *reason) { dync_graph_break_at(reason, DYNC_NOWHERE); }
 
-/* The reads with the user's line, so that a break names it. */
-static void dync__read_at(dync_loc at)
-{
-    dync__tracer *t = dync__tracing();
-    dync__tls.at = at;
-    if (t) t->last_at = at;
-}
+/* The reads with the user's line, so that errors and breaks name it. */
 DYNC_API double dync_item_at(dync_tensor *x, dync_loc at)
 {
-    dync__read_at(at);
+    dync__tls.at = at;
     return (dync_item)(x);
 }
 DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
 {
-    dync__read_at(at);
+    dync__tls.at = at;
     return (dync_bool)(x);
 }
 

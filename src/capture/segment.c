@@ -206,32 +206,58 @@ DYNC__FN void dync__segment_free(dync__segment *s)
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------------------------- */
+/* The result in the graph's own form; takes the outputs over. */
+static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, int *k)
+{
+    switch ((dync__arg_kind)form->kind) {
+    case DYNC__A_NODE: case DYNC__A_TENSOR: {
+        dync__tensor *t = out[(*k)++];
+        return t ? dync_v_tensor(dync__give(t)) : DYNC_NONE;
+    }
+    case DYNC__A_LIST: {
+        dync_value list = dync__list_new(form->n);
+        for (int i = 0; i < form->n; i++) {
+            bool tensor = form->as.list[i].kind == DYNC__A_NODE;
+            dync__tensor *t = tensor ? out[(*k)++] : NULL;
+            dync_value v = tensor ? (t ? dync_v_tensor(dync__handle(t)) : DYNC_NONE) : dync__raw_result(&form->as.list[i], out, k);
+            if (list.kind == DYNC_KIND_NONE) dync__unref(t);
+            else {                                   /* the list keeps the reference */
+                if (v.kind == DYNC_KIND_LIST) v.as.l->refs++;
+                list.as.l->items[i] = v;
+            }
+        }
+        return list;
+    }
+    case DYNC__A_INT: return dync_v_int(form->as.i);
+    case DYNC__A_FLOAT: return dync_v_float(form->as.f);
+    case DYNC__A_BOOL: return dync_v_bool(form->as.i != 0);
+    default: return DYNC_NONE;
+    }
+}
+
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
 {
     dync__raw_state *r = state;
     dync__tensor *in[DYNC__MAX_LEAVES * 2], **out;
+    dync_value result = DYNC_NONE;
     if (nargs > DYNC__COUNT_OF(in)) {
         dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__COUNT_OF(in));
-        return DYNC_NONE;
+        return result;
     }
     for (int i = 0; i < nargs; i++)
         if (args[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(args[i].as.t))) {
             if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
-            return DYNC_NONE;
+            return result;
         }
-    dync_value list = dync__list_new(r->n_out);
-    if (list.kind == DYNC_KIND_NONE) return list;
-    out = dync__alloc((size_t)(r->n_out + 1) * sizeof *out);
-    if (!out) return DYNC_NONE;
-    memset(out, 0, (size_t)(r->n_out + 1) * sizeof *out);
+    out = dync__calloc((size_t)(r->n_out + 1) * sizeof *out);
+    if (!out) return result;
+    int k = 0;
     dync_status status = r->raw.run(r->raw.state, nargs, in, r->n_out, out);
-    for (int i = 0; i < r->n_out; i++) {
-        if (!out[i]) continue;
-        if (status != DYNC_OK) dync__unref(out[i]);
-        else list.as.l->items[i] = dync_v_tensor(dync__handle(out[i]));   /* the list keeps the reference */
-    }
+    if (status == DYNC_OK) result = dync__raw_result(r->form, out, &k);
+    else
+        for (int i = 0; i < r->n_out; i++) dync__unref(out[i]);
     dync__free(out, (size_t)(r->n_out + 1) * sizeof *out);
-    return status == DYNC_OK ? list : DYNC_NONE;
+    return result;
 }
 
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */

@@ -140,9 +140,11 @@ static const char *dync__env_source(dync__tracer *t, int env)
     return NULL;
 }
 
-static bool dync__tracer_graph(dync__tracer *t)
+DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 {
-    if (!t->graph) t->graph = dync__graph_new("GraphModule");
+    if (t->graph) return true;
+    t->graph = dync__graph_new("GraphModule");
+    t->graph_grad_off = dync__tls.grad_enabled_off;
     return t->graph != NULL;
 }
 

@@ -13,6 +13,7 @@ typedef struct dync__tracer {
     uint64_t id;
     dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
     int pending;                         /* calls in it */
+    bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
     DYNC__VEC(dync_node *) holder;       /* their placeholders in the pending graph, or NULL */
@@ -41,6 +42,7 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);            
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);   /* -1: no memory */
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
+DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);

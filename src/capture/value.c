@@ -3,6 +3,10 @@
 #include "../dync.in.h"
 #include "capture.h"
 
+#if defined(DYNC__SPLIT)
+dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
+#endif
+
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
 {
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "arguments nest deeper than 16 lists");

@@ -50,6 +50,7 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     dync__capture_install();
     dync__module_call_compiled = dync__compile_call_module;
     dync__module_drop_compiled = dync__compile_drop_module;
+    dync__program_run_hook = dync_program_run;
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
 }

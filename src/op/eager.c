@@ -211,9 +211,6 @@ static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry
     dync__eager_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     dync_status status = dync__op_infer(call, e->out);
-    if (status == DYNC_OK && call->row->cls == DYNC__INPLACE && dync__layout_overlaps_itself(&call->args[0].as.t->lay))
-        status = dync__fail(DYNC_ERR_RUNTIME, "unsupported operation: more than one element of the written-to tensor refers to a single "
-                                              "memory location. Please clone() the tensor before performing the operation.");
     if (status == DYNC_OK) status = dync__eager_lower(&pb, call, e);
     if (status == DYNC_OK && pb.step.n) {
         e->plan = dync__plan_new(&pb, &options);

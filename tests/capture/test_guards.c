@@ -351,10 +351,10 @@ static dync_tensor *rereads_global(dync_tensor *x)
 TEST(foreign_tensors_are_held_weakly)
 {
     dync_tensor *x = dync_ones(dync_shape(3));
-    global_weight = dync_retain(dync_full(dync_shape(3), 2.0));
+    DYNC_SCOPE { global_weight = dync_retain(dync_full(dync_shape(3), 2.0)); }
     dync_compiled *f = dync_compile(uses_global, .args = "x");
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 2.0), 0));
-    dync_mul_(global_weight, 3);
+    DYNC_SCOPE { dync_mul_(global_weight, 3); }
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 6.0), 0));   /* written in place: the new values are read */
     dync_release(global_weight);
     DYNC_SCOPE { global_weight = dync_retain(dync_full(dync_shape(3), 5.0)); }
