@@ -118,8 +118,8 @@ DYNC__FN int dync__vm_exp2(dync__lb *b, int a)
 /* hi + lo = e^r - 1: the rounding of r enters the tail only. */
 static int dync__exp_minus_one(dync__lb *b, const dync__exp_parts *e, int *lo)
 {
-    int tail = dync__m_mul(b, dync__exp_tail_small(b, e->r), dync__m_mul(b, e->r, e->r));
-    return dync__m_two_sum(b, e->r_hi, dync__m_fma(b, e->n, e->ln2_lo, tail), lo);
+    int tail = dync__exp_tail_small(b, e->r), r2 = dync__m_mul(b, e->r, e->r);
+    return dync__m_two_sum(b, e->r_hi, dync__m_fma(b, tail, r2, dync__m_mul(b, e->n, e->ln2_lo)), lo);
 }
 
 /* hi + lo = e^r */
