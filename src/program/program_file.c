@@ -123,7 +123,7 @@ typedef struct dync__program_reader { const char *start, *p, *end; dync_status s
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected)
 {
     if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_FORMAT, "program file: expected %s at byte %llu", expected, (unsigned long long)(r->p - r->start));
+        r->status = dync__fail(DYNC_ERR_FORMAT, "expected %s at byte %llu", expected, (unsigned long long)(r->p - r->start));
     return r->status;
 }
 
