@@ -288,6 +288,13 @@ DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad)
     dync__unref(before);
 }
 
+DYNC_API bool dync_requires_grad(const dync_tensor *handle)
+{
+    const dync__tensor *t = dync__open(handle);
+    if (t && (t->flags & DYNC__T_FAKE) && dync__observe_hook) dync__observe_hook(t, DYNC__OBSERVE_REQUIRES_GRAD, 0);
+    return t && dync__tensor_requires_grad(t);
+}
+
 DYNC_API bool dync_is_leaf(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__open(handle);

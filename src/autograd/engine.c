@@ -12,6 +12,7 @@ typedef struct dync__task {
     int32_t waits;                     /* edges not yet delivered */
     int32_t capture;                   /* first capture here, or -1 */
     bool wanted;                       /* it leads to something captured, or everything is wanted */
+    bool seen;                         /* its edges were counted */
 } dync__task;
 typedef struct dync__ready { uint64_t seq, order; int32_t task; } dync__ready;
 typedef struct dync__frame { int32_t task, edge; } dync__frame;
@@ -28,10 +29,9 @@ typedef struct dync__engine {
 
 /* ---- the nodes ahead, and how many gradients each waits for ------------------------------------------------------- */
 
-static int dync__engine_task(dync__engine *e, dync__gnode *node, bool *fresh)
+static int dync__engine_task(dync__engine *e, dync__gnode *node)
 {
     uint64_t at;
-    *fresh = false;
     if (dync__map_get(&e->index, (uint64_t)(uintptr_t)node, &at)) return (int)at;
     dync__task task = {0};
     task.node = node;
@@ -41,24 +41,25 @@ static int dync__engine_task(dync__engine *e, dync__gnode *node, bool *fresh)
     if (!dync__map_put(&e->index, (uint64_t)(uintptr_t)node, (uint64_t)e->task.n)) return -1;
     dync__gnode_ref(node);
     e->task.at[e->task.n] = task;
-    *fresh = true;
     return e->task.n++;
 }
 
-static bool dync__engine_push_frame(dync__engine *e, int task)
+/* One more edge leads to the node; the first time it is entered. */
+static dync_status dync__engine_enter(dync__engine *e, dync__gnode *node)
 {
-    dync__frame frame = {task, 0};
-    return dync__vec_push(&e->frame, frame);
+    int at = dync__engine_task(e, node);
+    dync__frame frame = {at, 0};
+    if (at < 0) return DYNC_ERR_MEMORY;
+    e->task.at[at].waits++;
+    if (e->task.at[at].seen) return DYNC_OK;
+    e->task.at[at].seen = true;
+    return dync__vec_push(&e->frame, frame) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* Depth first from one root: counts edges, and on the way back marks what leads to a capture. */
 static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
 {
-    bool fresh;
-    int first = dync__engine_task(e, root, &fresh);
-    if (first < 0) return DYNC_ERR_MEMORY;
-    e->task.at[first].waits++;
-    if (fresh && !dync__engine_push_frame(e, first)) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__engine_enter(e, root));
     while (e->frame.n) {
         dync__frame *top = &e->frame.at[e->frame.n - 1];
         int here = top->task;
@@ -75,11 +76,7 @@ static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
             continue;
         }
         dync__gnode *next = node->edge[top->edge++].node;
-        if (!next) continue;
-        int at = dync__engine_task(e, next, &fresh);
-        if (at < 0) return DYNC_ERR_MEMORY;
-        e->task.at[at].waits++;
-        if (fresh && !dync__engine_push_frame(e, at)) return DYNC_ERR_MEMORY;
+        if (next) DYNC__TRY(dync__engine_enter(e, next));
     }
     return DYNC_OK;
 }
@@ -91,8 +88,7 @@ static dync_status dync__engine_captures(dync__engine *e)
     e->next_capture = dync__alloc((size_t)w->n_captures * sizeof *e->next_capture);
     if (!e->next_capture) return DYNC_ERR_MEMORY;
     for (int i = 0; i < w->n_captures; i++) {
-        bool fresh;
-        int at = dync__engine_task(e, w->capture[i].node, &fresh);
+        int at = dync__engine_task(e, w->capture[i].node);
         if (at < 0) return DYNC_ERR_MEMORY;
         e->next_capture[i] = e->task.at[at].capture;
         e->task.at[at].capture = i;

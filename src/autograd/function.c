@@ -46,7 +46,8 @@ DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i)
     dync__ctx_saved *s = &ctx->saved.at[i];
     if (!ctx->ready) return dync__handle(s->raw);
     bool own = s->output >= 0;
-    dync_status status = dync__unsave(&s->saved, own ? ctx->node : s->edge.node, own ? s->output : s->edge.nr, &t);
+    dync_status status = dync__unsave(&s->saved, own ? ctx->node : s->edge.node, own ? s->output : s->edge.nr,
+                                      dync__is_float_dtype(s->saved.t ? s->saved.t->dtype : DYNC_F32), &t);
     return status == DYNC_OK ? dync__give(t) : NULL;
 }
 

@@ -338,6 +338,7 @@ DYNC__FN dync_status dync__g_relu(dync__grad *g) { return dync__grads_set(g, dyn
 
 DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
 {
+    if (!dync__ga_needed(g, 0)) return DYNC_OK;
     return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__ga_tensor(g, 1), dync__ga_float(g, 2)));
 }
 

@@ -96,9 +96,8 @@ DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
 /* The places count within a plane of [..., H, W]. */
 DYNC__FN dync_status dync__g_max_pool2d_backward(dync__grad *g)
 {
-    dync_tensor *index = dync__ga_tensor(g, 2);
     if (!dync__ga_needed(g, 0)) return DYNC_OK;
-    dync_tensor *flat = dync_gather(dync_flatten(dync__grads_gy(g), -2, -1), -1, dync_flatten(index, -2, -1));
+    dync_tensor *index = dync_flatten(dync__ga_tensor(g, 2), -2, -1), *flat = dync_gather(dync_flatten(dync__grads_gy(g), -2, -1), -1, index);
     return dync__grads_set(g, dync_reshape(flat, dync__ga_shape(g, 2)));
 }
 

@@ -200,7 +200,7 @@ static void dync__accumulate_destroy(void *state)
     dync__tensor *leaf = state;
     dync__mutex *lock = dync__leaf_lock(leaf);
     dync__lock(lock);
-    if (leaf->grad->accumulate && DYNC__ATOMIC_PEEK(&leaf->grad->accumulate->refs) <= 0) leaf->grad->accumulate = NULL;
+    if (leaf->grad && leaf->grad->accumulate && DYNC__ATOMIC_PEEK(&leaf->grad->accumulate->refs) <= 0) leaf->grad->accumulate = NULL;
     dync__unlock(lock);
     dync__unref(leaf);
 }
@@ -247,14 +247,32 @@ DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
     return node;
 }
 
+static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
+{
+    for (int d = 0; d < leaf->lay.ndim; d++)
+        if (leaf->lay.shape[d] != 1 && leaf->lay.stride[d] != g->lay.stride[d]) return false;
+    return true;
+}
+
 /* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. */
 static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
 {
     if (g->refs != 1 || g->storage->refs != 1 || (g->storage->flags & DYNC__STORAGE_BORROWED)) return false;
-    if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD || !dync__layout_is_dense(&leaf->lay)) return false;
-    for (int d = 0; d < leaf->lay.ndim; d++)
-        if (leaf->lay.shape[d] != 1 && leaf->lay.stride[d] != g->lay.stride[d]) return false;
-    return true;
+    if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
+    return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
+}
+
+static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
+{
+    dync__arg args[2];
+    dync__tensor *copy = NULL;
+    args[0] = dync__arg_t(leaf);
+    DYNC__TRY(dync__op_run(DYNC__OP_empty_like, 1, args, &copy));
+    args[0] = dync__arg_t(copy);
+    args[1] = dync__arg_t(g);
+    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, out);
+    dync__unref(copy);
+    return status;
 }
 
 static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
@@ -265,7 +283,9 @@ static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, d
         *out = g;
         return DYNC_OK;
     }
-    return dync__op_run(DYNC__OP_clone, 1, &arg, out);
+    if (dync__lies_like(leaf, g) && dync__layout_is_dense(&leaf->lay)) return dync__op_run(DYNC__OP_clone, 1, &arg, out);
+    if (!dync__layout_is_dense(&leaf->lay) || dync__layout_is_contiguous(&leaf->lay)) return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, out);
+    return dync__clone_like(leaf, g, out);
 }
 
 /* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in place, so that who holds .grad sees

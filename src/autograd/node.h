@@ -106,8 +106,8 @@ typedef struct dync__saved {
     bool direct;                       /* the tensor itself (a leaf), not an alias */
 } dync__saved;
 DYNC__FN dync_status dync__save(dync__saved *, dync__tensor *, bool is_output);
-/* The tensor again, an owned reference; with its history (that edge) where grad mode is on. */
-DYNC__FN dync_status dync__unsave(const dync__saved *, dync__gnode *edge_node, int edge_nr, dync__tensor **out);
+/* The tensor again, an owned reference; with its history (that edge) where it has one and grad mode is on. */
+DYNC__FN dync_status dync__unsave(const dync__saved *, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out);
 DYNC__FN void dync__saved_free(dync__saved *);
 
 /* engine.c */

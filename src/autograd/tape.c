@@ -54,11 +54,11 @@ static dync_status dync__modified_error(const dync__saved *s, const dync__gnode 
     return status;
 }
 
-DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr, dync__tensor **out)
+DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out)
 {
     if (!s->t) return dync__gnode_freed_error();
     if (s->version != s->t->storage->version) return dync__modified_error(s, edge_node, edge_nr);
-    if (s->direct || !edge_node || dync__tls.grad_enabled_off) {
+    if (s->direct || !edge_node || !history || dync__tls.grad_enabled_off) {
         dync__ref(s->t);
         *out = s->t;
         return DYNC_OK;
@@ -211,7 +211,7 @@ DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i)
     const dync__opsave *save = dync__grad_save(g);
     dync__tensor *t = NULL;
     if (i < 0 || i >= save->n_in) return NULL;
-    if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, &t) != DYNC_OK) return NULL;
+    if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, true, &t) != DYNC_OK) return NULL;
     return dync__give(t);
 }
 
@@ -219,7 +219,8 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
 {
     const dync__opsave *save = dync__grad_save(g);
     dync__tensor *t = NULL;
-    if (dync__unsave(&save->out[i], g->node, i, &t) != DYNC_OK) return NULL;
+    bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
+    if (dync__unsave(&save->out[i], g->node, i, history, &t) != DYNC_OK) return NULL;
     return dync__give(t);
 }
 

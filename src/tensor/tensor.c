@@ -401,6 +401,15 @@ static void dync__tensor_log_left(const dync__tensor *t)
 DYNC__FN void dync__tensors_shutdown(void)
 {
     for (uint32_t slot = 0; slot < dync__slots.n_chunks << DYNC__CHUNK_BITS; slot++) {
+        dync__tensor *t = dync__slot_at(slot);      /* histories first, which refer to tensors */
+        struct dync__grad_meta *grad = t->refs > 0 ? t->grad : NULL;
+        if (!grad || !dync__free_grad_meta) continue;
+        dync__ref(t);
+        t->grad = NULL;
+        dync__free_grad_meta(grad);
+        dync__unref(t);
+    }
+    for (uint32_t slot = 0; slot < dync__slots.n_chunks << DYNC__CHUNK_BITS; slot++) {
         dync__tensor *t = dync__slot_at(slot);
         if (t->refs <= 0) continue;
         if (dync__log_on(DYNC__LOG_memory)) dync__tensor_log_left(t);

@@ -209,9 +209,3 @@ DYNC_API dync_dtype dync_type(const dync_tensor *handle)
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_DTYPE, 0);
     return t ? (dync_dtype)t->dtype : DYNC_F32;
 }
-
-DYNC_API bool dync_requires_grad(const dync_tensor *handle)
-{
-    const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_REQUIRES_GRAD, 0);
-    return t && (t->flags & DYNC__T_REQUIRES_GRAD);
-}

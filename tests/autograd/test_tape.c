@@ -1,0 +1,761 @@
+/* The tape: what backward computes and refuses. Expected values are by hand; messages are PyTorch's. */
+#include "dync.h"
+#include "test.h"
+#include "tol.h"
+
+static dync_tensor *leaf(int n, const float *x) { return dync_from(x, dync_shape(n), .requires_grad = true); }
+#define LEAF(...) leaf((int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (float[]){__VA_ARGS__})
+#define EXPECT_VALUES(t, ...) \
+    EXPECT_NEAR_F32(values(t), ((float[]){__VA_ARGS__}), (int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), TOL_F32_CHAIN, TOL_ABS_F32)
+static dync_tensor *total(dync_tensor *t) { return dync_sum(t, DYNC_ALL, false); }
+
+/* Row-major values of a small f32 tensor; NULL (and so a failure) where there is none. */
+static const float *values(dync_tensor *t)
+{
+    static float out[4][64];
+    static int turn;
+    turn = (turn + 1) % 4;
+    if (!t || dync_numel(t) > 64) return NULL;
+    dync_tensor *dense = dync_contiguous(dync_detach(t));
+    if (!dense || !dync_data(dense)) return NULL;
+    memcpy(out[turn], dync_data(dense), (size_t)dync_numel(t) * sizeof(float));
+    return out[turn];
+}
+
+/* The pending error has this status and text; cleared. */
+static void expect_error(dync_status status, const char *text)
+{
+    EXPECT_STATUS(dync_error(), status);
+    EXPECT_HAS_STR(dync_error_message(), text);
+    dync_clear_error();
+}
+
+static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+#define QUIET dync_on_error(quiet, NULL)
+
+/* ---- first order ------------------------------------------------------------------------------------------------- */
+
+TEST(chain_and_product)
+{
+    dync_tensor *x = LEAF(1, 2, 3), *w = LEAF(4, 5, 6);
+    EXPECT_OK(dync_backward(total(dync_mul(dync_mul(x, x), w))));
+    EXPECT_VALUES(dync_grad(x), 8, 20, 36);
+    EXPECT_VALUES(dync_grad(w), 1, 4, 9);
+    dync_shutdown();
+}
+
+TEST(gradients_accumulate_until_cleared)
+{
+    dync_tensor *x = LEAF(1, 2);
+    EXPECT_OK(dync_backward(total(dync_mul(x, 3))));
+    dync_tensor *held = dync_grad(x);
+    EXPECT_OK(dync_backward(total(dync_mul(x, 4))));
+    EXPECT_VALUES(dync_grad(x), 7, 7);
+    EXPECT_EQ_PTR(dync_grad(x), held);                 /* added in place */
+    dync_set_grad(x, NULL);
+    EXPECT(dync_grad(x) == NULL);
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+    EXPECT_OK(dync_backward(total(x)));
+    EXPECT_VALUES(dync_grad(x), 1, 1);
+    dync_shutdown();
+}
+
+TEST(one_tensor_used_often)
+{
+    dync_tensor *x = LEAF(2), *y = dync_mul(x, x), *z = dync_add(dync_mul(y, y), dync_mul(y, x));
+    EXPECT_OK(dync_backward(z));                       /* x^4 + x^3 */
+    EXPECT_VALUES(dync_grad(x), 44);
+    dync_shutdown();
+}
+
+TEST(broadcasting_sums)
+{
+    dync_tensor *x = dync_ones(dync_shape(2, 3), .requires_grad = true), *b = LEAF(1, 2, 3), *s = dync_full(DYNC_SCALAR, 2.0, .requires_grad = true);
+    EXPECT_OK(dync_backward(total(dync_mul(dync_mul(x, b), s))));
+    EXPECT_VALUES(dync_grad(x), 2, 4, 6, 2, 4, 6);
+    EXPECT_VALUES(dync_grad(b), 4, 4, 4);
+    EXPECT_VALUES(dync_grad(s), 12);
+    dync_shutdown();
+}
+
+TEST(dtypes_cast_back)
+{
+    dync_tensor *x = LEAF(1, 2), *d = dync_ones(dync_shape(2), .dtype = DYNC_F64, .requires_grad = true);
+    dync_tensor *y = dync_mul(x, d);
+    EXPECT_EQ_INT(dync_type(y), DYNC_F64);
+    EXPECT_OK(dync_backward(total(y)));
+    EXPECT_EQ_INT(dync_type(dync_grad(x)), DYNC_F32);
+    EXPECT_EQ_INT(dync_type(dync_grad(d)), DYNC_F64);
+    dync_tensor *h = dync_ones(dync_shape(3), .dtype = DYNC_F16, .requires_grad = true);
+    EXPECT_OK(dync_backward(total(dync_mul(dync_to_dtype(h, DYNC_F32), 3))));
+    EXPECT_EQ_INT(dync_type(dync_grad(h)), DYNC_F16);
+    dync_shutdown();
+}
+
+TEST(backward_with_a_gradient)
+{
+    dync_tensor *x = LEAF(1, 2, 3);
+    EXPECT_OK(dync_backward_with(dync_mul(x, x), dync_from(((float[]){1, 10, 100}), dync_shape(3))));
+    EXPECT_VALUES(dync_grad(x), 2, 40, 600);
+    QUIET;
+    EXPECT_STATUS(dync_backward_with(dync_mul(x, x), dync_ones(dync_shape(2))), DYNC_ERR_SHAPE);
+    expect_error(DYNC_ERR_SHAPE, "Mismatch in shape: grad_output[0] has a shape of [2] and output[0] has a shape of [3]");
+    dync_shutdown();
+}
+
+TEST(several_outputs)
+{
+    dync_tensor *x = LEAF(2, 3), *a = total(dync_mul(x, 2)), *b = dync_mul(x, x);
+    EXPECT_OK(dync_backward_opt(dync_tuple(a, b), dync_tuple(DYNC_NONE, dync_ones(dync_shape(2))), (dync_grad_options){0}));
+    EXPECT_VALUES(dync_grad(x), 6, 8);
+    dync_shutdown();
+}
+
+TEST(backward_of_a_leaf)
+{
+    dync_tensor *x = LEAF(5);
+    EXPECT_OK(dync_backward(x));
+    EXPECT_VALUES(dync_grad(x), 1);
+    dync_shutdown();
+}
+
+TEST(the_given_gradient_is_not_kept)
+{
+    dync_tensor *x = LEAF(5, 6), *g = dync_ones(dync_shape(2));
+    EXPECT_OK(dync_backward_with(x, g));
+    EXPECT_OK(dync_backward_with(x, g));
+    EXPECT_VALUES(g, 1, 1);
+    EXPECT_VALUES(dync_grad(x), 2, 2);
+    dync_shutdown();
+}
+
+TEST(a_gradient_lies_as_its_leaf_does)
+{
+    dync_tensor *x = dync_ones(dync_shape(2, 3), .requires_grad = true);
+    EXPECT_OK(dync_backward(total(dync_mul(dync_t(x), dync_ones(dync_shape(3, 2))))));
+    EXPECT_VALUES(dync_grad(x), 1, 1, 1, 1, 1, 1);
+    EXPECT_EQ_INT(dync_stride(dync_grad(x), 0), 3);
+    dync_set_grad(x, NULL);
+    EXPECT_OK(dync_backward(total(x)));                /* an expanded scalar is copied out */
+    EXPECT_EQ_INT(dync_stride(dync_grad(x), 1), 1);
+    dync_shutdown();
+}
+
+/* ---- what is refused --------------------------------------------------------------------------------------------------- */
+
+TEST(errors_of_backward)
+{
+    QUIET;
+    dync_tensor *x = LEAF(1, 2);
+    EXPECT_STATUS(dync_backward(dync_mul(x, 2)), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "grad can be implicitly created only for scalar outputs");
+    EXPECT_STATUS(dync_backward(dync_ones(dync_shape(1))), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "element 0 of tensors does not require grad and does not have a grad_fn");
+    EXPECT_STATUS(dync_backward(NULL), DYNC_ERR_VALUE);
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT_STATUS(dync_backward_with(total(x), NULL), DYNC_ERR_VALUE);
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT_STATUS(dync_backward_opt(dync_v_int(3), DYNC_NONE, (dync_grad_options){0}), DYNC_ERR_VALUE);
+    expect_error(DYNC_ERR_VALUE, "expected a tensor or a list of tensors");
+    EXPECT_STATUS(dync_backward_opt(dync_tuple(total(x), 3), DYNC_NONE, (dync_grad_options){0}), DYNC_ERR_VALUE);
+    expect_error(DYNC_ERR_VALUE, "element 1 is not a tensor");
+    EXPECT_STATUS(dync_backward_opt(dync_tuple(total(x)), dync_tuple(DYNC_NONE, DYNC_NONE), (dync_grad_options){0}), DYNC_ERR_VALUE);
+    expect_error(DYNC_ERR_VALUE, "expected 1, got 2");
+    EXPECT(dync_grad(x) == NULL);
+    dync_shutdown();
+}
+
+TEST(a_second_backward)
+{
+    QUIET;
+    dync_tensor *x = LEAF(3), *y = dync_mul(x, x);
+    EXPECT_OK(dync_backward(y));
+    EXPECT_STATUS(dync_backward(y), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "Trying to backward through the graph a second time");
+    dync_tensor *z = dync_mul(x, 2);                   /* nothing saved: nothing was lost */
+    EXPECT_OK(dync_backward(z));
+    EXPECT_OK(dync_backward(z));
+    dync_set_grad(x, NULL);
+    y = dync_mul(x, x);
+    EXPECT_OK(dync_backward_opt(dync_v_tensor(y), DYNC_NONE, (dync_grad_options){.retain_graph = true}));
+    EXPECT_OK(dync_backward(y));
+    EXPECT_VALUES(dync_grad(x), 12);
+    dync_shutdown();
+}
+
+TEST(a_saved_tensor_was_written)
+{
+    QUIET;
+    dync_tensor *x = LEAF(3, 4), *a = dync_mul(x, 2), *y = dync_mul(a, a);
+    dync_add_(a, 1);
+    EXPECT_STATUS(dync_backward(total(y)), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "one of the variables needed for gradient computation has been modified by an inplace operation: ");
+    dync_tensor *w = LEAF(1, 1), *data = dync_ones(dync_shape(2)), *z = dync_mul(w, data);
+    DYNC_NO_GRAD { dync_mul_(data, 5); }
+    EXPECT_STATUS(dync_backward(total(z)), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "modified by an inplace operation");
+    dync_tensor *b = dync_ones(dync_shape(2)), *s = dync_add(w, b);     /* add keeps nothing: writing is legal */
+    dync_mul_(b, 5);
+    EXPECT_OK(dync_backward(total(s)));
+    dync_shutdown();
+}
+
+TEST(leaf_written)
+{
+    QUIET;
+    dync_tensor *x = LEAF(1, 2), *v = dync_select(x, 0, 0);
+    EXPECT(dync_add_(x, 1) == NULL);
+    expect_error(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
+    EXPECT(dync_mul_(v, 2) == NULL);
+    expect_error(DYNC_ERR_AUTOGRAD, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    EXPECT(dync_set_(x, dync_ones(dync_shape(2))) == NULL);
+    expect_error(DYNC_ERR_AUTOGRAD, "is being used in an in-place operation");
+    EXPECT_VALUES(x, 1, 2);
+    DYNC_NO_GRAD { dync_add_(x, 1); dync_mul_(dync_select(x, 0, 1), 10); }
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+    EXPECT_VALUES(x, 2, 30);
+    EXPECT(dync_is_leaf(x) && dync_requires_grad(x));
+    dync_shutdown();
+}
+
+TEST(requires_grad_switch)
+{
+    QUIET;
+    dync_tensor *x = dync_ones(dync_shape(2)), *y, *i = dync_zeros(dync_shape(2), .dtype = DYNC_I64);
+    EXPECT(!dync_requires_grad(x) && dync_is_leaf(x));
+    EXPECT_EQ_PTR(dync_requires_grad_(x, true), x);
+    EXPECT(dync_requires_grad(x) && dync_is_leaf(x) && !dync_has_grad_fn(x));
+    y = dync_mul(x, 2);
+    EXPECT(dync_requires_grad(y) && !dync_is_leaf(y) && dync_has_grad_fn(y));
+    EXPECT(dync_requires_grad_(y, false) == NULL);
+    expect_error(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf variables");
+    EXPECT_EQ_PTR(dync_requires_grad_(y, true), y);
+    EXPECT(dync_requires_grad_(i, true) == NULL);
+    expect_error(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
+    EXPECT_EQ_PTR(dync_requires_grad_(x, false), x);
+    EXPECT(!dync_requires_grad(dync_mul(x, 2)));
+    EXPECT(dync_requires_grad_(NULL, true) == NULL);
+    expect_error(DYNC_ERR_VALUE, "");
+    dync_shutdown();
+}
+
+TEST(set_grad_is_checked)
+{
+    QUIET;
+    dync_tensor *x = LEAF(1, 2), *g = dync_ones(dync_shape(2));
+    dync_set_grad(x, dync_ones(dync_shape(3)));
+    expect_error(DYNC_ERR_SHAPE, "assigned grad has data of a different size");
+    dync_set_grad(x, dync_ones(dync_shape(2), .dtype = DYNC_F64));
+    expect_error(DYNC_ERR_DTYPE, "assigned grad has data of a different type");
+    dync_set_grad(x, x);
+    expect_error(DYNC_ERR_VALUE, "can't assign Variable as its own grad");
+    dync_set_grad(NULL, g);
+    expect_error(DYNC_ERR_VALUE, "");
+    dync_set_grad(x, g);
+    EXPECT_EQ_PTR(dync_grad(x), g);
+    EXPECT(dync_grad(NULL) == NULL);
+    expect_error(DYNC_ERR_VALUE, "");
+    dync_shutdown();
+}
+
+/* ---- grad mode ------------------------------------------------------------------------------------------------------------ */
+
+TEST(no_grad_records_nothing)
+{
+    dync_tensor *x = LEAF(1, 2), *y = NULL;
+    EXPECT(dync_is_grad_enabled());
+    DYNC_NO_GRAD {
+        EXPECT(!dync_is_grad_enabled());
+        y = dync_mul(x, 2);
+    }
+    EXPECT(dync_is_grad_enabled());
+    EXPECT(!dync_requires_grad(y) && dync_is_leaf(y));
+    for (int i = 0; i < 3; i++)
+        DYNC_NO_GRAD { if (i == 1) break; }
+    EXPECT(dync_is_grad_enabled());
+    dync_set_grad_enabled(false);
+    EXPECT(!dync_requires_grad(dync_mul(x, 2)));
+    dync_set_grad_enabled(true);
+    EXPECT(dync_requires_grad(dync_mul(x, 2)));
+    EXPECT(!dync_requires_grad(dync_detach(x)) && !dync_requires_grad(dync_lt(x, 3)));
+    dync_shutdown();
+}
+
+TEST(detach_shares_memory)
+{
+    dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 1), *d = dync_detach(y);
+    dync_add_(d, 1);
+    EXPECT_VALUES(y, 2, 3);
+    EXPECT_OK(dync_backward(total(dync_mul(y, d))));   /* d is a constant */
+    EXPECT_VALUES(dync_grad(x), 2, 3);
+    EXPECT(dync_detach(NULL) == NULL);
+    dync_clear_error();
+    dync_shutdown();
+}
+
+/* ---- writing in place ---------------------------------------------------------------------------------------------------------- */
+
+TEST(in_place_on_a_value)
+{
+    dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 3);
+    dync_mul_(y, y);                                   /* 9 x^2 */
+    dync_add_(y, x);
+    dync_exp_(dync_mul_(y, 0.125));
+    EXPECT_OK(dync_backward(total(y)));
+    for (int i = 0; i < 2; i++) {
+        double v = i + 1, want = exp((9 * v * v + v) / 8) * (18 * v + 1) / 8;
+        EXPECT_NEAR(values(dync_grad(x))[i], want, TOL_F32_CHAIN * want);
+    }
+    dync_shutdown();
+}
+
+TEST(in_place_on_a_plain_tensor_starts_a_history)
+{
+    dync_tensor *x = LEAF(1, 2), *acc = dync_zeros(dync_shape(2));
+    for (int i = 0; i < 3; i++) dync_add_(acc, dync_mul(x, i + 1));
+    EXPECT(dync_requires_grad(acc) && dync_has_grad_fn(acc));
+    EXPECT_OK(dync_backward(total(acc)));
+    EXPECT_VALUES(dync_grad(x), 6, 6);
+    dync_shutdown();
+}
+
+TEST(in_place_keeps_the_dtype)
+{
+    dync_tensor *x = LEAF(1, 2), *d = dync_ones(dync_shape(2), .dtype = DYNC_F64, .requires_grad = true), *y = dync_cos(x);
+    dync_add_(y, dync_mul(d, 2));
+    EXPECT_EQ_INT(dync_type(y), DYNC_F32);
+    EXPECT_OK(dync_backward(total(y)));
+    EXPECT_NEAR(((double *)dync_data(dync_grad(d)))[0], 2, TOL_F64_CHAIN);
+    dync_shutdown();
+}
+
+TEST(copy_zero_and_fill)
+{
+    dync_tensor *x = LEAF(1, 2), *w = LEAF(3, 4), *y = dync_mul(x, 2);
+    dync_copy_(y, w);
+    EXPECT_OK(dync_backward(total(dync_mul(y, y))));
+    EXPECT_VALUES(dync_grad(w), 6, 8);
+    EXPECT_VALUES(dync_grad(x), 0, 0);
+    dync_set_grad(x, NULL);
+    y = dync_mul(x, 2);
+    dync_zero_(y);
+    dync_add_(y, x);
+    EXPECT_OK(dync_backward(total(y)));
+    EXPECT_VALUES(dync_grad(x), 1, 1);
+    dync_shutdown();
+}
+
+TEST(in_place_on_a_view_reaches_the_base)
+{
+    dync_tensor *x = LEAF(1, 2, 3), *y = dync_mul(x, 1);
+    dync_mul_(dync_slice(y, 0, 1, 3, 1), 10);
+    EXPECT_VALUES(y, 1, 20, 30);
+    EXPECT_OK(dync_backward(total(dync_mul(y, y))));
+    EXPECT_VALUES(dync_grad(x), 2, 400, 600);
+    dync_shutdown();
+}
+
+TEST(a_view_sees_what_another_view_wrote)
+{
+    dync_tensor *x = LEAF(1, 2), *w = LEAF(5, 7), *y = dync_mul(x, 1), *a = dync_view(y, dync_shape(2, 1)), *b = dync_select(y, 0, 0);
+    dync_mul_(b, dync_select(w, 0, 0));                /* y = [5, 2] */
+    EXPECT_OK(dync_backward(total(dync_mul(a, a))));
+    EXPECT_VALUES(dync_grad(x), 50, 4);
+    EXPECT_VALUES(dync_grad(w), 10, 0);
+    dync_shutdown();
+}
+
+TEST(writing_into_a_view_of_a_plain_base)
+{
+    dync_tensor *x = LEAF(1, 2), *base = dync_zeros(dync_shape(2, 2)), *row0 = dync_select(base, 0, 0), *row1 = dync_select(base, 0, 1);
+    EXPECT(!dync_requires_grad(base));
+    dync_copy_(row1, x);
+    EXPECT(dync_requires_grad(base) && dync_requires_grad(row1) && dync_requires_grad(row0));
+    EXPECT(dync_has_grad_fn(row0) && !dync_is_leaf(row0));
+    dync_copy_(row0, dync_mul(row1, 3));
+    EXPECT_OK(dync_backward(total(dync_mul(base, base))));
+    EXPECT_VALUES(dync_grad(x), 20, 40);
+    dync_shutdown();
+}
+
+TEST(writing_into_a_transposed_base)
+{
+    dync_tensor *x = dync_from(((float[]){1, 2, 3, 4, 5, 6}), dync_shape(2, 3), .requires_grad = true);
+    dync_tensor *y = dync_mul(dync_t(x), 1);           /* dense, column by column */
+    dync_mul_(dync_select(y, 0, 1), 10);
+    EXPECT_OK(dync_backward(total(dync_mul(y, y))));
+    EXPECT_VALUES(dync_grad(x), 2, 400, 6, 8, 1000, 12);
+    dync_shutdown();
+}
+
+TEST(views_and_no_grad)
+{
+    QUIET;
+    dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 1), *v = NULL, *w = LEAF(1);
+    DYNC_NO_GRAD { v = dync_select(y, 0, 0); }
+    EXPECT(!dync_requires_grad(v));
+    EXPECT(dync_mul_(v, dync_select(w, 0, 0)) == NULL);
+    expect_error(DYNC_ERR_AUTOGRAD, "A view was created in no_grad mode and is being modified inplace with grad mode enabled");
+    DYNC_NO_GRAD { dync_mul_(v, 3); }
+    EXPECT_VALUES(y, 3, 2);
+    dync_shutdown();
+}
+
+TEST(expanded_base)                                    /* */
+{
+    dync_tensor *x = dync_from(((float[]){0, 1, 2, 3, 4, 5}), dync_shape(6)), *z = LEAF(0, 1, 2, 3, 4, 5), *y = dync_expand(x, dync_shape(3, 6));
+    dync_mul_(dync_select(dync_select(y, 0, 1), 0, 1), 5);
+    EXPECT_OK(dync_backward(total(dync_mul(y, z))));
+    EXPECT_VALUES(x, 0, 5, 2, 3, 4, 5);
+    EXPECT_VALUES(dync_grad(z), 0, 15, 6, 9, 12, 15);
+    dync_shutdown();
+}
+
+TEST(expanded_view_of_a_written_base)
+{
+    dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 1), *e = dync_expand(y, dync_shape(3, 2));
+    dync_mul_(dync_select(y, 0, 0), 4);
+    EXPECT_OK(dync_backward(total(e)));
+    EXPECT_VALUES(dync_grad(x), 12, 3);
+    dync_shutdown();
+}
+
+TEST(grad_of_saved_output_written)
+{
+    QUIET;
+    dync_tensor *x = LEAF(0.5f), *y = dync_tanh(x);
+    dync_add_(y, 1);
+    EXPECT_STATUS(dync_backward(y), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "which is output 0 of TanhBackward0, is at version 1; expected version 0 instead");
+    dync_shutdown();
+}
+
+/* ---- gradients as values ------------------------------------------------------------------------------------------------------------- */
+
+TEST(gradients_of_chosen_inputs)
+{
+    QUIET;
+    dync_tensor *x = LEAF(2), *w = LEAF(3), *unused = LEAF(1), *mid = dync_mul(x, w), *y = dync_mul(mid, mid);
+    dync_value g = dync_gradients(dync_v_tensor(y), dync_tuple(x, mid), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+    EXPECT_EQ_STR(dync_error_message(), "");
+    EXPECT_EQ_INT(dync_len(g), 2);
+    EXPECT_VALUES(dync_as_tensor(dync_at(g, 0)), 36);
+    EXPECT_VALUES(dync_as_tensor(dync_at(g, 1)), 12);
+    EXPECT(dync_grad(x) == NULL && dync_grad(w) == NULL);
+    g = dync_gradients(dync_v_tensor(y), dync_tuple(w, unused), DYNC_NONE, (dync_grad_options){.retain_graph = true, .allow_unused = true});
+    EXPECT_VALUES(dync_as_tensor(dync_at(g, 0)), 24);
+    EXPECT_EQ_INT(dync_at(g, 1).kind, DYNC_KIND_NONE);
+    g = dync_gradients(dync_v_tensor(y), dync_v_tensor(unused), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    EXPECT_EQ_INT(g.kind, DYNC_KIND_NONE);
+    expect_error(DYNC_ERR_AUTOGRAD, "One of the differentiated Tensors appears to not have been used in the graph");
+    g = dync_gradients(dync_v_tensor(y), dync_v_tensor(dync_ones(dync_shape(1))), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    expect_error(DYNC_ERR_AUTOGRAD, "One of the differentiated Tensors does not require grad");
+    g = dync_gradients(dync_v_tensor(y), dync_v_tensor(y), DYNC_NONE, (dync_grad_options){0});
+    EXPECT_VALUES(dync_as_tensor(dync_at(g, 0)), 1);
+    dync_shutdown();
+}
+
+TEST(double_backward)
+{
+    dync_tensor *x = LEAF(2), *y = dync_mul(dync_mul(x, x), x);
+    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(y), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    EXPECT_VALUES(g, 12);
+    EXPECT(dync_requires_grad(g));
+    dync_tensor *h = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(g), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    EXPECT_VALUES(h, 12);
+    EXPECT_OK(dync_backward(h));
+    EXPECT_VALUES(dync_grad(x), 6);
+    dync_set_grad(x, NULL);
+    EXPECT_OK(dync_backward_opt(dync_v_tensor(dync_exp(dync_sin(x))), DYNC_NONE, (dync_grad_options){.create_graph = true}));
+    EXPECT(dync_requires_grad(dync_grad(x)));
+    dync_set_grad(x, NULL);                            /* the gradient's history holds x, which held the gradient */
+    dync_shutdown();
+}
+
+TEST(a_10_values)
+{
+    dync_tensor *x = dync_full(DYNC_SCALAR, 1.0, .requires_grad = true), *y = dync_exp(dync_sin(x));
+    dync_value g = dync_gradients(dync_v_tensor(y), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true});
+    EXPECT_NEAR(dync_item(y), 2.3197768, 1e-6);
+    EXPECT_NEAR(dync_item(dync_as_tensor(dync_at(g, 0))), 1.2533808, 1e-6);
+    dync_shutdown();
+}
+
+/* ---- hooks --------------------------------------------------------------------------------------------------------------------------- */
+
+static int calls;
+static dync_tensor *square(dync_tensor *g, void *user) { calls++; (void)user; return dync_mul(g, g); }
+static dync_tensor *look(dync_tensor *g, void *user) { calls++; if (user) *(double *)user = g ? dync_item(total(g)) : -1; return NULL; }
+static dync_tensor *wrong(dync_tensor *g, void *user) { (void)g, (void)user; return dync_ones(dync_shape(7)); }
+
+TEST(tensor_hooks)
+{
+    QUIET;
+    dync_tensor *x = LEAF(0.5f, 0.5f), *y = LEAF(0.5f, 0.5f);
+    int id = dync_register_hook(x, square, NULL);
+    EXPECT(id > 0);
+    EXPECT_OK(dync_backward_with(dync_add(x, y), dync_full(dync_shape(2), 2.0)));
+    EXPECT_VALUES(dync_grad(x), 4, 4);
+    EXPECT_VALUES(dync_grad(y), 2, 2);
+    dync_remove_hook(x, id);
+    dync_remove_hook(x, id);
+    dync_set_grad(x, NULL);
+    dync_tensor *m = dync_mul(x, 3);
+    double seen = 0;
+    calls = 0;
+    int first = dync_register_hook(m, square, NULL), second = dync_register_hook(m, look, &seen);
+    EXPECT_OK(dync_backward_with(m, dync_full(dync_shape(2), 3.0)));
+    EXPECT_EQ_INT(calls, 2);
+    EXPECT_NEAR(seen, 18, TOL_EXACT);                  /* in the order of registration */
+    EXPECT_VALUES(dync_grad(x), 27, 27);
+    EXPECT(second > first);
+    m = dync_mul(x, 3);
+    id = dync_register_hook(m, square, NULL);
+    dync_add_(m, 1);                                   /* the hook stays with the value before */
+    dync_remove_hook(m, id);
+    calls = 0;
+    EXPECT_OK(dync_backward(total(m)));
+    EXPECT_EQ_INT(calls, 0);
+    EXPECT_EQ_INT(dync_register_hook(dync_ones(dync_shape(1)), square, NULL), -1);
+    expect_error(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+    EXPECT_EQ_INT(dync_register_hook(x, NULL, NULL), -1);
+    expect_error(DYNC_ERR_VALUE, "the hook is NULL");
+    EXPECT_EQ_INT(dync_register_hook(NULL, square, NULL), -1);
+    expect_error(DYNC_ERR_VALUE, "");
+    dync_register_hook(x, wrong, NULL);
+    EXPECT_STATUS(dync_backward(total(dync_mul(x, 2))), DYNC_ERR_SHAPE);
+    expect_error(DYNC_ERR_SHAPE, "hook has changed the size");
+    dync_shutdown();
+}
+
+TEST(node_hooks_pair)                                  /* */
+{
+    QUIET;
+    dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 3);
+    double in = 0, out = 0;
+    calls = 0;
+    EXPECT(dync_grad_fn_hook(y, look, NULL, &in) > 0);
+    int id = dync_grad_fn_hook(y, NULL, look, &out);
+    EXPECT_OK(dync_backward_opt(dync_v_tensor(total(y)), DYNC_NONE, (dync_grad_options){.retain_graph = true}));
+    EXPECT_EQ_INT(calls, 2);
+    EXPECT_NEAR(in, 2, TOL_EXACT);
+    EXPECT_NEAR(out, 6, TOL_EXACT);
+    dync_remove_hook(y, id);
+    EXPECT_OK(dync_backward(total(y)));
+    EXPECT_EQ_INT(calls, 3);
+    EXPECT_EQ_INT(dync_grad_fn_hook(x, look, NULL, NULL), -1);
+    expect_error(DYNC_ERR_AUTOGRAD, "has no node");
+    EXPECT_EQ_INT(dync_grad_fn_hook(y, NULL, NULL, NULL), -1);
+    expect_error(DYNC_ERR_VALUE, "both hooks are NULL");
+    dync_shutdown();
+}
+
+TEST(retain_grad)
+{
+    QUIET;
+    dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 3);
+    EXPECT(dync_grad(y) == NULL);
+    EXPECT_OK(dync_retain_grad(y));
+    EXPECT_OK(dync_backward(total(dync_mul(y, y))));
+    EXPECT_VALUES(dync_grad(y), 6, 12);
+    EXPECT_STATUS(dync_retain_grad(dync_ones(dync_shape(1))), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "can't retain_grad");
+    dync_shutdown();
+}
+
+TEST(a_node_on_its_own)                                /* */
+{
+    QUIET;
+    dync_tensor *x = dync_mul(LEAF(1, 1, 1), 3), *y = dync_mul(x, x);
+    dync_value g = dync_grad_fn_call(y, dync_tuple(dync_from(((float[]){-1, 2, 0}), dync_shape(3))));
+    EXPECT_EQ_INT(dync_len(g), 2);
+    EXPECT_VALUES(dync_add(dync_as_tensor(dync_at(g, 0)), dync_as_tensor(dync_at(g, 1))), -6, 12, 0);
+    EXPECT_EQ_INT(dync_grad_fn_call(dync_ones(dync_shape(1)), DYNC_NONE).kind, DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+    dync_grad_fn_call(y, dync_tuple(dync_ones(dync_shape(2))));
+    expect_error(DYNC_ERR_SHAPE, "has not the shape");
+    dync_shutdown();
+}
+
+/* ---- custom functions ----------------------------------------------------------------------------------------------------------------- */
+
+static dync_value cube_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
+{
+    dync_tensor *x = dync_as_tensor(args[0]);
+    (void)nargs;
+    dync_save_for_backward(ctx, x);
+    return dync_v_tensor(dync_mul(dync_mul(x, x), dync_mul(x, args[1])));
+}
+static dync_value cube_backward(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
+{
+    dync_tensor *x = dync_saved(ctx, 0);
+    (void)ngrads;
+    return dync_tuple(dync_mul(dync_mul(x, x), dync_mul(grads[0], 3)), DYNC_NONE);
+}
+static const dync_autograd_function cube = {"Cube", cube_forward, cube_backward};
+
+TEST(custom_function)
+{
+    QUIET;
+    dync_tensor *x = LEAF(1, 2), *y = dync_as_tensor(dync_apply(&cube, x, 1));
+    EXPECT(dync_has_grad_fn(y));
+    EXPECT_OK(dync_backward(total(y)));
+    EXPECT_VALUES(dync_grad(x), 3, 12);
+    EXPECT_STATUS(dync_backward(total(y)), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "a second time");
+    dync_tensor *a = LEAF(2);                          /* backward is differentiable itself */
+    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_apply(&cube, a, 1), dync_v_tensor(a), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    EXPECT_OK(dync_backward(g));
+    EXPECT_VALUES(dync_grad(a), 12);
+    DYNC_NO_GRAD { EXPECT(!dync_requires_grad(dync_as_tensor(dync_apply(&cube, x, 1)))); }
+    EXPECT(!dync_requires_grad(dync_as_tensor(dync_apply(&cube, dync_ones(dync_shape(2)), 1))));
+    EXPECT_EQ_INT(dync_apply(NULL, x).kind, DYNC_KIND_NONE);
+    expect_error(DYNC_ERR_VALUE, "dync_apply");
+    dync_shutdown();
+}
+
+static dync_value second_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
+{
+    (void)nargs;
+    dync_save_for_backward(ctx, dync_as_tensor(args[0]));
+    return args[1];
+}
+static dync_value second_backward(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
+{
+    (void)ngrads;
+    return dync_tuple(dync_saved(ctx, 0), grads[0]);
+}
+TEST(gradient_aliases_input)                           /* */
+{
+    static const dync_autograd_function test = {"Test", second_forward, second_backward};
+    dync_tensor *x = LEAF(1), *y = LEAF(1), *out = dync_as_tensor(dync_apply(&test, x, y));
+    EXPECT(out != y && !dync_is_leaf(out) && dync_is_leaf(y));
+    EXPECT_OK(dync_backward(total(out)));
+    EXPECT_VALUES(dync_grad(x), 1);
+    EXPECT_VALUES(dync_grad(y), 1);
+    EXPECT_VALUES(x, 1);
+    dync_shutdown();
+}
+
+static dync_value pair_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
+{
+    (void)ctx, (void)nargs;
+    return dync_tuple(dync_mul(dync_as_tensor(args[0]), 2), dync_mul(dync_as_tensor(args[0]), 3));
+}
+static dync_value pair_backward(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
+{
+    (void)ctx;
+    EXPECT_EQ_INT(ngrads, 2);                          /* what did not arrive is zeros */
+    return dync_v_tensor(dync_add(dync_mul(grads[0], 2), dync_mul(grads[1], 3)));
+}
+static dync_value bad_backward(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
+{
+    (void)ctx, (void)ngrads;
+    return dync_tuple(grads[0], grads[0], grads[0]);
+}
+static dync_value bad_shape(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
+{
+    (void)ctx, (void)ngrads, (void)grads;
+    return dync_v_tensor(dync_ones(dync_shape(5)));
+}
+TEST(custom_function_of_two_outputs)
+{
+    QUIET;
+    static const dync_autograd_function pair = {"Pair", pair_forward, pair_backward}, bad = {"Bad", pair_forward, bad_backward},
+                                        shape = {"Shape", pair_forward, bad_shape};
+    dync_tensor *x = LEAF(1, 2);
+    dync_value v = dync_apply(&pair, x);
+    EXPECT_OK(dync_backward(total(dync_as_tensor(dync_at(v, 1)))));
+    EXPECT_VALUES(dync_grad(x), 3, 3);
+    EXPECT_STATUS(dync_backward(total(dync_as_tensor(dync_at(dync_apply(&bad, x), 0)))), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "function BadBackward returned an incorrect number of gradients (expected 1, got 3)");
+    EXPECT_STATUS(dync_backward(total(dync_as_tensor(dync_at(dync_apply(&shape, x), 0)))), DYNC_ERR_AUTOGRAD);
+    expect_error(DYNC_ERR_AUTOGRAD, "Function ShapeBackward returned an invalid gradient at index 0 - got [5] but expected shape compatible with [2]");
+    dync_shutdown();
+}
+
+TEST(trace_wrapped_and_cells)
+{
+    QUIET;
+    dync_tensor *x = LEAF(2, 3);
+    EXPECT_VALUES(dync_trace_wrapped(x, square, NULL), 4, 9);
+    EXPECT(dync_trace_wrapped(NULL, square, NULL) == NULL);
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT(dync_trace_wrapped(x, NULL, NULL) == NULL);
+    expect_error(DYNC_ERR_VALUE, "NULL");
+    dync_cell *c = dync_cell_new("counter", dync_v_int(0));
+    dync_cell_set(c, dync_sym_add(dync_cell_get(c), dync_v_int(2)));
+    EXPECT_EQ_INT(dync_as_int(dync_cell_get(c)), 2);
+    dync_cell_set(c, dync_v_tensor(x));
+    expect_error(DYNC_ERR_VALUE, "expected a number");
+    dync_cell_free(c);
+    dync_cell_free(NULL);
+    EXPECT(dync_cell_new("t", DYNC_NONE) == NULL);
+    expect_error(DYNC_ERR_VALUE, "expected a number");
+    EXPECT_EQ_INT(dync_cell_get(NULL).kind, DYNC_KIND_NONE);
+    expect_error(DYNC_ERR_VALUE, "NULL");
+    dync_shutdown();
+}
+
+/* ---- size and memory -------------------------------------------------------------------------------------------------------------------- */
+
+TEST(deep_histories)
+{
+    enum { DEPTH = 100000 };
+    dync_tensor *x = LEAF(1);
+    DYNC_SCOPE {
+        dync_tensor *y = dync_retain(dync_mul(x, 1));
+        for (int i = 1; i < DEPTH; i++)
+            DYNC_SCOPE {
+                dync_tensor *z = dync_retain(dync_mul(y, 1));
+                dync_release(y);
+                y = z;
+            }
+        EXPECT_OK(dync_backward(y));
+        EXPECT_VALUES(dync_grad(x), 1);
+        dync_release(y);
+        y = dync_retain(dync_mul(x, x));
+        for (int i = 1; i < DEPTH; i++)
+            DYNC_SCOPE {
+                dync_tensor *z = dync_retain(dync_mul(y, x));
+                dync_release(y);
+                y = z;
+            }
+        dync_release(y);                               /* never walked: freed as it is */
+    }
+    dync_shutdown();
+}
+
+TEST(nothing_stays_behind)
+{
+    dync_tensor *x = LEAF(1, 2, 3, 4);
+    int64_t before = 0;
+    for (int i = 0; i < 6; i++) {
+        DYNC_SCOPE {
+            dync_tensor *h = dync_zeros(dync_shape(4)), *y = dync_mul(x, 1);
+            dync_tensor *gate = dync_sigmoid(dync_mul(h, x));
+            dync_mul_(h, gate);                        /* what was saved is now a descendant of its user */
+            dync_copy_(dync_select(y, 0, 1), dync_select(x, 0, 0));
+            dync_mul_(dync_slice(y, 0, 1, 3, 1), dync_slice(y, 0, 2, 4, 1));
+            dync_backward(total(dync_mul(y, x)));
+            dync_backward_opt(dync_v_tensor(total(dync_pow(x, 3))), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+            dync_set_grad(x, NULL);
+        }
+        dync_clear_error();
+        if (i == 2) before = dync_memory_stats().live_tensors;
+    }
+    EXPECT_EQ_INT(dync_memory_stats().live_tensors, before);
+    dync_shutdown();
+}
+
+TEST(compiled_autograd_is_not_here_yet)
+{
+    QUIET;
+    bool ran = false;
+    DYNC_COMPILED_AUTOGRAD("inductor") ran = true;
+    if (!ran) expect_error(DYNC_ERR_UNSUPPORTED, "compiled autograd");
+    dync_shutdown();
+}
+
+TEST_MAIN
