@@ -255,6 +255,7 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     dync__unref(r);
     if (status != DYNC_OK) return status;
     self->storage->version++;
+    c->nout = 1;
     dync__ref(c->out[0] = self);
     return DYNC_OK;
 }
