@@ -140,6 +140,9 @@ static bool dync__lower_is_mask(int op, int arg)
     return (op == DYNC__OP_where && arg == 0) || (op == DYNC__OP_masked_fill && arg == 1);
 }
 
+/* Bounds may lie outside of what the dtype holds: clamping a uint8 to [-1, 300] changes nothing. */
+static bool dync__lower_is_bound(int op) { return op == DYNC__OP_clamp || op == DYNC__OP_hardtanh; }
+
 /* An operand becomes the common dtype before it is computed with: integers wrap, and whole tensors of another float dtype
  * round; numbers and 0-dim tensors keep their precision, as in PyTorch's kernels for reduced floats. */
 static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool whole_tensor)
@@ -166,7 +169,7 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
             else value[i] = dync__lower_to_common(&b, value[i], common, x->dtype, x->lay.ndim > 0);
         } else if (dync__arg_is_number(&call->args[i])) {
             value[i] = dync__lower_number(pb, &b, call, i, dync__dtype_info(common)->compute);
-            value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
+            if (!dync__lower_is_bound(call->op)) value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
         }
     }
     dync__lower_store(&b, out, out->lay.stride, call->row->expr(&b, call, value));
@@ -469,10 +472,11 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     dync__lower_full_strides(&rows, &in->lay, x_stride);
     dync__lower_full_strides(&rows, &out->lay, full);
     if (!dync__lower_begin(pb, b, rows.n_outer, rows.n_dims, rows.extent)) return DYNC_ERR_MEMORY;
-    int x = dync__lb_cast(b, dync__lower_load(b, in, x_stride), type), n = dync__lb_f(b, type, (double)rows.row_length);
+    double n = (double)rows.row_length;
+    int x = dync__lb_cast(b, dync__lower_load(b, in, x_stride), type);
     int sum = dync__lb_reduce(b, DYNC__R_SUM, x);
     b->section = 2;
-    int mean = dync__lb_op(b, DYNC__P_div, sum, n, -1);
+    int mean = dync__lb_op(b, DYNC__P_div, sum, dync__lb_f(b, type, n), -1);
     dync__lower_row_strides(&rows, &out[1].lay, row);
     dync__lower_store(b, &out[1], row, mean);
     b->section = 3;
@@ -480,7 +484,7 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     int squares = dync__lb_reduce(b, DYNC__R_SUM, dync__lb_op(b, DYNC__P_mul, gap, gap, -1));
     b->section = 4;
     int eps = dync__lower_number(pb, b, call, 4, type);
-    int wide = dync__lb_op(b, DYNC__P_add, dync__lb_op(b, DYNC__P_div, squares, n, -1), eps, -1);
+    int wide = dync__lb_op(b, DYNC__P_add, dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, n), -1), eps, -1);
     int rstd = dync__lb_op(b, DYNC__P_div, dync__lb_f(b, type, 1), dync__lb_op(b, DYNC__P_sqrt, wide, -1, -1), -1);
     dync__lower_row_strides(&rows, &out[2].lay, row);
     dync__lower_store(b, &out[2], row, rstd);

@@ -16,7 +16,7 @@ typedef enum { DYNC__A_NONE, DYNC__A_TENSOR, DYNC__A_INT, DYNC__A_FLOAT, DYNC__A
     DYNC__A_PTR } dync__arg_kind;
 typedef struct dync__arg {
     uint8_t kind;
-    int32_t n;                       /* DIMS, LIST: how many; NODE: 0 */
+    int n;                           /* DIMS, LIST: how many; NODE: 0 */
     union { dync__tensor *t; dync_tensor *h; int64_t i; double f; bool b; const int64_t *dims; const char *s; struct dync__arg *list;
             struct dync_node *node; void *p; } as;
 } dync__arg;

@@ -395,6 +395,9 @@
       "the same elements")                                                                                                                \
     X(as_strided,  VIEW, "(Tensor self, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided, none, none, g_as_strided, none,  \
       "torch.as_strided", 0, -1, "any sizes, strides and offset over the storage, which they must not leave")                             \
+    X(_strided_view, VIEW, "(Tensor self, Dims size, Dims stride, int64 offset)", 1, i_strided_view, none, none, none, none,              \
+      "torch.ops.dync.strided_view", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1,                                                             \
+      "as_strided counted from self's first element; AOT makes it, under the tape")                                                       \
     X(contiguous,  COMPOSITE, "(Tensor self)", 1, i_contiguous, none, none, none, d_contiguous, ".contiguous", 0, -1,                     \
       "self if it is row major, else a copy that is")                                                                                     \
     X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1,         \

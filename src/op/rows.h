@@ -15,7 +15,7 @@
     X(like_self) X(linear) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
-    X(sort) X(squeeze) X(squeeze_all) X(stack) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
+    X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
     X(transpose) X(tril) X(unary) X(unflatten) X(unsqueeze) X(var) X(view) X(view_as) X(view_backward) X(where)
 #define DYNC__EXPRS(X) \
     X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(bitwise_and) X(bitwise_not)                \

@@ -1,0 +1,394 @@
+/* tests/unit/test_ops.c: every operator against what PyTorch gave: values, dtypes, shapes, strides, refusals; type promotion.
+ *
+ * tests/ops/samples.c holds a line per sample, tests/oracle/ops.py says what a line means. A row of the table without a sample
+ * fails here. Each sample runs twice: the second time its plan comes out of the cache. */
+#include "../src/dync.in.h"
+#include "../src/op/rows.h"
+#include "test.h"
+#include "tol.h"
+#include "../ops/promotion.c"
+#include "../ops/samples.c"
+
+enum { MAX_TENSORS = 8, MAX_ELEMENTS = 4096 };
+
+typedef struct parser {
+    const char *at;
+    int64_t dims[16][DYNC_MAX_DIMS];
+    int n_dims;
+    dync__arg list[8];
+    dync__tensor *made[32];
+    int n_made;
+} parser;
+
+/* ---- reading a line ---------------------------------------------------------------------------------------------- */
+
+static bool take(parser *p, const char *text)
+{
+    size_t n = strlen(text);
+    if (strncmp(p->at, text, n) != 0) return false;
+    p->at += n;
+    return true;
+}
+
+static double read_number(parser *p)
+{
+    const char *end;
+    double x = 0;
+    if (take(p, "-inf") || take(p, "-i")) return -HUGE_VAL;
+    if (take(p, "inf") || take(p, "i")) return HUGE_VAL;
+    if (take(p, "n")) return (double)NAN;
+    if (dync__text_double(p->at, &end, &x)) p->at = end;
+    return x;
+}
+
+static int64_t read_int(parser *p)
+{
+    char *end;
+    long long x = strtoll(p->at, &end, 10);
+    p->at = end;
+    return x;
+}
+
+static int read_dtype(parser *p)
+{
+    for (int d = 0; d < PROMOTION_DTYPES; d++) {
+        size_t n = strlen(promotion_names[d]);
+        if (strncmp(p->at, promotion_names[d], n) != 0) continue;
+        p->at += n;
+        for (int k = 0; k < PROMOTION_DTYPES; k++)
+            if (strcmp(dync__dtype_info(k)->fx, promotion_names[d]) == 0) return k;
+    }
+    return -1;
+}
+
+static int read_dims(parser *p, int64_t *out)
+{
+    int n = 0;
+    while (n < DYNC_MAX_DIMS && (*p->at == '-' || (*p->at >= '0' && *p->at <= '9'))) {
+        out[n++] = read_int(p);
+        if (!take(p, ",")) break;
+    }
+    return n;
+}
+
+/* The value at a storage index: the same formulas as `pattern` in tests/oracle/ops.py. */
+static double pattern(char kind, int64_t seed, int64_t i)
+{
+    static const double special[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, 0, 1.0, -1.0, 0.5, 3.0, -3.0, 100.0, -100.0};
+    int64_t h = i * 37 + seed * 11;
+    switch (kind) {
+    case 'n': return (double)(h % 41 - 20) / 8;
+    case 'p': return (double)(h % 41 + 1) / 8;
+    case 'u': return (double)(h % 31 - 15) / 16;
+    case 'q': return (double)(h % 31 + 1) / 32;
+    case 's': return (i + seed) % 12 == 4 ? (double)NAN : special[(i + seed) % 12];
+    case 'k': return (double)(h % 13 - 6);
+    case 'w': return (double)(h % 13);
+    case 'x': return (double)(h % 13 + 1);
+    case 'b': return h % 3 == 0;
+    case 'z': return (double)((i * 5 + 1) % seed);
+    case 'r': return (double)(i * 7 % 23);
+    case 'c': return (double)seed;
+    default: return 0;
+    }
+}
+
+static dync__arg read_tensor(parser *p)
+{
+    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], items;
+    int dtype = read_dtype(p), n;
+    bool empty = false;
+    take(p, ":");
+    n = read_dims(p, shape);
+    take(p, ":");
+    read_dims(p, stride);
+    take(p, ":");
+    dync__layout lay = {.ndim = n, .offset = read_int(p)};
+    take(p, ":");
+    char kind = *p->at++;
+    int64_t seed = *p->at == '-' || (*p->at >= '0' && *p->at <= '9') ? read_int(p) : 0;
+    items = lay.offset + 1;
+    for (int d = 0; d < n; d++) {
+        lay.shape[d] = shape[d];
+        lay.stride[d] = stride[d];
+        empty = empty || shape[d] == 0;
+        items += (shape[d] - 1) * stride[d];
+    }
+    if (empty) items = lay.offset;
+    size_t width = dync__dtype_info(dtype)->bytes;
+    dync__storage *s = dync__storage_new(DYNC_CPU, (size_t)items * width);
+    for (int64_t i = 0; i < items; i++) dync__store_f64((char *)s->data + (size_t)i * width, dtype, pattern(kind, seed, i));
+    dync__tensor *t = dync__tensor_new(s, dtype, &lay);
+    p->made[p->n_made++] = t;
+    return dync__arg_t(t);
+}
+
+static dync__arg read_arg(parser *p)
+{
+    if (take(p, "t:")) return read_tensor(p);
+    if (take(p, "i:")) return dync__arg_i(read_int(p));
+    if (take(p, "f:")) return dync__arg_f(read_number(p));
+    if (take(p, "b:")) return dync__arg_b(read_int(p) != 0);
+    if (take(p, "y:")) return dync__arg_dtype(read_dtype(p));
+    if (take(p, "v:")) return dync__arg_device((int)read_int(p));
+    if (take(p, "d:")) {
+        int64_t *d = p->dims[p->n_dims++];
+        return dync__arg_dims(read_dims(p, d), d);
+    }
+    if (take(p, "[")) {
+        dync__arg l = {.kind = DYNC__A_LIST, .as = {.list = p->list}};
+        while (!take(p, "]")) {
+            take(p, " ");
+            take(p, "t:");
+            p->list[l.n++] = read_tensor(p);
+        }
+        return l;
+    }
+    take(p, "-");
+    return dync__arg_none();
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------------- */
+
+static double tolerance(const char *op, int dtype)
+{
+    static const char *const sums[] = {"sum", "mean", "var", "std", "mm", "bmm", "addmm", "linear", "matmul", "conv", "norm", "softmax", "loss",
+                                       "entropy", "logsumexp", "dot", "mv", "cumsum", "prod", "avg_pool"};
+    if (dtype == DYNC_F64) return TOL_F64_CHAIN;
+    if (dtype == DYNC_BF16) return TOL_BF16_1ULP;
+    if (dtype == DYNC_F16) return TOL_F16_1ULP;
+    for (int i = 0; i < DYNC__COUNT_OF(sums); i++)
+        if (strstr(op, sums[i])) return TOL_F32_SUM;
+    return TOL_F32_CHAIN;
+}
+
+static void complain(const char *line, int out, const char *what, double got, double want)
+{
+    char text[400];
+    dync__format(text, sizeof text, "%.250s\n    output %d: %s: got %.9g, expected %.9g", line, out, what, got, want);
+    test__fail(__FILE__, __LINE__, text);
+}
+
+static void compare_values(parser *p, const char *line, const char *op, int out, const dync__tensor *t)
+{
+    dync__tensor *dense = dync__contiguous_copy(t);
+    const char *data = dync__tensor_data(dense);
+    double tol = tolerance(op, t->dtype);
+    for (int64_t i = 0; i < t->numel; i++) {
+        double got = dync__load_f64(data + i * dync__dtype_info(t->dtype)->bytes, t->dtype), want = read_number(p);
+        bool is_float = dync__dtype_info(t->dtype)->kind == 'f';
+        if (!test__is_near(got, want, is_float ? tol * (fabs(want) < 1 ? 1 : fabs(want)) : 0)) {
+            complain(line, out, "value", got, want);
+            break;
+        }
+        take(p, " ");
+    }
+    dync__unref(dense);
+}
+
+static void compare(parser *p, const char *line, const char *op, int out, const dync__tensor *t)
+{
+    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS];
+    int dtype = read_dtype(p);
+    if (dtype != t->dtype) {
+        complain(line, out, "dtype", t->dtype, dtype);
+        return;
+    }
+    take(p, ":");
+    int n = read_dims(p, shape);
+    take(p, ":");
+    bool any_strides = take(p, "*");
+    read_dims(p, stride);
+    take(p, ":");
+    if (n != t->lay.ndim) {
+        complain(line, out, "rank", t->lay.ndim, n);
+        return;
+    }
+    for (int d = 0; d < n; d++) {
+        if (shape[d] != t->lay.shape[d]) {
+            complain(line, out, "size", (double)t->lay.shape[d], (double)shape[d]);
+            return;
+        }
+        if (!any_strides && stride[d] != t->lay.stride[d] && shape[d] > 1 && t->numel) complain(line, out, "stride", (double)t->lay.stride[d], (double)stride[d]);
+    }
+    if (*p->at != '?') compare_values(p, line, op, out, t);
+}
+
+/* ---- running one sample ------------------------------------------------------------------------------------------------ */
+
+static int run_sample(const char *line)
+{
+    parser p = {.at = line};
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__tensor *out[DYNC__MAX_OUT] = {NULL};
+    char name[64] = "";
+    int n = 0;
+    size_t length = strcspn(line, "|");
+    memcpy(name, line, length);
+    name[length] = 0;
+    p.at += length + 1;
+    int op = dync__op_find(name);
+    if (op < 0) {
+        test__fail(__FILE__, __LINE__, line);
+        return -1;
+    }
+    while (*p.at != '|') {
+        args[n++] = read_arg(&p);
+        take(&p, ";");
+    }
+    p.at++;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__op_run(op, n, args, out);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    if (*p.at == '!') {
+        if (status == DYNC_OK) complain(line, 0, "accepted what PyTorch refuses", 0, 1);
+        else if (status == DYNC_ERR_INTERNAL) complain(line, 0, error.message, status, 0);
+        else if (error.status == DYNC_OK) complain(line, 0, "refused without an error", status, 0);
+    } else if (status != DYNC_OK) {
+        complain(line, 0, error.message, status, 0);
+    } else {
+        for (int i = 0; i < dync__op_info(op)->nout; i++) {
+            if (out[i]) compare(&p, line, name, i, out[i]);
+            p.at += strcspn(p.at, ";");
+            take(&p, ";");
+        }
+    }
+    for (int i = 0; i < DYNC__MAX_OUT && status == DYNC_OK; i++) dync__unref(out[i]);
+    for (int i = 0; i < p.n_made; i++) dync__unref(p.made[i]);
+    return op;
+}
+
+static bool sampled[DYNC__N_OPS];
+
+TEST(samples_agree_with_pytorch)
+{
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < DYNC__COUNT_OF(ops_samples); i++) {
+            int op = run_sample(ops_samples[i]);
+            if (op >= 0) sampled[op] = true;
+        }
+    }
+    for (int op = 0; op < DYNC__N_OPS; op++)
+        if (!sampled[op]) test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
+}
+
+/* ---- the table itself --------------------------------------------------------------------------------------------------- */
+
+TEST(rows_are_complete)
+{
+    for (int op = 0; op < DYNC__N_OPS; op++) {
+        const dync__op_row *r = dync__op_info(op);
+        EXPECT(r->name && r->schema && r->fx && r->doc && r->doc[0]);
+        EXPECT_EQ_INT(dync__op_find(r->name), op);
+        EXPECT(r->nout >= 0 && r->nout <= DYNC__MAX_OUT);
+        EXPECT(r->infer || (r->flags & DYNC__OP_DATA_SHAPE));
+        EXPECT(dync__op_can_lower(op) || r->decompose);
+        if (r->cls == DYNC__POINTWISE) EXPECT(r->expr != NULL);
+        if (r->cls == DYNC__INPLACE && r->inplace_of < 0) EXPECT(r->decompose != NULL);
+    }
+    EXPECT_EQ_INT(dync__op_find("no_such_operator"), -1);
+    EXPECT_EQ_INT(dync__op_find(NULL), -1);
+}
+
+static int dtype_named(int i)
+{
+    for (int k = 0; k < PROMOTION_DTYPES; k++)
+        if (strcmp(dync__dtype_info(k)->fx, promotion_names[i]) == 0) return k;
+    return -1;
+}
+
+static int promoted(dync__arg a, dync__arg b)
+{
+    dync__arg args[2] = {a, b};
+    dync__opcall call = {.row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
+    return dync__op_common_dtype(&call);
+}
+
+TEST(promotion_agrees_with_pytorch)
+{
+    for (int a = 0; a < 10; a++) {
+        for (int whole_a = 0; whole_a < 2; whole_a++) {
+            dync__tensor x = {.dtype = (uint8_t)dtype_named(a), .lay = {.ndim = 1 - whole_a, .shape = {2}, .stride = {1}}};
+            dync__arg numbers[3] = {dync__arg_b(true), dync__arg_i(1), dync__arg_f(1.5)};
+            for (int b = 0; b < 10; b++) {
+                for (int whole_b = 0; whole_b < 2; whole_b++) {
+                    dync__tensor y = {.dtype = (uint8_t)dtype_named(b), .lay = {.ndim = 1 - whole_b, .shape = {2}, .stride = {1}}};
+                    EXPECT_EQ_INT(promoted(dync__arg_t(&x), dync__arg_t(&y)), dtype_named(promotion_tensors[whole_a][whole_b][a][b]));
+                }
+            }
+            for (int k = 0; k < 3; k++) {
+                EXPECT_EQ_INT(promoted(dync__arg_t(&x), numbers[k]), dtype_named(promotion_numbers[whole_a][a][k]));
+                EXPECT_EQ_INT(promoted(numbers[k], dync__arg_t(&x)), dtype_named(promotion_numbers[whole_a][a][k]));
+            }
+        }
+    }
+}
+
+/* ---- fake and META tensors, the handler stack ------------------------------------------------------------------------------- */
+
+TEST(fake_tensors_get_what_real_ones_would)
+{
+    dync__layout lay;
+    int64_t shape[2] = {2, 3};
+    dync__tensor *out = NULL;
+    EXPECT_OK(dync__layout_contiguous(&lay, 2, shape));
+    for (int device = 0; device < 2; device++) {
+        dync__tensor *x = dync__tensor_fake(DYNC_F32, device ? DYNC_META : DYNC_CPU, &lay);
+        dync__arg args[3] = {dync__arg_t(x), dync__arg_i(2), dync__arg_none()};
+        EXPECT_OK(dync__op_run(DYNC__OP_add, 2, args, &out));
+        EXPECT(out && (out->flags & DYNC__T_FAKE) && out->lay.shape[1] == 3);
+        dync__unref(out);
+        EXPECT_OK(dync__op_run(DYNC__OP_t, 1, args, &out));
+        EXPECT(out && out->storage == x->storage && out->lay.shape[0] == 3);
+        dync__unref(out);
+        uint32_t version = x->storage->version;
+        EXPECT_OK(dync__op_run(DYNC__OP_add_, 2, args, &out));
+        EXPECT(out == x);
+        (void)version;
+        dync__unref(out);
+        dync__arg linear[3] = {dync__arg_t(x), dync__arg_t(x), dync__arg_none()};
+        EXPECT_OK(dync__op_run(DYNC__OP_linear, 3, linear, &out));
+        EXPECT(out && out->lay.shape[0] == 2 && out->lay.shape[1] == 2);
+        dync__unref(out);
+        dync__unref(x);
+    }
+}
+
+static int heard;
+static dync_status listen(dync__handler *self, dync__opcall *call)
+{
+    heard++;
+    return dync__dispatch_below(self, call);
+}
+
+TEST(handlers_are_asked_from_the_top)
+{
+    dync__handler a = {.call = listen}, b = {.call = listen};
+    dync_tensor *x = dync_ones(dync_shape(2));
+    heard = 0;
+    dync__handler_push(&a);
+    dync__handler_push(&b);
+    EXPECT(dync_add(x, 1) != NULL);
+    EXPECT_EQ_INT(heard, 2);
+    dync__handler *top = dync__handler_swap(NULL);
+    EXPECT(dync_add(x, 1) != NULL);
+    EXPECT_EQ_INT(heard, 2);
+    EXPECT(dync__handler_swap(top) == NULL);
+    dync__handler_pop(&b);
+    dync__handler_pop(&a);
+    EXPECT(dync__tls.handler == NULL);
+    dync__handler bottom = {.call = listen};
+    EXPECT(dync__bottom_swap(&bottom) == NULL);
+    EXPECT(dync__bottom_swap(NULL) == &bottom);
+}
+
+TEST(numbers_do_not_make_plans)
+{
+    dync_tensor *x = dync_ones(dync_shape(4));
+    (void)dync_mul(x, 0.5);
+    int64_t before = dync__mem_read_stats().mallocs;
+    for (int i = 0; i < 50; i++) DYNC_SCOPE { EXPECT_NEAR(dync_item(dync_select(dync_mul(x, (double)i), 0, 1)), i, TOL_EXACT); }
+    EXPECT(dync__mem_read_stats().mallocs - before < 50);
+}
+TEST_MAIN
