@@ -98,6 +98,7 @@ static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x
 {
     if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
     if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
+    if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true; /* elements of another size */
     if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
         y->prim == DYNC__P_storex)
         return true;

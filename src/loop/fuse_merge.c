@@ -155,6 +155,7 @@ static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, 
         if (!store->buf || store->buf->id != load->buf->id || !dync__fuse_is_store(store->in.prim))
             continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(load->in.prim)) return -2;
+        if (store->buf->dtype != load->buf->dtype) return -2;
         if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n,
                                   nest->extent))
             continue;
@@ -177,6 +178,7 @@ static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, in
         dync__fuse_item *before = &job->item.at[j];
         if (!before->buf || before->buf->id != store->buf->id) continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(before->in.prim)) return false;
+        if (store->buf->dtype != before->buf->dtype) return false;
         if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n,
                                   nest->extent))
             continue;
@@ -688,8 +690,11 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     bool row[DYNC__FUSE_MAPS];
     int n = dync__fuse_loads(second, buf_id, access, row), store = dync__fuse_slice(job, first, buf_id);
     if (a.tangled || b.tangled || a.empty || b.empty || !a.pointwise || n <= 0 || store < 0) return NULL;
+    const dync__inst *made = &first->inst.at[store];
+    for (int i = 0; i < second->buf.n; i++)
+        if (second->buf.at[i].id == buf_id && second->buf.at[i].dtype != first->buf.at[made->buf].dtype) return NULL;
     if (dync__fuse_overwrites(job, first, first) || dync__fuse_overwrites(job, first, second)) return NULL;
-    const dync__access *stored = &first->access.at[first->inst.at[store].access];
+    const dync__access *stored = &first->access.at[made->access];
     dync__frame_start(f, second);
     if (b.pointwise) f->nest.n_outer = 0;
     for (int m = 0; m < n; m++) {
@@ -704,7 +709,7 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
             !dync__fuse_add(job, f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE,
                             true, true))
             return NULL;
-        value[m] = job->number.at[first->inst.at[store].arg[0]];
+        value[m] = job->number.at[made->arg[0]];
     }
     int base = job->item.n;
     if (!dync__fuse_add(job, f, second, -1, b.pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN, false, false))

@@ -135,6 +135,19 @@ TEST(long_programs)
     dync__arena_free(&arena);
 }
 
+/* One slot seen as two dtypes: bits pass through memory. */
+TEST(reinterpreted)
+{
+    dync__str out = {0};
+    EXPECT_OK(opt_run("# passes: fuse\n# keep: 2\n"
+                      "kernel a(in x f32[8] @0, out y bf16[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
+                      "kernel b(in y f16[8] @1, out z f32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load y[i0]\n    store z[i0], v0\n  }\n}\n",
+                      NULL, &out));
+    EXPECT_HAS_STR(dync__str_get(&out), "kernel a(");
+    EXPECT_HAS_STR(dync__str_get(&out), "kernel b(");
+    dync__str_free(&out);
+}
+
 TEST(nothing_to_do)
 {
     dync__arena arena = {0};
