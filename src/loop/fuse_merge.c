@@ -71,6 +71,15 @@ DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
     return t;
 }
 
+/* A slot may be seen as two dtypes, which one kernel cannot express. */
+static bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b)
+{
+    for (int i = 0; i < a->buf.n; i++)
+        for (int j = 0; j < b->buf.n; j++)
+            if (a->buf.at[i].id == b->buf.at[j].id && a->buf.at[i].dtype != b->buf.at[j].dtype) return false;
+    return true;
+}
+
 /* Would another order of the inner loops show in the result? */
 static bool dync__fuse_order_matters(const dync__kernel *k)
 {
@@ -155,7 +164,6 @@ static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, 
         if (!store->buf || store->buf->id != load->buf->id || !dync__fuse_is_store(store->in.prim))
             continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(load->in.prim)) return -2;
-        if (store->buf->dtype != load->buf->dtype) return -2;
         if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n,
                                   nest->extent))
             continue;
@@ -178,7 +186,6 @@ static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, in
         dync__fuse_item *before = &job->item.at[j];
         if (!before->buf || before->buf->id != store->buf->id) continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(before->in.prim)) return false;
-        if (store->buf->dtype != before->buf->dtype) return false;
         if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n,
                                   nest->extent))
             continue;
@@ -580,7 +587,7 @@ DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *
     int tries = 8;
     if (a.tangled || b.tangled || a.empty || b.empty || (guest_first ? a.scatters : b.scatters))
         return NULL;
-    if (first->inst.n + second->inst.n > 2 * job->max_insts) return NULL;
+    if (first->inst.n + second->inst.n > 2 * job->max_insts || !dync__fuse_same_dtypes(first, second)) return NULL;
     for (int rank = 0; rank < 3; rank++)
         for (int i = 0; i < r.host->inst.n; i++)
             for (int j = 0; j < r.guest->inst.n && r.host->inst.at[i].buf >= 0 && tries > 0; j++) {
@@ -691,8 +698,7 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     int n = dync__fuse_loads(second, buf_id, access, row), store = dync__fuse_slice(job, first, buf_id);
     if (a.tangled || b.tangled || a.empty || b.empty || !a.pointwise || n <= 0 || store < 0) return NULL;
     const dync__inst *made = &first->inst.at[store];
-    for (int i = 0; i < second->buf.n; i++)
-        if (second->buf.at[i].id == buf_id && second->buf.at[i].dtype != first->buf.at[made->buf].dtype) return NULL;
+    if (!dync__fuse_same_dtypes(first, second)) return NULL;
     if (dync__fuse_overwrites(job, first, first) || dync__fuse_overwrites(job, first, second)) return NULL;
     const dync__access *stored = &first->access.at[made->access];
     dync__frame_start(f, second);

@@ -146,6 +146,12 @@ TEST(reinterpreted)
     EXPECT_HAS_STR(dync__str_get(&out), "kernel a(");
     EXPECT_HAS_STR(dync__str_get(&out), "kernel b(");
     dync__str_free(&out);
+    EXPECT_OK(opt_run("# passes: fuse\n"
+                      "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store y[i0], v0\n  }\n}\n"
+                      "kernel b(in x i32[8] @0, out z i32[8] @2) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n    store z[i0], v0\n  }\n}\n",
+                      NULL, &out));
+    EXPECT_HAS_STR(dync__str_get(&out), "kernel b(in x i32[8] @0");
+    dync__str_free(&out);
 }
 
 TEST(nothing_to_do)
