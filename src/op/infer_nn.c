@@ -722,11 +722,13 @@ DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info 
 DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *src;
-    const dync__arg *size = &call->args[2];
+    dync__layout part;
+    int64_t items = 1;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 1, &src));
-    if (size->n != call->args[3].n || size->n != src->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE, "as_strided_scatter: %d sizes, %d strides, a source of rank %d", size->n, call->args[3].n, src->lay.ndim);
+    for (int d = 0; d < t->lay.ndim; d++) items = t->numel ? items + (t->lay.shape[d] - 1) * t->lay.stride[d] : 0;
+    DYNC__TRY(dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
+    if (!dync__infer_same_shape(&part, &src->lay)) return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     out->lay.offset = 0;
     return DYNC_OK;

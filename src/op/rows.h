@@ -63,6 +63,8 @@ DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int 
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *);
 DYNC__FN dync_status dync__infer_index(const dync__tensor *);                               /* int64 or int32 */
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced);      /* DIMS or one INT; none: all */
+/* Sizes, strides and offset as a layout that stays inside a storage of so many items. */
+DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset, int64_t items, dync__layout *out);
 /* The layout of a view (VIEW rows and their *_backward): from the layout it is taken of. */
 DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index, dync__layout *out);
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
