@@ -150,7 +150,7 @@ int main(int argc, char **argv)
     }
     DYNC_SCOPE {
         dync_tensor *x = images(HELD_OUT, BATCH), *y = labels(HELD_OUT, BATCH);
-        dync_explain_output e = dync_explain(loss_of, x, y);
+        dync_explain_output e = dync_explain(dync_args(loss_of, "x, y"), x, y);
         printf("What was captured of loss_of(x, y):\n%s\n", dync_explain_str(&e));
         if (e.graph_count > 0) printf("Its graph, as C:\n%s\n", e.graphs[0]);
         double eager = step_us(NULL, optim, x, y), compiled = step_us(train, optim, x, y);
