@@ -3,7 +3,7 @@
  *
  * Each fake storage that is viewed or written has a record: the node that holds its whole content now, in its base layout, and a
  * generation. A view knows the generation its node was made for; after a write through any alias it is made anew from the base
- * (as_strided), and a write through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
+ * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
  * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of chains of view functions. */
 #include "../dync.in.h"
 #include "aot.h"
@@ -65,6 +65,7 @@ DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *n
     dync_node *n = dync__graph_placeholder(f->graph, name, NULL, info);
     dync__tensor *t = n ? dync__tensor_fake(info->dtype, info->device, &info->lay) : NULL;
     if (!t) return NULL;
+    t->storage->size_bytes = SIZE_MAX / 2;           /* the real one's is not known here */
     dync__fstore *s = dync__functional_store(f, t, n);
     if (!s || !dync__functional_hold(f, t)) {
         t->storage->trace = NULL;
@@ -94,7 +95,6 @@ static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t)
     for (int i = 0; i < f->into->lifted.n; i++)
         if (f->into->lifted.at[i] == t) return f->into->lifted_node.at[i];
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-    info.lay.offset = 0;
     dync_node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
     if (!n || !dync__vec_push(&f->into->lifted, t)) return NULL;
     dync__ref(t);
@@ -115,7 +115,7 @@ static dync_node *dync__functional_view(dync__functional *f, const dync__fstore 
     dync__layout rel = dync__functional_rel(s, t);
     dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
                          dync__arg_i(rel.offset)};
-    return dync__functional_emit(f, DYNC__OP_as_strided, 4, args, &info, 1);
+    return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
 }
 
 DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t)

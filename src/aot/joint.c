@@ -46,7 +46,6 @@ static dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g, bool 
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
         dync__info info = n->info[0];
-        info.lay.offset = 0;
         j->input[k] = dync__functional_input(&j->f, n->name, &info, training && n->requires_grad[0], k);
         if (!j->input[k]) return DYNC_ERR_MEMORY;
         args[k] = dync__arg_t(j->input[k]);
@@ -81,6 +80,7 @@ static dync_status dync__joint_outputs(dync__joint *j, bool training)
             o.kind = t == j->input[input] ? DYNC__AOT_INPUT : DYNC__AOT_INPUT_VIEW;
             o.index = input;
             o.lay = t->lay;
+            o.lay.offset -= j->input[input]->lay.offset;
             /* A detached view of an input that requires grad cannot be rebuilt as a plain view: its value leaves instead. */
             if (training && (t->flags & DYNC__T_REQUIRES_GRAD) != (j->input[input]->flags & DYNC__T_REQUIRES_GRAD))
                 return dync__functional_refuse(&j->f, "an output that is a detached view of an input");

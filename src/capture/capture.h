@@ -19,7 +19,7 @@ typedef struct dync__tensor_guard {
     uint16_t device;
     int32_t same_as;                     /* earlier tensor of the call that is the same one, or -1 */
     int32_t shares_storage;              /* earliest tensor of the call on the same storage, or -1; guarded where the entry writes */
-    const int64_t *dims;                 /* ndim sizes, then ndim strides */
+    const int64_t *dims;                 /* ndim sizes, then ndim strides, then the storage offset */
     const char *source;                  /* "L['x']" */
 } dync__tensor_guard;
 typedef struct dync__guard_item {        /* one value of the arguments in preorder */
@@ -71,7 +71,7 @@ typedef struct dync__tnode {
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
-    bool flat, mutates;                  /* flat: arguments are tensors only; mutates: something is written in place */
+    bool flat, mutates, offsets;         /* flat: arguments are tensors only; mutates: something is written in place; offsets: storage offsets count */
     dync__guard_item *item;
     dync__tensor_guard *tensor;
     bool grad_mode;

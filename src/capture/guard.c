@@ -12,6 +12,7 @@ DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_gu
     if (!dims) return DYNC_ERR_MEMORY;
     memcpy(dims, t->lay.shape, (size_t)n * sizeof *dims);
     memcpy(dims + n, t->lay.stride, (size_t)n * sizeof *dims);
+    dims[2 * n] = t->lay.offset;
     g->dtype = t->dtype;
     g->ndim = (uint8_t)n;
     g->requires_grad = (t->flags & DYNC__T_REQUIRES_GRAD) != 0;
@@ -189,6 +190,8 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     for (int i = 0; i < e->n_tensors; i++)
         if (!dync__tensor_guard_holds(&e->tensor[i], c->tensor[i])) return false;
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
+    for (int i = 0; e->offsets && i < e->n_tensors; i++)
+        if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
     if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e)) return false;
     return e->threads == dync__pool_threads();
 }
@@ -330,6 +333,11 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
     }
     for (int i = 0; i < e->n_tensors; i++)
         if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out)) return;
+    for (int i = 0; e->offsets && i < e->n_tensors; i++)
+        if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) {
+            dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
+            return;
+        }
     if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, out)) return;
     dync__str_add(out, "the entry was given up");
 }

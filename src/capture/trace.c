@@ -40,10 +40,9 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
 
 static dync__tensor *dync__fake_of(const dync__tensor *real)
 {
-    dync__layout lay = real->lay;
-    lay.offset = 0;
-    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
+    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &real->lay);
     if (!fake) return NULL;
+    fake->storage->size_bytes = real->storage->size_bytes;
     fake->flags |= real->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
     fake->name = real->name;
     return fake;
@@ -300,6 +299,7 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
+    if (c->op == DYNC__OP_as_strided) t->entry->offsets = true;     /* counts from the storage's beginning */
     if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) t->entry->mutates = true;
     status = dync__tracer_leaf_written(c);

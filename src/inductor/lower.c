@@ -9,6 +9,7 @@ typedef struct dync__lowerer {
     dync__pb pb;
     dync__operand **value;               /* operands of each node's outputs, by node index */
     dync__tensor **fake;                 /* first output of each node as a fake, for infer and expr */
+    int64_t *bias;                       /* where the slot of a node's base begins: inputs are bound at their first element */
     int *base;                           /* node whose slot a node lies on (itself where it is no view) */
     bool *leaves;                        /* base nodes whose slot must be an output of the plan */
 } dync__lowerer;
@@ -64,6 +65,8 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool 
         int slot = dync__pb_slot(&w->pb, kind, info->dtype, kind == DYNC__SLOT_INPUT ? -1 : dync__layout_span(&info->lay), n->name);
         if (slot < 0) return DYNC_ERR_MEMORY;
         w->value[i][k] = (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
+        if (kind == DYNC__SLOT_INPUT) w->bias[i] = info->lay.offset;
+        w->value[i][k].lay.offset -= w->bias[i];
         if ((info->device & 0xff) != DYNC_CPU)
             return dync__fail(DYNC_ERR_DEVICE, "inductor: no code generation for the device of %s (%s)", n->name,
                               (info->device & 0xff) == DYNC_CUDA ? "cuda" : "meta");
@@ -79,6 +82,8 @@ static dync_status dync__lower_view(dync__lowerer *w, const dync_node *n)
     if (!w->value[i]) return DYNC_ERR_MEMORY;
     w->value[i][0] = w->value[from][0];
     w->value[i][0].lay = n->info[0].lay;
+    w->bias[i] = w->bias[from];
+    w->value[i][0].lay.offset -= w->bias[i];
     return dync__lower_fake(w, i, &n->info[0]);
 }
 
@@ -171,8 +176,9 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     w->value = dync__arena_alloc(&w->arena, n * sizeof *w->value);
     w->fake = dync__arena_alloc(&w->arena, n * sizeof *w->fake);
     w->base = dync__arena_alloc(&w->arena, n * sizeof *w->base);
+    w->bias = dync__arena_alloc(&w->arena, n * sizeof *w->bias);
     w->leaves = dync__arena_alloc(&w->arena, n * sizeof *w->leaves);
-    dync_status status = w->value && w->fake && w->base && w->leaves ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_status status = w->value && w->fake && w->base && w->bias && w->leaves ? DYNC_OK : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
         dync__lower_bases(w, used);
         status = dync__lower_nodes(w);
