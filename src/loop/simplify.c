@@ -111,7 +111,10 @@ static int dync__fold_float(dync__lb *b, dync__inst *in)
     switch (in->prim) {
     case DYNC__P_add:
         if (dync__fold_is(b, y, -0.0)) return x;
-        if (dync__fold_defined_by(b, y, DYNC__P_neg)) dync__fold_rewrite(in, DYNC__P_sub, x, dync__fold_def(b, y)->arg[0]);
+        if (dync__fold_defined_by(b, y, DYNC__P_neg))
+            dync__fold_rewrite(in, DYNC__P_sub, x, dync__fold_def(b, y)->arg[0]);
+        else if (dync__fold_defined_by(b, x, DYNC__P_neg))
+            dync__fold_rewrite(in, DYNC__P_sub, y, dync__fold_def(b, x)->arg[0]);
         return -1;
     case DYNC__P_sub:
         if (dync__fold_is(b, y, 0.0)) return x;

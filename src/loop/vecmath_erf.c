@@ -58,8 +58,9 @@ static int dync__erf_tail32(dync__lb *b, int t)
     static const double c[] = {0x1.078f7p-3, 0x1.451c18p-1,  0x1.b448fcp-4, -0x1.892c2p-6,
                                0x1.ebc45p-9, -0x1.6e4718p-12, 0x1.d07af2p-17};
     t = dync__m_at_most(b, t, 4.0);
-    int minus = dync__m_neg(b, t);
-    return dync__vm_exp(b, dync__m_fma(b, dync__m_poly(b, t, 7, c), minus, minus));
+    int minus = dync__m_neg(b, t), p = dync__m_poly(b, t, 7, c), g = dync__m_fma(b, p, minus, minus);
+    int g_lo = dync__m_fma(b, p, minus, dync__m_sub(b, minus, g)), e = dync__vm_exp(b, g);
+    return dync__m_fma(b, e, g_lo, e);
 }
 
 DYNC__FN int dync__vm_erf(dync__lb *b, int a)

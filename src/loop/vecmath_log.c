@@ -13,13 +13,13 @@ typedef struct dync__log_parts {
 
 static int dync__log_tail(dync__lb *b, int f)
 {
-    static const double narrow[] = {-0x1.fffff8p-2, 0x1.55555p-2,   -0x1.000432p-2, 0x1.99a41ap-3, -0x1.5425c4p-3,
-                                    0x1.226dfcp-3,  -0x1.0f3fa8p-3, 0x1.0860d4p-3,  -0x1.38472ep-4};
+    static const double narrow[] = {-0x1p-1,       0x1.555546p-2,  -0x1p-2,       0x1.99a546p-3,  -0x1.555f0cp-3,
+                                    0x1.232fdcp-3, -0x1.fbc3fep-4, 0x1.e6f842p-4, -0x1.e03c6ap-4, 0x1.16a03p-4};
     static const double wide[] = {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
                                   2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
                                   1.479819860511658591e-01};
     int f2 = dync__m_mul(b, f, f);
-    if (!dync__m_wide(b, f)) return dync__m_mul(b, f2, dync__m_poly(b, f, 9, narrow));
+    if (!dync__m_wide(b, f)) return dync__m_mul(b, f2, dync__m_poly(b, f, 10, narrow));
     int s = dync__m_div(b, f, dync__m_addk(b, f, 2.0)), z = dync__m_mul(b, s, s), half = dync__m_mulk(b, f2, 0.5);
     int r = dync__m_fma(b, dync__m_poly(b, z, 7, wide), z, half);
     return dync__m_fma(b, s, r, dync__m_neg(b, half));

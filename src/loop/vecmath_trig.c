@@ -145,25 +145,31 @@ static dync__trig_parts dync__trig_reduce(dync__lb *b, int x)
 
 /* ---- polynomials on |r| <= pi/4 --------------------------------------------------------------------------- */
 
-/* sin(r + lo) = r + *lo */
-static int dync__trig_sin_lo(dync__lb *b, const dync__trig_parts *p, int z)
+/* sin(r + lo) - r. fine: a term more in F32, for tan. */
+static int dync__trig_sin_lo(dync__lb *b, const dync__trig_parts *p, int z, bool fine)
 {
     static const double narrow[] = {-0x1.55553ep-3, 0x1.110484p-7, -0x1.9861bp-13};
+    static const double narrow_fine[] = {-0x1.555556p-3, 0x1.111158p-7, -0x1.a03a64p-13, 0x1.7409b8p-19};
     static const double wide[] = {-0x1.5555555555547p-3,  0x1.111111110f5cbp-7,  -0x1.a01a019bbeecdp-13,
                                   0x1.71de3531b3de8p-19, -0x1.ae5e3040063a2p-26, 0x1.5d83837e9da8ep-33};
-    int s = dync__m_wide(b, z) ? dync__m_poly(b, z, 6, wide) : dync__m_poly(b, z, 3, narrow);
+    int s = dync__m_wide(b, z) ? dync__m_poly(b, z, 6, wide)
+            : fine             ? dync__m_poly(b, z, 4, narrow_fine)
+                               : dync__m_poly(b, z, 3, narrow);
     int cube = dync__m_mul(b, p->r, z);
     return p->lo < 0 ? dync__m_mul(b, cube, s) : dync__m_fma(b, cube, s, p->lo);
 }
 
 /* cos(r + lo) = hi + *lo, hi = 1 - z/2 */
-static int dync__trig_cos(dync__lb *b, const dync__trig_parts *p, int z, int *lo)
+static int dync__trig_cos(dync__lb *b, const dync__trig_parts *p, int z, bool fine, int *lo)
 {
     static const double narrow[] = {0x1.555554p-5, -0x1.6c11e6p-10, 0x1.9b5774p-16};
+    static const double narrow_fine[] = {0x1.555556p-5, -0x1.6c17b4p-10, 0x1.a0c4bep-16, -0x1.48e134p-22};
     static const double wide[] = {0x1.5555555555555p-5,   -0x1.6c16c16c168b2p-10, 0x1.a01a019f31692p-16,
                                   -0x1.27e4f9f96bbadp-22, 0x1.1eeb4d98525aap-29,  -0x1.906bfde8be84dp-37};
-    int c = dync__m_wide(b, z) ? dync__m_poly(b, z, 6, wide) : dync__m_poly(b, z, 3, narrow), one_lo;
-    int hi = dync__m_two_sum(b, dync__m_k(b, z, 1.0), dync__m_mulk(b, z, -0.5), &one_lo);
+    int c = dync__m_wide(b, z) ? dync__m_poly(b, z, 6, wide)
+            : fine             ? dync__m_poly(b, z, 4, narrow_fine)
+                               : dync__m_poly(b, z, 3, narrow);
+    int one_lo, hi = dync__m_two_sum(b, dync__m_k(b, z, 1.0), dync__m_mulk(b, z, -0.5), &one_lo);
     if (p->lo >= 0) one_lo = dync__m_sub(b, one_lo, dync__m_mul(b, p->r, p->lo));
     *lo = dync__m_fma(b, dync__m_mul(b, z, z), c, one_lo);
     return hi;
@@ -177,8 +183,8 @@ static int dync__trig_odd(dync__lb *b, int q)
 /* sin of quadrant q */
 static int dync__trig_choose(dync__lb *b, const dync__trig_parts *p, int q, int sign)
 {
-    int z = dync__m_mul(b, p->r, p->r), cos_lo, cos_hi = dync__trig_cos(b, p, z, &cos_lo);
-    int cosine = dync__m_add(b, cos_hi, cos_lo), sine = dync__m_add(b, p->r, dync__trig_sin_lo(b, p, z));
+    int z = dync__m_mul(b, p->r, p->r), cos_lo, cos_hi = dync__trig_cos(b, p, z, false, &cos_lo);
+    int cosine = dync__m_add(b, cos_hi, cos_lo), sine = dync__m_add(b, p->r, dync__trig_sin_lo(b, p, z, false));
     bool wide = dync__m_wide(b, z);
     int flip = dync__m_andi(b, dync__m_shlk(b, q, wide ? 62 : 30), wide ? INT64_MIN : INT32_MIN);
     if (sign >= 0) flip = dync__m_xor(b, flip, sign);
@@ -201,9 +207,9 @@ DYNC__FN int dync__vm_cos(dync__lb *b, int a)
 DYNC__FN int dync__vm_tan(dync__lb *b, int a)
 {
     dync__trig_parts p = dync__trig_reduce(b, dync__m_abs(b, a));
-    int z = dync__m_mul(b, p.r, p.r), cos_lo, sin_lo, cos_hi = dync__trig_cos(b, &p, z, &cos_lo);
+    int z = dync__m_mul(b, p.r, p.r), cos_lo, sin_lo, cos_hi = dync__trig_cos(b, &p, z, true, &cos_lo);
     cos_hi = dync__m_two_sum(b, cos_hi, cos_lo, &cos_lo);
-    int sin_hi = dync__m_two_sum(b, p.r, dync__trig_sin_lo(b, &p, z), &sin_lo), odd = dync__trig_odd(b, p.q);
+    int sin_hi = dync__m_two_sum(b, p.r, dync__trig_sin_lo(b, &p, z, true), &sin_lo), odd = dync__trig_odd(b, p.q);
     int nh = dync__m_sel(b, odd, cos_hi, sin_hi), nl = dync__m_sel(b, odd, cos_lo, sin_lo);
     int dh = dync__m_sel(b, odd, sin_hi, cos_hi), dl = dync__m_sel(b, odd, sin_lo, cos_lo);
     bool wide = dync__m_wide(b, z);
