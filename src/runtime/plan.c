@@ -1,0 +1,217 @@
+/* runtime/plan.c: builder and plans: unfused steps in, what runs out. Stages in a straight line: fuse, simplify, schedule, memory plan,
+ * code. Before: op/lower.c and inductor/lower.c fill the builder. After: run.c. */
+#include "../dync.in.h"
+#include "plan.h"
+
+/* ---- builder ------------------------------------------------------------------------------------------------------------- */
+DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name)
+{
+    dync__slot s = {.kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .index = -1, .size = size, .name = name};
+    if (kind == DYNC__SLOT_INPUT) s.index = pb->n_inputs;
+    if (kind == DYNC__SLOT_OUTPUT) s.index = pb->n_outputs;
+    if (!dync__avec_push(pb->arena, &pb->slot, s)) return -1;
+    pb->n_inputs += kind == DYNC__SLOT_INPUT;
+    pb->n_outputs += kind == DYNC__SLOT_OUTPUT;
+    return pb->slot.n - 1;
+}
+DYNC__FN int dync__pb_constant(dync__pb *pb, int dtype, int64_t size, void *data)
+{
+    int slot = dync__pb_slot(pb, DYNC__SLOT_CONST, dtype, size, NULL);
+    if (slot < 0 || !dync__avec_push(pb->arena, &pb->constant, data)) return -1;
+    pb->slot.at[slot].index = pb->constant.n - 1;
+    return slot;
+}
+DYNC__FN bool dync__pb_add_kernel(dync__pb *pb, dync__kernel *k)
+{
+    dync__step s = {.kernel = k};
+    if (k->failed) return dync__fail_memory(0), false;
+    return dync__avec_push(pb->arena, &pb->step, s);
+}
+DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
+{
+    dync__step s = {.call = c};
+    return dync__avec_push(pb->arena, &pb->step, s);
+}
+
+/* ---- stages ---------------------------------------------------------------------------------------------------------------- */
+static bool dync__plan_keeps(void *user, int32_t slot)
+{
+    const dync__pb *pb = user;
+    return slot < 0 || slot >= pb->slot.n || pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
+}
+
+static dync_status dync__plan_fuse_step(dync__pb *pb, const dync__step *s, dync__fuse_step *out)
+{
+    memset(out, 0, sizeof *out);
+    out->k = s->kernel;
+    if (s->kernel) return DYNC_OK;
+    const dync__kcall *c = s->call;
+    int32_t *ids = dync__arena_alloc(pb->arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids), *writes = ids ? ids + DYNC__KCALL_OPERANDS : NULL;
+    if (!ids) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++) {
+        if (c->operand[i].written) writes[out->n_writes++] = c->operand[i].slot;
+        else ids[out->n_reads++] = c->operand[i].slot;
+    }
+    out->reads = ids;
+    out->writes = writes;
+    out->call = s->call;
+    return DYNC_OK;
+}
+
+static void dync__plan_log(const dync__pb *pb, int stage, const char *name, const dync__fuse_step *step, int n)
+{
+    (void)pb;
+    if (!dync__log_on(stage)) return;
+    dync__str s = {0};
+    for (int i = 0; i < n; i++) {
+        if (step[i].k) dync__kernel_print(&s, step[i].k);
+        else dync__str_addf(&s, "call %s\n", ((const dync__kcall *)step[i].call)->row->name);
+    }
+    dync__log_text(stage, name ? name : "plan", dync__str_get(&s));
+    dync__str_free(&s);
+}
+
+static dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt, dync__fuse_step *step, int *n)
+{
+    dync__fuse_options fuse = {.off = opt->no_fuse, .keep = dync__plan_keeps, .user = pb};
+    for (int i = 0; i < pb->step.n; i++) DYNC__TRY(dync__plan_fuse_step(pb, &pb->step.at[i], &step[i]));
+    *n = pb->step.n;
+    dync__plan_log(pb, DYNC__LOG_loops, opt->name, step, *n);
+    DYNC__TRY(dync__fuse(pb->arena, step, n, &fuse));
+    for (int i = 0; i < *n; i++) {
+        if (!step[i].k) continue;
+        dync__kernel_simplify(step[i].k);
+        dync__kernel_schedule(step[i].k);
+        if (step[i].k->failed) return dync__fail_memory(0);
+    }
+    dync__plan_log(pb, DYNC__LOG_fused, opt->name, step, *n);
+    if (dync__log_on(DYNC__LOG_ir) && !dync__log_on(DYNC__LOG_fused)) dync__plan_log(pb, DYNC__LOG_ir, opt->name, step, *n);
+    return DYNC_OK;
+}
+
+static bool dync__kernel_writes(const dync__kernel *k)
+{
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
+    return false;
+}
+
+static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+{
+    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1) * sizeof *slot);
+    if (!slot) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < k->buf.n; i++) slot[i] = k->buf.at[i].id;
+    s->n = k->buf.n;
+    s->slot = slot;
+    s->draws = k->uses_random;
+    s->code = dync__code_new(k);
+    return s->code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, int64_t *scratch)
+{
+    dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
+    int32_t *slot = dync__arena_alloc(&p->arena, DYNC__KCALL_OPERANDS * sizeof *slot);
+    if (!c || !slot) return DYNC_ERR_MEMORY;
+    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
+    for (int i = 0; i < c->n; i++) slot[i] = c->operand[i].slot;
+    s->call = c;
+    s->n = c->n;
+    s->slot = slot;
+    if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
+    return DYNC_OK;
+}
+
+static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
+{
+    dync__arena arena = {0};
+    dync__life *life = dync__arena_alloc(&arena, (size_t)(p->n_slots + 1) * sizeof *life);
+    dync_status status = life ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; life && i < p->n_slots; i++)
+        life[i] = (dync__life){.slot = i, .first = -1, .last = -1, .bytes = p->slot[i].size * dync__dtype_info(p->slot[i].dtype)->bytes};
+    for (int i = 0; life && i < p->n_steps; i++)
+        for (int k = 0; k < p->step[i].n; k++) {
+            dync__life *l = &life[p->step[i].slot[k]];
+            if (p->slot[l->slot].kind != DYNC__SLOT_TEMP) continue;
+            if (l->first < 0) l->first = off ? 0 : i;
+            l->last = off ? p->n_steps : i;
+        }
+    if (status == DYNC_OK) status = dync__memplan(&arena, life, p->n_slots, &p->arena_bytes);
+    for (int i = 0; status == DYNC_OK && i < p->n_slots; i++) p->slot[i].arena_offset = life[i].first >= 0 ? life[i].offset : -1;
+    dync__arena_free(&arena);
+    p->scratch_offset = p->arena_bytes;
+    p->arena_bytes += scratch;
+    return status;
+}
+
+static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
+{
+    int n = 0;
+    int64_t scratch = 0;
+    dync__fuse_step *step = dync__arena_alloc(pb->arena, (size_t)(pb->step.n + 1) * sizeof *step);
+    if (!step) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
+    p->n_slots = pb->slot.n;
+    p->rng_used = pb->rng_used;
+    p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
+    p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
+    p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
+    p->name = dync__arena_strdup(&p->arena, opt->name ? opt->name : "plan");
+    if (!p->slot || !p->step || !p->constant || !p->name) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
+    for (int i = 0; i < n; i++) {
+        if (step[i].k && !dync__kernel_writes(step[i].k)) continue;      /* everything it made went elsewhere by fusion */
+        dync__plan_step *s = &p->step[p->n_steps++];
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, &scratch));
+    }
+    return dync__plan_memory(p, scratch, opt->no_memplan);
+}
+
+DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)
+{
+    dync__plan *p = dync__calloc(sizeof *p);
+    if (!p) return NULL;
+    if (dync__plan_make(p, pb, options) != DYNC_OK) {
+        dync__plan_free(p);
+        return NULL;
+    }
+    if (dync__log_on(DYNC__LOG_memory) || dync__log_on(DYNC__LOG_code)) {
+        dync__str s = {0};
+        dync__plan_dump(&s, p);
+        dync__log_text(dync__log_on(DYNC__LOG_code) ? DYNC__LOG_code : DYNC__LOG_memory, p->name, dync__str_get(&s));
+        dync__str_free(&s);
+    }
+    return p;
+}
+
+DYNC__FN void dync__plan_free(dync__plan *p)
+{
+    if (!p) return;
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->step[i].code) dync__code_free(p->step[i].code);
+    dync__arena_free(&p->arena);
+    dync__free(p, sizeof *p);
+}
+
+DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
+DYNC__FN int dync__plan_step_count(const dync__plan *p) { return p->n_steps; }
+
+DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
+{
+    static const char *const kinds[] = {"in", "out", "temp", "const"};
+    dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps, (long long)p->arena_bytes);
+    for (int i = 0; i < p->n_slots; i++) {
+        const dync__slot *x = &p->slot[i];
+        if (x->kind == DYNC__SLOT_TEMP && x->arena_offset < 0) continue;
+        dync__str_addf(s, "  slot %d %s %s", i, kinds[x->kind], dync__dtype_info(x->dtype)->fx);
+        if (x->size >= 0) dync__str_addf(s, " x %lld", (long long)x->size);
+        if (x->kind == DYNC__SLOT_TEMP) dync__str_addf(s, " at %lld", (long long)x->arena_offset);
+        dync__str_add(s, "\n");
+    }
+    for (int i = 0; i < p->n_steps; i++) {
+        dync__str_addf(s, "  step %d %s slots", i, p->step[i].call ? p->step[i].call->row->name : "kernel");
+        for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
+        dync__str_add(s, "\n");
+        if (p->step[i].code) dync__code_dump(s, p->step[i].code);
+    }
+}

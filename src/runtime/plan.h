@@ -1,0 +1,27 @@
+/* runtime/plan.h: the inside of a plan, shared by plan.c (making), memplan.c and run.c. */
+#ifndef DYNC__PLAN_H
+#define DYNC__PLAN_H
+#include "runtime.h"
+
+typedef struct dync__plan_step {
+    dync__code *code;                    /* one of the two */
+    const dync__kcall *call;
+    int n;                               /* buffers or operands */
+    const int32_t *slot;
+    bool draws;                          /* takes random numbers */
+} dync__plan_step;
+struct dync__plan {
+    dync__arena arena;
+    int n_slots, n_steps;
+    dync__slot *slot;
+    dync__plan_step *step;
+    void **constant;
+    const char *name;
+    int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
+    int64_t scratch_offset;
+    uint64_t rng_used;
+};
+
+typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
+DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
+#endif
