@@ -203,15 +203,6 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     }
 }
 
-/* Writing one element twice is an error, unless every write is the same value (fill_, zero_). */
-static dync_status dync__eager_writable(const dync__opcall *call)
-{
-    if (call->row->cls != DYNC__INPLACE || call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_) return DYNC_OK;
-    if (!dync__layout_overlaps_itself(&call->args[0].as.t->lay)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_RUNTIME, "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                                        "location. Please clone() the tensor before performing the operation.");
-}
-
 static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
 {
     dync__arena arena = {0};

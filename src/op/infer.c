@@ -162,7 +162,7 @@ static dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *sh
             bool broadcast = d < lead || (in->shape[d - lead] == 1 && shape[d] != 1);
             stride[k][d] = broadcast ? 0 : in->stride[d - lead];
             if (broadcast) same_strides = false;
-            else if (stride[k][d] != t[0]->lay.stride[DYNC__MIN(d, t[0]->lay.ndim - 1)]) same_strides = false;
+            else if (stride[k][d] != t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)]) same_strides = false;
             if (!broadcast && stride[k][d] != out->lay.stride[d]) row_major = false;
         }
         if (lead) same_strides = false;
@@ -862,12 +862,18 @@ DYNC__FN dync_status dync__i_as_strided(const dync__opcall *call, dync__info *ou
     return dync__infer_strided(&call->args[1], &call->args[2], call->args[3].as.i, items, &out->lay);
 }
 
-/* The same from self's first element on; made by the library, so nothing is asked of the storage. */
+/* The same from self's first element on. A fake base may stand for more memory than it says. */
 DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     const dync__arg *size = &call->args[1], *stride = &call->args[2];
     DYNC__TRY(dync__infer_view(call, &t, out));
+    if (!(t->flags & DYNC__T_FAKE)) {
+        int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) - t->lay.offset;
+        DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
+        out->lay.offset += t->lay.offset;
+        return DYNC_OK;
+    }
     DYNC__TRY(dync__layout_contiguous(&out->lay, size->n, size->as.dims));
     memcpy(out->lay.stride, stride->as.dims, (size_t)stride->n * sizeof(int64_t));
     out->lay.offset = t->lay.offset + call->args[3].as.i;

@@ -106,14 +106,17 @@ DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src, co
     return dync__lower_end(pb, &b);
 }
 
+/* Expanded dims of dst are written once: zero_ and fill_ allow them. */
 DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, int arg, double value, const dync__operand *dst)
 {
     dync__lb b;
+    int64_t extent[DYNC_MAX_DIMS];
     int type = dync__dtype_info(dst->dtype)->compute;
-    if (!dync__lower_begin(pb, &b, 0, dst->lay.ndim, dst->lay.shape)) return DYNC_ERR_MEMORY;
-    int v = arg >= 0                                   ? dync__lower_number(pb, &b, call, arg, type)
+    for (int d = 0; d < dst->lay.ndim; d++) extent[d] = dst->lay.stride[d] == 0 ? DYNC__MIN(dst->lay.shape[d], 1) : dst->lay.shape[d];
+    if (!dync__lower_begin(pb, &b, 0, dst->lay.ndim, extent)) return DYNC_ERR_MEMORY;
+    int v = arg >= 0                               ? dync__lower_number(pb, &b, call, arg, type)
             : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, value)
-                                                       : dync__lb_i(&b, type, (int64_t)value);
+                                                   : dync__lb_i(&b, type, (int64_t)value);
     dync__lower_store(&b, dst, dst->lay.stride, v);
     return dync__lower_end(pb, &b);
 }
@@ -511,6 +514,8 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     self.written = true;
+    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++)        /* expanded dims take the one value once */
+        if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
     if (f.row->cls == DYNC__POINTWISE) return dync__lower_pointwise(pb, &f, in, &self);
     if (f.row->cls == DYNC__FACTORY) return f.row->lower(pb, &f, in, &self);
     DYNC__TRY(dync__op_infer(&f, &info));

@@ -247,6 +247,7 @@ MEANING = {
     'binary_cross_entropy_with_logits': F.binary_cross_entropy_with_logits,
     'smooth_l1_loss': lambda x, y, b: F.smooth_l1_loss(x, y, beta=b),
     'alias': aten.alias, 'slice': slice_of, 'squeeze_all': lambda x: x.squeeze(),
+    '_strided_view': lambda x, size, stride, offset: x.as_strided(size, stride, x.storage_offset() + offset),
     'select_backward': select_backward, 'slice_backward': slice_backward, 'diagonal_backward': diagonal_backward,
     'argsort': lambda x, d, desc: torch.sort(x, dim=d, descending=desc, stable=True)[1],
     'sort': lambda x, d, desc: list(torch.sort(x, dim=d, descending=desc, stable=True)),
@@ -758,6 +759,8 @@ sample('cat', [T('f32', [2, 3], 'n0'), T('f32', [2, 2], 'n0')], 0)
 sample('cat', [T('f32', [], 'n0')], 0)
 sample('stack', [T('f32', [], 'n0'), T('f32', [], 'n1')], 0)
 sample('stack', [T('f32', [2], 'n0'), T('f32', [3], 'n1')], 0)
+sample('_strided_view', T('f32', [2, 3], 'n0', [3, 1], 2), Dims([2, 2]), Dims([1, 2]), 1)
+sample('_strided_view', T('f32', [2, 3], 'n0', [3, 1], 2), Dims([2, 2]), Dims([1, 2]), 3)
 sample('as_strided_scatter', T('f32', [3, 4], 'n0'), T('f32', [2, 2], 'n1'), Dims([2, 2]), Dims([1, 5]), 1)
 sample('as_strided_scatter', T('f32', [3, 4], 'n0'), T('f32', [2, 2], 'n1'), Dims([2, 2]), Dims([1, 5]), 9)
 sample('select_backward', T('f32', [2, 4], 'n0'), Dims([2, 3, 4]), 1, 2)

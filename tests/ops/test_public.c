@@ -1,0 +1,279 @@
+/* tests/ops/test_public.c: makers, reads, random numbers, splitting, in-place rules and error messages, by the public header alone. */
+#include "dync.h"
+#include "test.h"
+#include "tol.h"
+
+static double at(dync_tensor *t, int64_t i)
+{
+    double x = (double)NAN;
+    DYNC_SCOPE { x = dync_item(dync_select(dync_reshape(t, dync_shape(-1)), 0, i)); }
+    return x;
+}
+
+/* The call failed with this status and a message that has the text; the error is cleared. */
+static void expect_error(const char *file, int line, bool failed, dync_status status, const char *text)
+{
+    test__expect(failed, file, line, "the call fails");
+    test__eq_int((long long)dync_error(), (long long)status, file, line, "status");
+    test__has_str(dync_error_message(), text, file, line, "message");
+    dync_clear_error();
+}
+static void quiet(dync_status s, const char *m, void *u) { (void)s, (void)m, (void)u; }
+#define EXPECT_ERROR(expr, status, text) expect_error(__FILE__, __LINE__, !(expr), status, text)
+
+TEST(makers_fill_what_they_promise)
+{
+    dync_tensor *z = dync_zeros(dync_shape(2, 3)), *o = dync_ones(dync_shape(4), .dtype = DYNC_I64);
+    dync_tensor *f = dync_full(dync_shape(2), 1.5, .dtype = DYNC_F64), *i = dync_full(dync_shape(2), 7), *s = dync_zeros(DYNC_SCALAR);
+    EXPECT_EQ_INT(dync_numel(z), 6);
+    EXPECT_NEAR(at(z, 5), 0, TOL_EXACT);
+    EXPECT_NEAR(at(o, 3), 1, TOL_EXACT);
+    EXPECT_EQ_INT(dync_type(o), DYNC_I64);
+    EXPECT_NEAR(at(f, 1), 1.5, TOL_EXACT);
+    EXPECT_EQ_INT(dync_type(i), DYNC_F32);
+    EXPECT_NEAR(at(i, 0), 7, TOL_EXACT);
+    EXPECT_EQ_INT(dync_ndim(s), 0);
+    EXPECT_NEAR(dync_item(s), 0, TOL_EXACT);
+    dync_tensor *r = dync_arange(1, 2, 0.25);
+    EXPECT_EQ_INT(dync_numel(r), 4);
+    EXPECT_NEAR(at(r, 3), 1.75, TOL_EXACT);
+    EXPECT_EQ_INT(dync_numel(dync_empty(dync_shape(0, 5))), 0);
+    dync_tensor *g = dync_ones(dync_shape(2), .requires_grad = true, .name = "weights");
+    EXPECT(dync_requires_grad(g));
+    EXPECT_OK(dync_error());
+}
+
+TEST(from_copies_and_wrap_borrows)
+{
+    float data[3] = {1, 2, 3};
+    dync_tensor *copy = dync_from(data, dync_shape(3)), *borrowed = dync_wrap(data, dync_shape(3)), *baked = dync_constant(data, dync_shape(3));
+    data[1] = 9;
+    EXPECT_NEAR(at(copy, 1), 2, TOL_EXACT);
+    EXPECT_NEAR(at(baked, 1), 2, TOL_EXACT);
+    EXPECT_NEAR(at(borrowed, 1), 9, TOL_EXACT);
+    EXPECT_EQ_PTR(dync_data(borrowed), data);
+    dync_add_(borrowed, 1);
+    EXPECT_NEAR(data[2], 4, TOL_EXACT);
+    EXPECT(dync_from(NULL, dync_shape(0)) != NULL);
+    dync_on_error(quiet, NULL);
+    EXPECT_ERROR(dync_from(NULL, dync_shape(2)), DYNC_ERR_VALUE, "NULL");
+    EXPECT_ERROR(dync_wrap(data, dync_shape(-3)), DYNC_ERR_SHAPE, "");
+}
+
+TEST(reads_see_single_elements)
+{
+    int64_t whole[2] = {-5, 0};
+    dync_tensor *x = dync_from(whole, dync_shape(2), .dtype = DYNC_I64);
+    EXPECT_NEAR(dync_item(dync_select(x, 0, 0)), -5, TOL_EXACT);
+    EXPECT(dync_bool(dync_select(x, 0, 0)));
+    EXPECT(!dync_bool(dync_select(x, 0, 1)));
+    EXPECT(dync_bool(dync_full(DYNC_SCALAR, (double)NAN)));
+    EXPECT_HAS_STR(dync_str(dync_ones(dync_shape(2))), "[1., 1.]");
+    EXPECT(dync_data(dync_empty(dync_shape(0))) == NULL);
+    dync_on_error(quiet, NULL);
+    double got = dync_item(x);
+    EXPECT_ERROR(got == got, DYNC_ERR_VALUE, "2 elements");
+    EXPECT_ERROR(dync_bool(x), DYNC_ERR_VALUE, "ambiguous");
+    EXPECT_ERROR(dync_data(dync_zeros(dync_shape(2), .device = DYNC_META)), DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor");
+    EXPECT_ERROR(dync_str(NULL), DYNC_ERR_VALUE, "");
+}
+
+TEST(comparisons_of_whole_tensors)
+{
+    dync_tensor *a = dync_from(((float[]){1, 2, 3, 4}), dync_shape(2, 2)), *t = dync_transpose(a, 0, 1);
+    dync_tensor *n = dync_full(dync_shape(1), (double)NAN);
+    EXPECT(dync_equal(a, dync_transpose(t, 0, 1)));
+    EXPECT(!dync_equal(a, t));
+    EXPECT(!dync_equal(a, dync_reshape(a, dync_shape(4))));
+    EXPECT(!dync_equal(n, n));
+    EXPECT(dync_equal(a, dync_to_dtype(a, DYNC_I64)));
+    EXPECT(dync_allclose(a, dync_add(a, 1e-7), 1e-5, 1e-8));
+    EXPECT(!dync_allclose(a, dync_add(a, 0.1), 1e-5, 1e-8));
+    EXPECT(!dync_allclose(n, n, 1e-5, 1e-8));
+    dync_on_error(quiet, NULL);
+    EXPECT_ERROR(dync_allclose(a, dync_to_dtype(a, DYNC_F64), 1e-5, 1e-8), DYNC_ERR_DTYPE, "did not match");
+    EXPECT_ERROR(dync_allclose(a, dync_ones(dync_shape(3)), 1e-5, 1e-8), DYNC_ERR_SHAPE, "");
+}
+
+TEST(random_numbers_repeat_and_spread)
+{
+    dync_manual_seed(3);
+    dync_tensor *a = dync_randn(dync_shape(2000)), *b = dync_randn(dync_shape(2000)), *u = dync_rand(dync_shape(2000));
+    dync_manual_seed(3);
+    dync_tensor *again = dync_randn(dync_shape(2000));
+    EXPECT(dync_equal(a, again));
+    EXPECT(!dync_equal(a, b));
+    EXPECT_NEAR(dync_item(dync_mean(a, DYNC_ALL, false)), 0, 0.1);          /* 4.5 standard errors */
+    EXPECT_NEAR(dync_item(dync_std(a, DYNC_ALL, 1, false)), 1, 0.08);       /* 5 standard errors */
+    EXPECT_NEAR(dync_item(dync_mean(u, DYNC_ALL, false)), 0.5, 0.03);       /* 4.6 standard errors */
+    EXPECT(dync_item(dync_amin(u, DYNC_ALL, false)) >= 0);
+    EXPECT(dync_item(dync_amax(u, DYNC_ALL, false)) < 1);
+    dync_tensor *w = dync_uniform_(dync_zeros(dync_shape(500)), 2, 4), *n = dync_normal_(dync_zeros(dync_shape(2000)), 5, 2);
+    EXPECT(dync_item(dync_amin(w, DYNC_ALL, false)) >= 2 && dync_item(dync_amax(w, DYNC_ALL, false)) <= 4);
+    EXPECT_NEAR(dync_item(dync_mean(n, DYNC_ALL, false)), 5, 0.2);          /* 4.5 standard errors */
+    dync_tensor *d = dync_dropout(dync_ones(dync_shape(2000)), 0.25, true);
+    EXPECT_NEAR(dync_item(dync_mean(d, DYNC_ALL, false)), 1, 0.06);         /* 4.6 standard errors */
+    EXPECT_NEAR(dync_item(dync_amax(d, DYNC_ALL, false)), 1 / 0.75, TOL_F32_CHAIN);
+}
+
+TEST(views_share_and_writes_show)
+{
+    dync_tensor *x = dync_zeros(dync_shape(2, 3)), *row = dync_select(x, 0, 1), *copy = dync_shallow_copy(x);
+    dync_fill_(row, 4);
+    EXPECT_NEAR(at(x, 4), 4, TOL_EXACT);
+    EXPECT_NEAR(at(copy, 4), 4, TOL_EXACT);
+    dync_add_(dync_transpose(x, 0, 1), dync_from(((float[]){10, 20, 30}), dync_shape(3, 1)));
+    EXPECT_NEAR(at(x, 0), 10, TOL_EXACT);
+    EXPECT_NEAR(at(x, 5), 34, TOL_EXACT);
+    dync_copy_(dync_slice(x, 1, 0, 2, 1), 7);
+    EXPECT_NEAR(at(x, 3), 7, TOL_EXACT);
+    dync_mul_(x, x);
+    EXPECT_NEAR(at(x, 2), 900, TOL_EXACT);
+    dync_tensor *other = dync_ones(dync_shape(5));
+    EXPECT_EQ_PTR(dync_set_(copy, other), copy);
+    EXPECT_EQ_INT(dync_numel(copy), 5);
+    EXPECT_OK(dync_error());
+}
+
+TEST(overlapping_writes_are_refused)
+{
+    dync_tensor *x = dync_zeros(dync_shape(4)), *wide = dync_expand(dync_zeros(dync_shape(1)), dync_shape(3));
+    dync_on_error(quiet, NULL);
+    EXPECT_ERROR(dync_add_(wide, 1), DYNC_ERR_VALUE, "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                 "location. Please clone() the tensor before performing the operation.");
+    EXPECT_ERROR(dync_copy_(dync_slice(x, 0, 1, DYNC_END, 1), dync_slice(x, 0, 0, 3, 1)), DYNC_ERR_RUNTIME, "some elements of the input tensor");
+    EXPECT(dync_fill_(wide, 2) != NULL);
+    EXPECT_NEAR(at(wide, 2), 2, TOL_EXACT);
+}
+
+/* Strides that only may meet: the source is read before anything is written. */
+TEST(interleaved_writes_read_first)
+{
+    dync_tensor *x = dync_arange(0, 12, 1), *m = dync_view(x, dync_shape(3, 4));
+    dync_copy_(dync_slice(m, 1, 0, 3, 1), dync_slice(m, 1, 1, 4, 1));
+    double want[12] = {1, 2, 3, 3, 5, 6, 7, 7, 9, 10, 11, 11};
+    for (int i = 0; i < 12; i++) EXPECT_NEAR(at(x, i), want[i], TOL_EXACT);
+}
+
+TEST(splitting_gives_views)
+{
+    dync_tensor *x = dync_arange(0, 10, 1);
+    dync_value parts = dync_split(x, 4, 0), chunks = dync_chunk(x, 4, 0), sizes = dync_split_sizes(x, dync_shape(7, 0, 3), 0);
+    EXPECT_EQ_INT(dync_len(parts), 3);
+    EXPECT_EQ_INT(dync_numel(dync_as_tensor(dync_at(parts, 2))), 2);
+    EXPECT_EQ_INT(dync_len(chunks), 4);
+    EXPECT_EQ_INT(dync_numel(dync_as_tensor(dync_at(chunks, 3))), 1);
+    EXPECT_EQ_INT(dync_len(sizes), 3);
+    EXPECT_NEAR(at(dync_as_tensor(dync_at(sizes, 2)), 0), 7, TOL_EXACT);
+    dync_zero_(dync_as_tensor(dync_at(parts, 1)));
+    EXPECT_NEAR(at(x, 5), 0, TOL_EXACT);
+    dync_value rows = dync_unbind(dync_view(x, dync_shape(2, 5)), 0);
+    EXPECT_EQ_INT(dync_len(rows), 2);
+    EXPECT_EQ_INT(dync_ndim(dync_as_tensor(dync_at(rows, 1))), 1);
+    dync_on_error(quiet, NULL);
+    EXPECT_ERROR(dync_split(x, 0, 0).kind, DYNC_ERR_VALUE, "");
+    EXPECT_ERROR(dync_split(x, 2, 1).kind, DYNC_ERR_INDEX, "");
+    EXPECT_ERROR(dync_split_sizes(x, dync_shape(7, 2), 0).kind, DYNC_ERR_VALUE, "sum exactly to 10");
+    EXPECT_ERROR(dync_chunk(x, 0, 0).kind, DYNC_ERR_VALUE, "");
+    EXPECT_ERROR(dync_unbind(dync_zeros(DYNC_SCALAR), 0).kind, DYNC_ERR_SHAPE, "");
+}
+
+TEST(lists_go_in_and_out)
+{
+    dync_tensor *x = dync_ones(dync_shape(2, 2));
+    EXPECT_EQ_INT(dync_size(dync_cat(dync_tuple(x, x, x), 0), 0), 6);
+    EXPECT_EQ_INT(dync_ndim(dync_stack(dync_tuple(x, x), 0)), 3);
+    dync_value best = dync_max_dim(dync_from(((float[]){1, 5, 3}), dync_shape(3)), 0, false);
+    EXPECT_EQ_INT(dync_len(best), 2);
+    EXPECT_NEAR(dync_item(dync_as_tensor(dync_at(best, 1))), 1, TOL_EXACT);
+    dync_value many[40];
+    for (int i = 0; i < 40; i++) many[i] = dync_v_tensor(x);
+    EXPECT_EQ_INT(dync_size(dync_cat(dync_tuple_of(40, many), 0), 0), 80);
+    dync_on_error(quiet, NULL);
+    EXPECT_ERROR(dync_cat(dync_tuple_of(0, NULL), 0), DYNC_ERR_VALUE, "non-empty list");
+    EXPECT_ERROR(dync_cat(x, 0), DYNC_ERR_VALUE, "list");
+    EXPECT_ERROR(dync_cat(dync_tuple(x, 3), 0), DYNC_ERR_VALUE, "item 1");
+    EXPECT_ERROR(dync_cat(dync_tuple(x, x), 2), DYNC_ERR_INDEX, "");
+}
+
+TEST(errors_say_what_and_where)
+{
+    dync_tensor *a = dync_ones(dync_shape(3, 4)), *b = dync_ones(dync_shape(5, 6)), *i = dync_ones(dync_shape(2), .dtype = DYNC_I64);
+    dync_on_error(quiet, NULL);
+    EXPECT_ERROR(dync_matmul(a, b), DYNC_ERR_SHAPE, "matmul: f32[3, 4] x f32[5, 6]: inner sizes 4 and 5 differ");
+    EXPECT_ERROR(dync_add(a, b), DYNC_ERR_SHAPE, "test_public.c");
+    EXPECT_ERROR(dync_add(a, DYNC_NONE), DYNC_ERR_VALUE, "argument 2: expected a tensor or a number, got none");
+    EXPECT_ERROR(dync_add(a, "text"), DYNC_ERR_VALUE, "string");
+    EXPECT_ERROR(dync_neg(NULL), DYNC_ERR_VALUE, "neg");
+    EXPECT_ERROR(dync_softmax(a, 2), DYNC_ERR_INDEX, "");
+    EXPECT_ERROR(dync_gelu(i), DYNC_ERR_DTYPE, "gelu: not implemented for 'Long'");
+    EXPECT_ERROR(dync_view(a, dync_shape(5)), DYNC_ERR_SHAPE, "view");
+    EXPECT_ERROR(dync_zeros(dync_shape(INT64_MAX, 4)), DYNC_ERR_SHAPE, "zeros");
+    EXPECT_ERROR(dync_zeros(dync_shape(2), .dtype = (dync_dtype)77), DYNC_ERR_DTYPE, "");
+    EXPECT_ERROR(dync_zeros(dync_shape(2), .device = DYNC_CUDA), DYNC_ERR_DEVICE, "cuda:0");
+    EXPECT_ERROR(dync_expand(a, dync_shape(2, 3, 5)), DYNC_ERR_SHAPE, "");
+    EXPECT_ERROR(dync_index_select(a, 0, dync_full(dync_shape(1), 3, .dtype = DYNC_I64)), DYNC_ERR_INDEX, "index 3 is out of bounds for dimension with size 3");
+    EXPECT_ERROR(dync_embedding(a, dync_full(dync_shape(1), -1, .dtype = DYNC_I64)), DYNC_ERR_INDEX, "index -1");
+    EXPECT_ERROR(dync_floor_divide(i, 0), DYNC_ERR_VALUE, "ZeroDivisionError");
+    EXPECT_ERROR(dync_add(a, dync_ones(dync_shape(3, 4), .device = DYNC_META)), DYNC_ERR_DEVICE, "same device");
+    EXPECT_ERROR(dync_add_(i, 0.5), DYNC_ERR_DTYPE, "result type Float can't be cast to the desired output type Long");
+    EXPECT_ERROR(dync_to_device(dync_ones(dync_shape(1), .device = DYNC_META), DYNC_CPU), DYNC_ERR_DEVICE, "no data");
+}
+
+/* NULL from a failed call passes silently: one error for a chain. */
+TEST(a_chain_reports_its_first_error)
+{
+    dync_on_error(quiet, NULL);
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_tensor *y = dync_sum(dync_exp(dync_view(x, dync_shape(7))), DYNC_ALL, false);
+    EXPECT_ERROR(y, DYNC_ERR_SHAPE, "view");
+    EXPECT(dync_exp(x) != NULL);
+}
+
+TEST(a_failed_write_leaves_self_alone)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_on_error(quiet, NULL);
+    EXPECT_ERROR(dync_add_(x, dync_ones(dync_shape(3, 2))), DYNC_ERR_SHAPE, "doesn't match the broadcast shape");
+    EXPECT_EQ_INT(dync_ndim(x), 1);
+    EXPECT_NEAR(at(x, 0), 1, TOL_EXACT);
+}
+
+TEST(meta_tensors_have_shapes_only)
+{
+    dync_tensor *x = dync_zeros(dync_shape(8, 4), .device = DYNC_META), *w = dync_zeros(dync_shape(3, 4), .device = DYNC_META);
+    dync_tensor *y = dync_relu(dync_linear(x, w, NULL));
+    EXPECT_EQ_INT(dync_size(y, 1), 3);
+    EXPECT(dync_add_(y, 1) == y);
+    EXPECT_EQ_INT(dync_numel(dync_sum(y, DYNC_ALL, false)), 1);
+    EXPECT_EQ_INT(dync_len(dync_sort(y, 0, false)), 2);
+    EXPECT_OK(dync_error());
+}
+
+TEST(conversion_returns_the_same_tensor_where_nothing_changes)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    EXPECT_EQ_PTR(dync_to_dtype(x, DYNC_F32), x);
+    EXPECT_EQ_PTR(dync_to_device(x, DYNC_CPU), x);
+    EXPECT_EQ_PTR(dync_contiguous(x), x);
+    EXPECT_EQ_INT(dync_type(dync_to_dtype(x, DYNC_BF16)), DYNC_BF16);
+}
+
+TEST(batch_norm_moves_its_statistics)
+{
+    dync_tensor *x = dync_from(((float[]){1, 2, 3, 4, 5, 6}), dync_shape(3, 2)), *mean = dync_zeros(dync_shape(2)), *var = dync_ones(dync_shape(2));
+    EXPECT(dync_batch_norm(x, NULL, NULL, mean, var, true, 0.5, 1e-5) != NULL);
+    EXPECT_NEAR(at(mean, 0), 1.5, TOL_F32_SUM);
+    EXPECT_NEAR(at(mean, 1), 2, TOL_F32_SUM);
+    EXPECT_NEAR(at(var, 0), 0.5 + 0.5 * 4, TOL_F32_SUM);
+    EXPECT(dync_batch_norm(x, NULL, NULL, mean, var, false, 0.5, 1e-5) != NULL);
+    EXPECT_NEAR(at(mean, 0), 1.5, TOL_F32_SUM);
+}
+
+TEST(pow_of_changing_exponents)
+{
+    dync_tensor *x = dync_full(dync_shape(3), 3.0);
+    for (int i = -3; i < 4; i++) EXPECT_NEAR(at(dync_pow(x, i), 0), pow(3, i), 1e-6 * pow(3, i));
+    EXPECT_NEAR(at(dync_pow_(x, 2), 1), 9, TOL_EXACT);
+}
+TEST_MAIN
