@@ -132,6 +132,25 @@ static dync_status dync__csource_place(dync__csource *c)
     return DYNC_OK;
 }
 
+/* Where each value that the user's graph returns is: computed, or an input, or a view of one. */
+static dync_status dync__csource_results(dync__csource *c)
+{
+    c->n_out = c->aot.out.n;
+    c->out = dync__arena_alloc(&c->arena, (size_t)c->n_out * sizeof *c->out);
+    if (!c->out) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n_out; i++) {
+        const dync__aot_out *o = &c->aot.out.at[i];
+        if (o->kind == DYNC__AOT_VALUE) {
+            c->out[i] = c->lowered.out[o->index];
+            continue;
+        }
+        const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
+        c->out[i] = (dync__lowered_out){.input = o->index, .output = -1, .dtype = (uint8_t)in->dtype, .device = DYNC_CPU};
+        c->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
+    }
+    return DYNC_OK;
+}
+
 /* An output of the graph that is a whole row-major storage of its own is written in place; others are copied at the end. */
 static void dync__csource_outputs(dync__csource *c)
 {
@@ -142,8 +161,8 @@ static void dync__csource_outputs(dync__csource *c)
         t->in_arena = s->kind == DYNC__SLOT_TEMP || s->kind == DYNC__SLOT_OUTPUT;
         if (s->kind != DYNC__SLOT_OUTPUT) continue;
         int users = 0;
-        for (int k = 0; k < c->lowered.n_out; k++) {
-            const dync__lowered_out *o = &c->lowered.out[k];
+        for (int k = 0; k < c->n_out; k++) {
+            const dync__lowered_out *o = &c->out[k];
             if (o->input >= 0 || o->output != s->index) continue;
             int64_t numel = 1;
             for (int d = 0; d < o->lay.ndim; d++) numel *= o->lay.shape[d];
@@ -164,9 +183,8 @@ static dync_status dync__csource_prepare(dync__csource *c, const char **why)
     dync_status status = dync__aot_trace(c->flat, false, &c->aot, why);
     if (status != DYNC_OK) return status;
     if (c->aot.mutated.n) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
-    for (int i = 0; i < c->aot.out.n; i++)
-        if (c->aot.out.at[i].kind != DYNC__AOT_VALUE) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s returns an input", c->program->name);
     DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
+    DYNC__TRY(dync__csource_results(c));
     if (c->pb.rng_used) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers", c->program->name);
     DYNC__TRY(dync__csource_fuse(c));
     c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);

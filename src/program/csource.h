@@ -17,6 +17,8 @@ typedef struct dync__csource {
     dync_graph *flat;              /* copy of the graph that returns a flat list */
     dync__aot_graphs aot;
     dync__lowered lowered;
+    int n_out;                     /* what the user's graph returns */
+    dync__lowered_out *out;
     dync__arena arena, names;
     dync__pb pb;
     dync__fuse_step *steps;

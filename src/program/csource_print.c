@@ -86,8 +86,8 @@ static void dync__csource_signature(const dync__csource *c, dync__str *s)
     dync__str_addf(s, "void %s(", c->program->name);
     for (int i = 0; i < c->aot.n_inputs; i++)
         dync__str_addf(s, "%sconst %s *in%d", i ? ", " : "", dync__csource_type(dync__csource_input(c, i)->dtype), i);
-    for (int i = 0; i < c->lowered.n_out; i++)
-        dync__str_addf(s, "%s%s *out%d", i || c->aot.n_inputs ? ", " : "", dync__csource_type(c->lowered.out[i].dtype), i);
+    for (int i = 0; i < c->n_out; i++)
+        dync__str_addf(s, "%s%s *out%d", i || c->aot.n_inputs ? ", " : "", dync__csource_type(c->out[i].dtype), i);
     dync__str_addc(s, ')');
 }
 
@@ -123,8 +123,8 @@ static void dync__csource_sizes(const dync__csource *c, dync__str *s)
         dync__str_addf(s, "#define %s_IN%d_SIZE %lld   /* %s%s, row major */\n", c->upper, i, (long long)dync__csource_numel(&info->lay),
                        dync__dtype_info(info->dtype)->fx, dync__str_get(&shape));
     }
-    for (int i = 0; i < c->lowered.n_out; i++) {
-        const dync__lowered_out *o = &c->lowered.out[i];
+    for (int i = 0; i < c->n_out; i++) {
+        const dync__lowered_out *o = &c->out[i];
         shape.n = 0;
         dync__shape_text(&shape, o->lay.ndim, o->lay.shape);
         dync__str_addf(s, "#define %s_OUT%d_SIZE %lld   /* %s%s, row major */\n", c->upper, i, (long long)dync__csource_numel(&o->lay),
@@ -182,8 +182,8 @@ static void dync__csource_calls(const dync__csource *c, dync__str *s)
 static void dync__csource_copies(const dync__csource *c, dync__str *s)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
-    for (int i = 0; i < c->lowered.n_out; i++) {
-        const dync__lowered_out *o = &c->lowered.out[i];
+    for (int i = 0; i < c->n_out; i++) {
+        const dync__lowered_out *o = &c->out[i];
         int slot = -1;
         for (int k = 0; k < c->pb.slot.n; k++) {
             const dync__slot *p = &c->pb.slot.at[k];
@@ -262,9 +262,9 @@ static void dync__csource_main_text(const dync__csource *c, dync__str *s)
 {
     dync__str_addf(s, "\nint main(void)\n{\n    int bad = 0;\n    %s(", c->program->name);
     for (int i = 0; i < c->aot.n_inputs; i++) dync__str_addf(s, "%sexample_in%d", i ? ", " : "", i);
-    for (int i = 0; i < c->lowered.n_out; i++) dync__str_addf(s, "%sexample_out%d", i || c->aot.n_inputs ? ", " : "", i);
+    for (int i = 0; i < c->n_out; i++) dync__str_addf(s, "%sexample_out%d", i || c->aot.n_inputs ? ", " : "", i);
     dync__str_add(s, ");\n");
-    for (int i = 0; i < c->lowered.n_out; i++) {
+    for (int i = 0; i < c->n_out; i++) {
         dync__str_addf(s, "    for (int i = 0; i < %s_OUT%d_SIZE; i++) {\n        double got = (double)example_out%d[i], want = (double)expected_out%d[i];\n"
                           "        double off = got - want, limit = 1e-5 + 1e-4 * (want < 0 ? -want : want);\n"
                           "        if (!(off <= limit && -off <= limit) && !(got != got && want != want) && got - want != 0) bad++;\n    }\n",
