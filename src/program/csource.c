@@ -7,6 +7,7 @@
  * inputs and what this library computes for them stands behind #ifdef NAME_MAIN. */
 #include "../dync.in.h"
 #include "../inductor/inductor.h"
+#include "../runtime/plan.h"
 #include "program.h"
 #include "csource.h"
 
@@ -95,11 +96,14 @@ static void dync__csource_touch(dync__csource *c, int slot, int step)
     s->last = step;
 }
 
-/* Temporaries by size, the largest first, each at the lowest offset that no temporary of an overlapping lifetime covers. */
+/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes apart at least. */
+enum { DYNC__CSOURCE_CELL = 8 };
+
 static dync_status dync__csource_place(dync__csource *c)
 {
-    int n = c->pb.slot.n, *order = dync__arena_alloc(&c->arena, (size_t)n * sizeof *order), n_order = 0;
-    if (!order) return DYNC_ERR_MEMORY;
+    int n = c->pb.slot.n;
+    dync__life *life = dync__arena_alloc(&c->arena, (size_t)n * sizeof *life);
+    if (!life) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n_steps; i++) {
         const dync__fuse_step *s = &c->steps[i];
         for (int k = 0; s->k && k < s->k->buf.n; k++) dync__csource_touch(c, s->k->buf.at[k].id, i);
@@ -107,28 +111,13 @@ static dync_status dync__csource_place(dync__csource *c)
         for (int k = 0; k < s->n_writes && !s->k; k++) dync__csource_touch(c, s->writes[k], i);
     }
     for (int i = 0; i < n; i++) {
-        dync__csource_slot *s = &c->slot[i];
-        if (!s->in_arena || s->first < 0) continue;
-        s->bytes = (c->pb.slot.at[i].size * dync__dtype_info(c->pb.slot.at[i].dtype)->bytes + 7) / 8 * 8;
-        if (s->copied_out) s->last = c->n_steps;
-        int k = n_order++;
-        for (; k > 0 && c->slot[order[k - 1]].bytes < s->bytes; k--) order[k] = order[k - 1];
-        order[k] = i;
+        const dync__csource_slot *s = &c->slot[i];
+        life[i] = (dync__life){.slot = i, .first = s->in_arena ? s->first : -1, .last = s->copied_out ? c->n_steps : s->last};
+        if (life[i].first >= 0) life[i].bytes = c->pb.slot.at[i].size * dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
     }
-    for (int i = 0; i < n_order; i++) {
-        dync__csource_slot *s = &c->slot[order[i]];
-        for (bool moved = true; moved;) {
-            moved = false;
-            for (int j = 0; j < i; j++) {
-                const dync__csource_slot *o = &c->slot[order[j]];
-                bool together = s->first <= o->last && o->first <= s->last;
-                if (!together || s->offset >= o->offset + o->bytes || o->offset >= s->offset + s->bytes) continue;
-                s->offset = o->offset + o->bytes;
-                moved = true;
-            }
-        }
-        c->arena_bytes = DYNC__MAX(c->arena_bytes, s->offset + s->bytes);
-    }
+    DYNC__TRY(dync__memplan(&c->arena, life, n, &c->arena_bytes));
+    for (int i = 0; i < n; i++) c->slot[i].offset = life[i].offset / DYNC__CSOURCE_CELL;
+    c->arena_bytes /= DYNC__CSOURCE_CELL;
     return DYNC_OK;
 }
 

@@ -8,7 +8,7 @@ typedef struct dync__csource_slot {
     bool in_arena, copied_out;     /* copied_out: an output of the graph is read from it at the end */
     int output;                    /* the output that it is, or -1 */
     int first, last;               /* steps that touch it, -1 none */
-    int64_t offset, bytes;         /* in the arena */
+    int64_t offset;                /* in the arena */
 } dync__csource_slot;
 
 typedef struct dync__csource {
