@@ -216,7 +216,8 @@ static void compare(parser *p, const char *line, const char *op, int out, const 
 
 /* ---- running one sample ------------------------------------------------------------------------------------------------ */
 
-static int run_sample(const char *line)
+/* fail_at 0: compares with what is expected; else the nth allocation fails and nothing but the status counts. */
+static int run_sample(const char *line, int fail_at, dync_status *got)
 {
     parser p = {.at = line};
     dync__arg args[DYNC__MAX_ARGS];
@@ -239,9 +240,14 @@ static int run_sample(const char *line)
     p.at++;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
+    dync__mem_fail_at(fail_at);
     dync_status status = dync__op_run(op, n, args, out);
+    dync__mem_fail_at(0);
     dync__error_slot error = dync__error_guard_end(&guard);
-    if (*p.at == '!') {
+    *got = status;
+    if (fail_at) {
+        if (status != DYNC_OK && (status != DYNC_ERR_MEMORY || error.status != DYNC_ERR_MEMORY)) complain(line, fail_at, error.message, status, DYNC_ERR_MEMORY);
+    } else if (*p.at == '!') {
         if (status == DYNC_OK) complain(line, 0, "accepted what PyTorch refuses", 0, 1);
         else if (status == DYNC_ERR_INTERNAL) complain(line, 0, error.message, status, 0);
         else if (error.status == DYNC_OK) complain(line, 0, "refused without an error", status, 0);
@@ -265,12 +271,34 @@ TEST(samples_agree_with_pytorch)
 {
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < DYNC__COUNT_OF(ops_samples); i++) {
-            int op = run_sample(ops_samples[i]);
+            dync_status status;
+            int op = run_sample(ops_samples[i], 0, &status);
             if (op >= 0) sampled[op] = true;
         }
     }
     for (int op = 0; op < DYNC__N_OPS; op++)
         if (!sampled[op]) test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
+}
+
+/* Each allocation of each operator fails once: the call says so, and nothing is left behind. */
+TEST(memory_may_run_out_anywhere)
+{
+    int last = -1;
+    for (int i = 0; i < DYNC__COUNT_OF(ops_samples); i++) {
+        dync_status status;
+        if (strchr(ops_samples[i], '!')) continue;
+        int op = run_sample(ops_samples[i], 0, &status);
+        if (op == last) continue;
+        last = op;
+        dync__op_state *s = dync__tls.op_state;
+        for (int nth = 1, good = 0; good < 3; nth++) {          /* a cache that cannot grow is no failure */
+            if (s) dync__eager_forget(s);
+            int64_t live = dync__live_tensors();
+            run_sample(ops_samples[i], nth, &status);
+            if (!EXPECT_EQ_INT(dync__live_tensors(), live)) test__fail(__FILE__, __LINE__, ops_samples[i]);
+            good = status == DYNC_OK ? good + 1 : 0;
+        }
+    }
 }
 
 /* ---- the table itself --------------------------------------------------------------------------------------------------- */
