@@ -24,8 +24,10 @@ static void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args,
     for (int i = 0; i < nout; i++) out[i] = NULL;
     if (c->status != DYNC_OK) return;
     c->status = dync__op_run(op, nargs, args, out);
-    for (int i = 0; i < nout; i++)
+    for (int i = 0; i < nout; i++) {
         if (c->status == DYNC_OK) dync__chain_keep(c, out[i]);
+        else dync__unref(out[i]);
+    }
     if (c->status != DYNC_OK)
         for (int i = 0; i < nout; i++) out[i] = NULL;
 }

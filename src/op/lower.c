@@ -131,7 +131,6 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dy
     c->fattr[0] = 1;
     for (int i = 0; i < n; i++) c->operand[i] = operands[i];
     for (int i = 0; i < n_attr; i++) c->attr[i] = attr[i];
-    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
     return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
