@@ -49,41 +49,15 @@ static dync_status dync__csource_flat(dync_graph *g, dync_graph **out)
 
 /* ---- steps, fused -------------------------------------------------------------------------------------------------------------------------- */
 
-static bool dync__csource_keep(void *user, int32_t slot)
-{
-    const dync__pb *pb = user;
-    return pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
-}
-
-static bool dync__csource_step(dync__arena *arena, const dync__step *step, dync__fuse_step *out)
-{
-    int32_t *ids = dync__arena_alloc(arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids);
-    *out = (dync__fuse_step){.k = step->kernel, .call = step->call};
-    if (step->kernel || !ids) return ids != NULL;
-    out->reads = ids;
-    out->writes = ids + DYNC__KCALL_OPERANDS;
-    for (int i = 0; i < step->call->n; i++) {
-        const dync__operand *o = &step->call->operand[i];
-        if (o->written) ids[DYNC__KCALL_OPERANDS + out->n_writes++] = o->slot;
-        else ids[out->n_reads++] = o->slot;
-    }
-    return true;
-}
-
 static dync_status dync__csource_fuse(dync__csource *c)
 {
-    c->n_steps = c->pb.step.n;
-    c->steps = dync__arena_alloc(&c->arena, (size_t)c->n_steps * sizeof *c->steps);
+    dync__plan_options options = {.name = c->program->name};
+    int n;
+    c->steps = dync__arena_alloc(&c->arena, (size_t)c->pb.step.n * sizeof *c->steps);
     if (!c->steps) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n_steps; i++)
-        if (!dync__csource_step(&c->arena, &c->pb.step.at[i], &c->steps[i])) return DYNC_ERR_MEMORY;
-    dync__fuse_options options = {.keep = dync__csource_keep, .user = &c->pb};
-    DYNC__TRY(dync__fuse(&c->arena, c->steps, &c->n_steps, &options));
-    for (int i = 0; i < c->n_steps; i++)
-        if (c->steps[i].k) {
-            dync__kernel_simplify(c->steps[i].k);
-            dync__kernel_schedule(c->steps[i].k);
-        }
+    DYNC__TRY(dync__plan_schedule(&c->pb, &options, c->steps, &n));
+    for (int i = 0; i < n; i++)
+        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k)) c->steps[c->n_steps++] = c->steps[i];
     return DYNC_OK;
 }
 

@@ -71,7 +71,7 @@ static void dync__plan_log(const dync__pb *pb, int stage, const char *name, cons
     dync__str_free(&s);
 }
 
-static dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt, dync__fuse_step *step, int *n)
+DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt, dync__fuse_step *step, int *n)
 {
     dync__fuse_options fuse = {.off = opt->no_fuse, .keep = dync__plan_keeps, .user = pb};
     for (int i = 0; i < pb->step.n; i++) DYNC__TRY(dync__plan_fuse_step(pb, &pb->step.at[i], &step[i]));
@@ -89,7 +89,7 @@ static dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *o
     return DYNC_OK;
 }
 
-static bool dync__kernel_writes(const dync__kernel *k)
+DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
 {
     for (int i = 0; i < k->buf.n; i++)
         if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;

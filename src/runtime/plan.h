@@ -22,6 +22,10 @@ struct dync__plan {
     uint64_t rng_used;
 };
 
+/* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
+DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
+DYNC__FN bool dync__kernel_writes(const dync__kernel *);
+
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
 #endif
