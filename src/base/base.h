@@ -22,6 +22,7 @@ typedef struct dync__thread {
     bool compiling;              /* a function is being traced by this thread */
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;
+    uint64_t cache_hits;         /* of this thread; joined to dync__counters when it ends */
     bool registered;             /* exit destructor armed */
     int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
     bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */

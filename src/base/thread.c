@@ -71,6 +71,8 @@ DYNC__FN void dync__thread_end(dync__thread *t)
     for (int round = 0; round < 2; round++) {
         for (int i = dync__threads.n_on_exit - 1; i >= 0; i--) dync__threads.on_exit[i](t);
     }
+    DYNC__COUNTER_ADD(cache_hits, (int64_t)t->cache_hits);
+    t->cache_hits = 0;
     dync__mem_thread_end(t);
     dync__thread_unlink(t);
 }

@@ -41,7 +41,7 @@ DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name,
     f->backend.name = f->backend_name;
     f->callee.name = f->name;
     if (opt->user) f->callee.user = opt->user;
-    f->refs = 1;
+    f->owner = &dync__tls;
     if (!f->name || !f->backend_name || (opt->options && !f->options_text) || ((opt->args || callee.args) && !f->args)) {
         dync_compiled_free(f);
         return NULL;
@@ -111,7 +111,8 @@ DYNC__FN void dync__capture_forget_module(const dync_module *m)
     dync__unlock(&dync__all_compiled.lock);
 }
 
-/* Dead entries leave the list; they are freed once this call is the only one in flight. */
+/* Dead entries leave the list. They are freed at once where only the thread that made f ever called it and this is its only
+ * call in flight; else with f. */
 static void dync__compiled_bury(dync_compiled *f)
 {
     dync__lock(&f->lock);
@@ -128,7 +129,7 @@ static void dync__compiled_bury(dync_compiled *f)
         f->grave = e;
     }
     dync__cache_entry *grave = NULL;
-    if (DYNC__ATOMIC_LOAD(&f->active) == 1) {
+    if (f->owner == &dync__tls && f->depth == 1 && !DYNC__ATOMIC_LOAD(&f->shared)) {
         grave = f->grave;
         f->grave = NULL;
     }
@@ -233,13 +234,12 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
     r.env = r.n_env <= DYNC__COUNT_OF(few) ? few : dync__alloc((size_t)r.n_env * sizeof *r.env);
     if (!r.env) return DYNC_ERR_MEMORY;
     memset(r.env, 0, (size_t)r.n_env * sizeof *r.env);
-    for (int i = 0; i < call->n_tensors; i++)
-        if (!r.env[e->leaf_env[i]]) dync__ref(r.env[e->leaf_env[i]] = call->tensor[i]);
+    for (int i = 0; i < call->n_tensors; i++) r.env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
     bool unknown;
     dync_status status = dync__entry_run(e, &r, result, &unknown);
     if (status != DYNC_OK || unknown) dync__tls.grad_enabled_off = !e->grad_mode;
     if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
-    for (int i = 0; i < r.n_env; i++) dync__unref(r.env[i]);
+    for (int i = e->n_leaf_env; i < r.n_env; i++) dync__unref(r.env[i]);
     if (r.env != few) dync__free(r.env, (size_t)r.n_env * sizeof *r.env);
     return status;
 }
@@ -359,7 +359,7 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     dync__cache_entry *e = dync__entry_lookup(f, &call);
     dync_status status;
     if (e) {
-        DYNC__COUNTER_ADD(cache_hits, 1);
+        dync__tls.cache_hits++;
         status = dync__call_entry(f, e, &call, &result);
         if (e->dead) dync__compiled_bury(f);
     } else {
@@ -376,9 +376,13 @@ DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_val
         return DYNC_NONE;
     }
     if (dync__tls.compiling) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
-    DYNC__ATOMIC_INC(&f->active);
+    if (f->owner != &dync__tls) {
+        if (!DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
+        return dync__call_run(f, nargs, args);
+    }
+    f->depth++;
     dync_value r = dync__call_run(f, nargs, args);
-    DYNC__ATOMIC_DEC(&f->active);
+    f->depth--;
     return r;
 }
 

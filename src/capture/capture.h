@@ -83,7 +83,7 @@ typedef struct dync__cache_entry {
     dync__tnode *root;
     bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
     struct dync__cache_entry *next;
-    int *leaf_env;                       /* place of each tensor argument in the environment */
+    int *leaf_env, n_leaf_env;           /* place of each tensor argument in the environment: the first n_leaf_env */
     int32_t extending;                   /* a thread grows the tree */
     int64_t hits;
 } dync__cache_entry;
@@ -95,12 +95,13 @@ struct dync_compiled {
     dync_backend backend;
     dync_compile_options opt;
     uint64_t id;
-    int32_t refs;
     dync__mutex lock;                    /* insertion only */
     dync__cache_entry *entries, *grave;        /* newest first; grave: dead ones, freed when no call is in flight */
     dync__cache_entry *last_hit;
     int n_entries;
-    int32_t active;                      /* calls in flight */
+    const void *owner;                   /* the thread that made it */
+    int depth;                           /* its calls in flight */
+    int32_t shared;                      /* another thread called it */
     dync__segment *segments;
     int n_frames;                        /* backend compiles */
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */

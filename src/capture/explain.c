@@ -215,7 +215,7 @@ DYNC_API dync_counters dync_get_counters(void)
     c.graphs = DYNC__ATOMIC_PEEK(&dync__counters.graphs);
     c.graph_breaks = DYNC__ATOMIC_PEEK(&dync__counters.graph_breaks);
     c.recompiles = DYNC__ATOMIC_PEEK(&dync__counters.recompiles);
-    c.cache_hits = DYNC__ATOMIC_PEEK(&dync__counters.cache_hits);
+    c.cache_hits = DYNC__ATOMIC_PEEK(&dync__counters.cache_hits) + (int64_t)dync__tls.cache_hits;
     c.cache_misses = DYNC__ATOMIC_PEEK(&dync__counters.cache_misses);
     c.autograd_captures = DYNC__ATOMIC_PEEK(&dync__counters.autograd_captures);
     c.autograd_compiles = DYNC__ATOMIC_PEEK(&dync__counters.autograd_compiles);

@@ -350,6 +350,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
         if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
         e->leaf_env[i] = t->leaf_env[i];
     }
+    e->n_leaf_env = t->real.n;
     return DYNC_OK;
 }
 
