@@ -209,7 +209,7 @@ DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *
     dync_status status = DYNC_OK;
     dync__st_header(&header, n, items, n_texts, keys, values);
     for (int i = 0; i < DYNC__ST_PREFIX; i++) dync__str_addc(out, (char)((uint64_t)header.n >> (8 * i) & 255));
-    dync__str_addn(out, dync__str_get(&header), header.n);
+    if (!header.failed) dync__str_addn(out, dync__str_get(&header), header.n);
     if (header.failed || out->failed) status = DYNC_ERR_MEMORY;
     dync__str_free(&header);
     for (int i = 0; i < n && status == DYNC_OK; i++) status = dync__st_data(out, &items[i]);
