@@ -2,6 +2,9 @@
 #include "dync.h"
 #include "test.h"
 #include "tol.h"
+#if TEST__FORK
+#include <pthread.h>
+#endif
 
 static double at(dync_tensor *t, int64_t i)
 {
@@ -275,5 +278,48 @@ TEST(pow_of_changing_exponents)
     dync_tensor *x = dync_full(dync_shape(3), 3.0);
     for (int i = -3; i < 4; i++) EXPECT_NEAR(at(dync_pow(x, i), 0), pow(3, i), 1e-6 * pow(3, i));
     EXPECT_NEAR(at(dync_pow_(x, 2), 1), 9, TOL_EXACT);
+}
+/* Every thread has plans of its own; they go with it. */
+static void *work(void *arg)
+{
+    int *bad = arg;
+    DYNC_SCOPE {
+        dync_tensor *x = dync_arange(0, 64, 1);
+        for (int i = 0; i < 200; i++) {
+            DYNC_SCOPE {
+                dync_tensor *y = dync_sum(dync_mul(dync_add(x, (double)i), 2), DYNC_ALL, false);
+                if (!(fabs(dync_item(y) - (64 * 63 + 128.0 * i)) < 1e-3)) ++*bad;
+            }
+        }
+    }
+    return NULL;
+}
+
+TEST(threads_share_nothing)
+{
+#if TEST__FORK
+    pthread_t threads[4];
+    int bad[4] = {0};
+    for (int i = 0; i < 4; i++) REQUIRE(pthread_create(&threads[i], NULL, work, &bad[i]) == 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++) EXPECT_EQ_INT(bad[i], 0);
+#else
+    SKIP("no threads");
+#endif
+}
+
+TEST(shutdown_leaves_nothing)
+{
+    int bad = 0;
+    work(&bad);
+    dync_batch_norm(dync_ones(dync_shape(4, 2)), NULL, NULL, NULL, NULL, true, 0.1, 1e-5);
+    dync_topk(dync_randn(dync_shape(4, 9)), 2, 1, true, true);
+    dync_shutdown();
+    EXPECT_EQ_INT(dync_memory_stats().live_bytes, 0);
+    EXPECT_EQ_INT(dync_memory_stats().live_tensors, 0);
+    work(&bad);
+    EXPECT_EQ_INT(bad, 0);
+    dync_shutdown();
+    EXPECT_EQ_INT(dync_memory_stats().live_bytes, 0);
 }
 TEST_MAIN
