@@ -145,6 +145,7 @@
 #include "program/csource_print.c"
 #include "program/export.c"
 #include "program/module_file.c"
+#include "program/npy.c"
 #include "program/program_file.c"
 #include "program/safetensors.c"
 #include "compile/compile.c"

@@ -28,3 +28,10 @@ DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
 /* dync_program_free: NULL does nothing. */
 DYNC_API void dync_program_free(dync_program *program);
+
+/* dync_npy_save, dync_npy_load: one tensor as NumPy's .npy file.
+ *   ->      dync_npy_load: owned by the scope; NULL on failure
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_DTYPE (NumPy has no bfloat16), DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
+ *   notes   saving copies a strided tensor row by row; loading takes either byte order and either memory order */
+DYNC_API dync_status dync_npy_save(dync_tensor *t, const char *path);
+DYNC_API dync_tensor *dync_npy_load(const char *path);

@@ -20,6 +20,10 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name,
 /* The file of a program as bytes (program_file.c) and back. */
 DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *);
 DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n);        /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+/* npy.c */
+DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n);            /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN bool dync__big_endian(void);
+DYNC__FN void dync__swap_items(char *data, size_t n, size_t item);            /* reverses the bytes of each item */
 /* The program as one C file (csource.c). */
 DYNC__FN dync_status dync__program_csource(const dync_program *, dync__str *);
 

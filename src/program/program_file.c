@@ -17,17 +17,10 @@
 enum { DYNC__PROGRAM_ALIGN = 64, DYNC__PROGRAM_CHECKSUM = 8 };
 static const char dync__program_magic[] = "dync program 1\n";
 
-/* Reverses the bytes of each element where the machine is big endian. */
+/* Files are little endian. */
 static void dync__program_swap(char *data, size_t n, size_t item)
 {
-    const uint16_t one = 1;
-    if (*(const unsigned char *)&one == 1) return;
-    for (size_t i = 0; i + item <= n; i += item)
-        for (size_t a = 0, b = item - 1; a < b; a++, b--) {
-            char t = data[i + a];
-            data[i + a] = data[i + b];
-            data[i + b] = t;
-        }
+    if (dync__big_endian()) dync__swap_items(data, n, item);
 }
 
 static size_t dync__program_bytes(const dync__tensor *t) { return (size_t)t->numel * dync__dtype_info(t->dtype)->bytes; }
