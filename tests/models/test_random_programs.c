@@ -1,0 +1,197 @@
+/* Random programs: operators, views, writes in place, branches on values, breaks, frames, several calls with changing data.
+ * Compiled on every backend they must do what they do eagerly: results, written arguments, gradients. A failing program is shrunk
+ * by dropping instructions and printed with its seed. `--seed N` starts elsewhere. */
+#include "../capture/counter.h"
+
+enum { MAX_INS = 24, MAX_VALUES = 32 };
+typedef struct { int op, a, b; double k; } ins;
+typedef struct { int n, n_args, train; ins at[MAX_INS]; int out[3]; } program;
+
+static uint64_t state;
+static uint32_t rnd(uint32_t n)
+{
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (uint32_t)(state >> 33) % n;
+}
+
+/* ---- what an instruction does to the pool of values (all f32 [4, 6]) -------------------------------------------------------- */
+typedef struct { dync_tensor *v[MAX_VALUES]; int n; const program *p; } pool;
+static dync_tensor *inner_frame(dync_tensor *x, dync_tensor *y) { return dync_add(dync_tanh(x), y); }
+static dync_tensor *broken_frame(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *a = dync_mul(x, 0.5);
+    dync_graph_break("random");
+    return dync_sub(a, dync_cos(y));
+}
+
+static dync_tensor *apply(pool *q, const ins *i)
+{
+    dync_tensor *a = q->v[i->a], *b = q->v[i->b];
+    bool train = q->p->train;
+    switch (i->op) {
+    case 0: return dync_add(a, b);
+    case 1: return dync_mul(a, dync_sigmoid(b));
+    case 2: return dync_sub(a, i->k);
+    case 3: return dync_tanh(a);
+    case 4: return dync_relu(dync_add(a, i->k));
+    case 5: return dync_exp(dync_neg(dync_abs(a)));
+    case 6: return dync_softmax(a, i->k > 0 ? 1 : 0);
+    case 7: return dync_sub(a, dync_mean(b, dync_shape(1), true));
+    case 8: return dync_add(a, dync_sum(b, dync_shape(0), true));
+    case 9: return dync_reshape(dync_transpose(a, 0, 1), dync_shape(4, 6));
+    case 10: return dync_matmul(dync_matmul(a, dync_transpose(b, 0, 1)), a);
+    case 11: return dync_where(dync_gt(a, b), a, dync_mul(b, i->k));
+    case 12: return dync_cat(dync_tuple(dync_slice(a, 1, 3, 6, 1), dync_slice(b, 1, 0, 3, 1)), 1);
+    case 13: return dync_add(dync_expand(dync_select(a, 0, 1), dync_shape(4, 6)), b);
+    case 14: return dync_maximum(a, dync_amax(b, dync_shape(1), true));
+    case 15: return dync_div(a, dync_add(dync_sqrt(dync_add(dync_mul(b, b), 1)), 1));
+    case 16: return dync_clone(dync_permute(dync_view(a, dync_shape(2, 2, 6)), dync_shape(1, 0, 2))) ? dync_view(dync_clone(a), dync_shape(4, 6)) : NULL;
+    case 17: return dync_sin(dync_mul(a, 2));
+    /* in place: on a fresh copy where gradients are wanted from the original */
+    case 18: { dync_tensor *c = train ? dync_mul(a, 1.5) : a; dync_add_(c, b); return c; }
+    case 19: { dync_tensor *c = train ? dync_add(a, 1) : a; dync_mul_(dync_select(c, 1, 2), i->k); return c; }
+    case 20: { dync_tensor *c = dync_mul(a, 1); dync_copy_(dync_slice(c, 0, 1, 3, 1), dync_slice(b, 0, 0, 2, 1)); return c; }
+    case 21: return dync_transpose(dync_slice(dync_transpose(a, 0, 1), 0, 0, 6, 1), 0, 1);      /* a view of a */
+    case 22: return dync_bool(dync_gt(dync_sum(a, DYNC_ALL, false), i->k)) ? dync_add(a, 1) : dync_mul(b, 2);
+    case 23: dync_graph_break("random"); return dync_add(a, b);
+    case 24: return dync_frame(inner_frame, a, b);
+    case 25: return dync_frame(broken_frame, a, b);
+    case 26: return dync_mul(a, dync_item(dync_mean(dync_sigmoid(b), DYNC_ALL, false)));
+    default: return dync_gelu(dync_sub(a, b));
+    }
+}
+enum { N_OPS = 28 };
+
+static dync_value run(const dync_value *args, int n, void *user)
+{
+    const program *p = user;
+    pool q = {.p = p};
+    for (int i = 0; i < n; i++) q.v[q.n++] = dync_as_tensor(args[i]);
+    for (int i = 0; i < p->n; i++)
+        if (!(q.v[q.n++] = apply(&q, &p->at[i]))) return DYNC_NONE;
+    return dync_tuple(q.v[p->out[0]], q.v[p->out[1]], q.v[p->out[2]]);
+}
+
+static void make(program *p)
+{
+    memset(p, 0, sizeof *p);
+    p->n_args = 2 + (int)rnd(2);
+    p->train = (int)rnd(2);
+    p->n = 1 + (int)rnd(MAX_INS - 1);
+    for (int i = 0; i < p->n; i++) {
+        int have = p->n_args + i;
+        p->at[i] = (ins){(int)rnd(N_OPS), have - 1 - (int)rnd(have < 5 ? (uint32_t)have : 5), (int)rnd((uint32_t)have), (double)rnd(400) / 100 - 2};
+    }
+    for (int i = 0; i < 3; i++) p->out[i] = p->n_args + p->n - 1 - (int)rnd(p->n < 4 ? (uint32_t)p->n : 4);
+}
+
+static void show(const program *p)
+{
+    printf("%d args%s\n", p->n_args, p->train ? ", with gradients" : "");
+    for (int i = 0; i < p->n; i++)
+        printf("  v%d = op%d(v%d, v%d, %.2f)\n", p->n_args + i, p->at[i].op, p->at[i].a, p->at[i].b, p->at[i].k);
+    printf("  return v%d, v%d, v%d\n", p->out[0], p->out[1], p->out[2]);
+}
+
+/* ---- one program on one backend ------------------------------------------------------------------------------------------------ */
+typedef struct { dync_tensor *t[12]; int n; } outcome;
+static void keep(outcome *o, dync_tensor *t) { o->t[o->n++] = t ? dync_detach(t) : NULL; }
+
+static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *data)
+{
+    outcome o = {.n = 0};
+    dync_value args[3];
+    dync_tensor *in[3];
+    for (int i = 0; i < p->n_args; i++) {
+        in[i] = dync_clone(data[i]);
+        if (p->train) dync_requires_grad_(in[i], true);
+        args[i] = DYNC_V(in[i]);
+    }
+    dync_value r = f ? dync_call_values(f, p->n_args, args) : run(args, p->n_args, (void *)(uintptr_t)p);
+    if (r.kind != DYNC_KIND_LIST) return o;
+    dync_tensor *loss = NULL;
+    for (int i = 0; i < 3; i++) {
+        dync_tensor *t = dync_as_tensor(dync_at(r, i));
+        keep(&o, t);
+        if (p->train && t && dync_requires_grad(t)) {
+            dync_tensor *s = dync_sum(dync_mul(t, t), DYNC_ALL, false);
+            loss = loss ? dync_add(loss, s) : s;
+        }
+    }
+    if (loss) dync_backward(loss);
+    for (int i = 0; i < p->n_args; i++) {
+        keep(&o, in[i]);
+        keep(&o, p->train ? dync_grad(in[i]) : NULL);
+    }
+    return o;
+}
+
+static bool agrees(const program *p, const char *backend, uint64_t data_seed)
+{
+    bool ok = true;
+    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend = backend, .user = (void *)(uintptr_t)p);
+    dync_manual_seed(data_seed);
+    for (int call = 0; call < 3 && ok; call++)
+        DYNC_SCOPE {
+            dync_tensor *data[3];
+            for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(4, 6));
+            outcome want = run_once(NULL, p, data), got = run_once(f, p, data);
+            ok = want.n == got.n && want.n > 0 && dync_error() == DYNC_OK;
+            for (int i = 0; i < want.n && ok; i++) {
+                /* one node stands for a whole segment: where eager has no gradient it may give zeros, as PyTorch's does */
+                if (!want.t[i]) ok = !got.t[i] || dync_item(dync_sum(dync_abs(got.t[i]), DYNC_ALL, false)) == 0;
+                else ok = got.t[i] && dync_allclose(got.t[i], want.t[i], 1e-3, 1e-4);
+            }
+        }
+    if (dync_error() != DYNC_OK) printf("error: %s\n", dync_error_message()), dync_clear_error();
+    dync_compiled_free(f);
+    return ok;
+}
+
+/* Drops instructions while the program still fails. */
+static void shrink(program *p, const char *backend, uint64_t data_seed)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = p->n - 1; i >= 0; i--) {
+            program q = *p;
+            int gone = p->n_args + i;
+            for (int k = i; k + 1 < p->n; k++) q.at[k] = p->at[k + 1];
+            q.n--;
+            for (int k = i; k < q.n; k++) {
+                if (q.at[k].a >= gone) q.at[k].a -= q.at[k].a > gone || gone > 0;
+                if (q.at[k].b >= gone) q.at[k].b -= q.at[k].b > gone || gone > 0;
+            }
+            for (int k = 0; k < 3; k++)
+                if (q.out[k] >= gone) q.out[k]--;
+            if (q.n > 0 && !agrees(&q, backend, data_seed)) {
+                *p = q;
+                again = true;
+            }
+        }
+    }
+}
+
+static void many(const char *backend, int count)
+{
+    for (int i = 0; i < count && !test__state.failures; i++) {
+        uint64_t seed = test__state.seed * 1000003 + (uint64_t)i;
+        state = seed * 0x9e3779b97f4a7c15u + 88172645463325252u;
+        program p;
+        make(&p);
+        bool ok;
+        DYNC_SCOPE { ok = agrees(&p, backend, seed); }
+        if (ok) continue;
+        shrink(&p, backend, seed);
+        printf("program %d of --seed %llu on %s, shrunk:\n", i, (unsigned long long)test__state.seed, backend);
+        show(&p);
+        EXPECT(!"a compiled program differs from eager");
+    }
+}
+#ifndef COUNT
+#define COUNT 700
+#endif
+TEST(random_programs_eager) { many("eager", COUNT); }
+TEST(random_programs_aot_eager) { many("aot_eager", COUNT); }
+TEST(random_programs_inductor) { many("inductor", COUNT); }
+TEST_MAIN
