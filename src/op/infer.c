@@ -931,6 +931,7 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call)
         if (same && call->op != DYNC__OP_set_) {
             dync__ref(base);
             call->out[i] = base;
+            if (call->row->cls == DYNC__INPLACE) base->storage->version++;
         } else if (base && call->op == DYNC__OP_set_) {
             DYNC__TRY(call->row->decompose(call));
         } else {

@@ -750,7 +750,7 @@ DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
     const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
     int dim;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (shifts->n < 1 || (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
+    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS || (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
         return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d", shifts->n, dims->n);
     for (int i = 0; i < dims->n; i++) {
         dync__arg d = dync__arg_i(dims->as.dims[i]);

@@ -390,7 +390,7 @@ DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim)
     dync__public_frame f = dync__public_begin("split_sizes", DYNC_NOWHERE);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim), sum = 0;
-    bool ok = total >= 0;
+    bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
     for (int i = 0; ok && i < sizes.n; i++) ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
     if (total >= 0 && (!ok || sum != total))
         dync__fail(DYNC_ERR_VALUE, "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)", (long long)total, dim);
