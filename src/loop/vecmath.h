@@ -8,17 +8,18 @@
  *   exp      0.90  1.11   20     0.86  1.14   25      tanh     0.96  0.99   32     0.78  1.31   51
  *   exp2     0.88  1.06   19     0.78  1.06   24      sinh     0.84  0.82   34     0.84  0.85   42
  *   expm1    0.90  0.99   34     1.05  0.99   39      cosh     0.88  0.88   24     0.88  0.88   29
- *   log      0.90  0.78   34     0.81  0.81   38      asin     0.61  0.87   32     0.61  0.87   39
+ *   log      0.89  0.78   34     0.81  0.81   38      asin     0.61  0.87   32     0.61  0.87   39
  *   log2     1.10  1.62   37     0.91  1.70   41      acos     0.60  0.87   36     0.58  0.87   43
  *   log10    0.96  1.73   39     0.83  1.63   43      atan     0.77  0.74   46     0.74  0.71   53
- *   log1p    0.84  0.83   42     0.81  0.81   46      atan2    0.76  1.37   71     0.74  1.41   78
+ *   log1p    0.90  0.83   42     0.81  0.81   46      atan2    0.76  1.37   71     0.74  1.41   78
  *   sin      0.91  *      53     0.90  *     164      erf      1.00  0.88   48     0.83  0.90  111
  *   cos      0.90  *      52     0.93  *     163      erfc     0.85  1.66   97     0.90  1.94  116
  *   tan      1.15  *      68     1.27  *     177      sigmoid  0.86  1.40   40     0.80  1.34   45
  *   pow      0.59  0.59   76     0.89  1.15  135      rsqrt    0.50  1.25   13     0.92  1.24   13
  *   fmod     exact exact  74     exact exact 102      (rsqrt of a subnormal: 1.44)
  *
- *   * no FMA: below 1.5 (tan 2) up to 2^10 in f32 and 2^20 in f64, worse beyond: vecmath_trig.c.
+ *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at eight floats next to multiples
+ *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
  *
  * dync__m_<op>(b, ...) appends one primitive; float constants take their type from a value beside them. A number's "bits" are its
  * bit pattern as I32 (F32) or I64 (F64). */
