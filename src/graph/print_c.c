@@ -148,35 +148,33 @@ static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
     }
 }
 
-static void dync__c_call(dync__c_printer *p, const dync_node *node)
+/* A registered operator, by its name. */
+static void dync__c_call_custom(dync__c_printer *p, const dync_node *node)
+{
+    if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
+    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
+    for (int i = 0; i < node->nargs; i++) {
+        if (i) dync__str_add(p->s, ", ");
+        dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
+    }
+    if (node->nargs) dync__str_addc(p->s, '}');
+    dync__str_add(p->s, dync__c_is_tensor(node) ? "))" : ")");
+}
+
+/* Arithmetic of symbolic numbers. */
+static void dync__c_call_number(dync__c_printer *p, const dync_node *node)
+{
+    dync__str_addf(p->s, "dync_sym_%s(", node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
+    dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
+    dync__str_add(p->s, ", ");
+    dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
+    dync__str_addc(p->s, ')');
+}
+
+static void dync__c_call_operator(dync__c_printer *p, const dync_node *node)
 {
     dync__str pattern = {0};
     dync__param param = {DYNC__PARAM_VALUE, "", 0};
-    if (node->op == DYNC__NODE_GETITEM) {
-        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)", node->args[0].as.node->name,
-                       (int)node->args[1].as.i);
-        return;
-    }
-    if (node->op < 0) {                                    /* a registered operator, by its name */
-        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_op_call_values(\"%s\", %d, " : "dync_op_call_values(\"%s\", %d, ",
-                       node->target, node->nargs);
-        dync__str_add(p->s, node->nargs ? "(dync_value[]){" : "NULL");
-        for (int i = 0; i < node->nargs; i++) {
-            if (i) dync__str_add(p->s, ", ");
-            dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
-        }
-        if (node->nargs) dync__str_addc(p->s, '}');
-        dync__str_add(p->s, dync__c_is_tensor(node) ? "))" : ")");
-        return;
-    }
-    if (!node->has_info && node->nout == 1 && node->nargs == 2) {   /* arithmetic of symbolic numbers */
-        dync__str_addf(p->s, "dync_sym_%s(", node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
-        dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
-        dync__str_add(p->s, ", ");
-        dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
-        dync__str_addc(p->s, ')');
-        return;
-    }
     dync__graph_c_pattern(&pattern, node->op);
     for (const char *c = dync__str_get(&pattern); *c; c++) {
         if (*c != '{' || c[1] < '0' || c[1] > '9') {
@@ -192,6 +190,16 @@ static void dync__c_call(dync__c_printer *p, const dync_node *node)
     }
     p->s->failed = p->s->failed || pattern.failed;
     dync__str_free(&pattern);
+}
+
+static void dync__c_call(dync__c_printer *p, const dync_node *node)
+{
+    if (node->op == DYNC__NODE_GETITEM)
+        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)", node->args[0].as.node->name,
+                       (int)node->args[1].as.i);
+    else if (node->op < 0) dync__c_call_custom(p, node);
+    else if (!node->has_info && node->nout == 1 && node->nargs == 2) dync__c_call_number(p, node);
+    else dync__c_call_operator(p, node);
 }
 
 /* Constants of a few finite elements on the CPU are printed as literals. */
