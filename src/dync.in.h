@@ -63,6 +63,7 @@
 #include "codegen/interp_run.c"
 #include "codegen/interp_tile.c"
 #include "kernel/kernel.h"
+#include "kernel/gemm.c"
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
 #include "runtime/memplan.c"

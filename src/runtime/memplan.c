@@ -3,9 +3,9 @@
 #include "../dync.in.h"
 #include "plan.h"
 
-enum { DYNC__ARENA_ALIGN = 64 };
+enum { DYNC__MEMPLAN_ALIGN = 64 };
 
-static int64_t dync__align_up(int64_t n) { return (n + DYNC__ARENA_ALIGN - 1) / DYNC__ARENA_ALIGN * DYNC__ARENA_ALIGN; }
+static int64_t dync__align_up(int64_t n) { return (n + DYNC__MEMPLAN_ALIGN - 1) / DYNC__MEMPLAN_ALIGN * DYNC__MEMPLAN_ALIGN; }
 
 static bool dync__alive_together(const dync__life *a, const dync__life *b) { return a->first <= b->last && b->first <= a->last; }
 
