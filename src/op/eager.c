@@ -10,7 +10,14 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-enum { DYNC__EAGER_WORDS = 160, DYNC__EAGER_INPUTS = 64 };
+enum {
+    DYNC__EAGER_WORDS = 160,
+#if defined(DYNC_SMALL)
+    DYNC__EAGER_INPUTS = 12,           /* tensors of one call; longer lists are joined in groups */
+#else
+    DYNC__EAGER_INPUTS = 64,
+#endif
+};
 typedef struct dync__eager_key { int n; uint64_t hash, word[DYNC__EAGER_WORDS]; bool fits; } dync__eager_key;
 
 typedef struct dync__eager_entry {
@@ -357,6 +364,35 @@ static dync_status dync__eager_inplace(dync__opcall *call)
     return status;
 }
 
+/* cat of more tensors than a plan takes: groups of them first, then the groups. */
+static dync_status dync__eager_long_cat(dync__opcall *call)
+{
+    const dync__arg *list = &call->args[0];
+    dync__info info;
+    int n = (list->n - 1) / DYNC__EAGER_INPUTS + 1, made = 0;
+    DYNC__TRY(dync__op_infer(call, &info));
+    dync__arg *group = dync__alloc((size_t)n * sizeof *group);
+    if (!group) return DYNC_ERR_MEMORY;
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n && status == DYNC_OK; i++) {
+        int first = i * DYNC__EAGER_INPUTS;
+        dync__arg part[2] = {*list, call->args[1]};
+        dync__tensor *t;
+        part[0].as.list = list->as.list + first;
+        part[0].n = DYNC__MIN(DYNC__EAGER_INPUTS, list->n - first);
+        status = dync__op_run(DYNC__OP_cat, 2, part, &t);
+        if (status == DYNC_OK) group[made++] = dync__arg_t(t);
+    }
+    if (status == DYNC_OK) {
+        dync__arg all[2] = {{.kind = DYNC__A_LIST, .n = n, .as = {.list = group}}, call->args[1]};
+        status = dync__op_run(DYNC__OP_cat, 2, all, call->out);
+        call->nout = 1;
+    }
+    while (made > 0) dync__unref(group[--made].as.t);
+    dync__free(group, (size_t)n * sizeof *group);
+    return status;
+}
+
 /* ---- the handler --------------------------------------------------------------------------------------------------------------------------- */
 
 static dync_status dync__eager_view(dync__opcall *call)
@@ -387,6 +423,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
+    if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS) return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
 }
 

@@ -189,9 +189,13 @@ TEST(lists_go_in_and_out)
     dync_value best = dync_max_dim(dync_from(((float[]){1, 5, 3}), dync_shape(3)), 0, false);
     EXPECT_EQ_INT(dync_len(best), 2);
     EXPECT_NEAR(dync_item(dync_as_tensor(dync_at(best, 1))), 1, TOL_EXACT);
-    dync_value many[40];
-    for (int i = 0; i < 40; i++) many[i] = dync_v_tensor(x);
-    EXPECT_EQ_INT(dync_size(dync_cat(dync_tuple_of(40, many), 0), 0), 80);
+    dync_value many[200];
+    for (int i = 0; i < 200; i++) many[i] = dync_v_tensor(dync_full(dync_shape(2), (double)i));
+    dync_tensor *joined = dync_cat(dync_tuple_of(40, many), 0), *long_one = dync_cat(dync_tuple_of(200, many), 0);
+    EXPECT_EQ_INT(dync_size(joined, 0), 80);
+    EXPECT_EQ_INT(dync_size(long_one, 0), 400);
+    for (int i = 0; i < 400; i += 7) EXPECT_NEAR(at(long_one, i), i / 2, TOL_EXACT);
+    EXPECT_EQ_INT(dync_size(dync_stack(dync_tuple_of(200, many), 1), 1), 200);
     dync_on_error(quiet, NULL);
     EXPECT_ERROR(dync_cat(dync_tuple_of(0, NULL), 0), DYNC_ERR_VALUE, "non-empty list");
     EXPECT_ERROR(dync_cat(x, 0), DYNC_ERR_VALUE, "list");
