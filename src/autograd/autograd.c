@@ -2,8 +2,8 @@
 #include "../dync.in.h"
 #include "node.h"
 
-static dync_status dync__failed(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE; }
-static const dync__grad_intercept *dync__traced(void) { return dync__grad_intercept_get ? dync__grad_intercept_get() : NULL; }
+static dync_status dync__grad_failed(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE; }
+static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercept_get ? dync__grad_intercept_get() : NULL; }
 #if defined(DYNC__SPLIT)
 const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
@@ -27,7 +27,7 @@ static dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, cons
         if (item.kind == DYNC_KIND_NONE && none_ok) continue;
         dync_status status = DYNC_OK;
         if (item.kind != DYNC_KIND_TENSOR) status = dync__fail(DYNC_ERR_VALUE, "%s: element %d is not a tensor", what, i);
-        else if (!(l->at[i] = dync__open(item.as.t))) status = dync__failed();
+        else if (!(l->at[i] = dync__open(item.as.t))) status = dync__grad_failed();
         if (status != DYNC_OK) {
             dync__free(l->at, (size_t)l->n * sizeof *l->at + 1);
             l->at = NULL;
@@ -76,9 +76,9 @@ static dync_status dync__seed_of(dync__tensor *out, dync__tensor *given, int i, 
     return dync__op_run(DYNC__OP_ones_like, 1, args, seed);
 }
 
-typedef struct dync__start { int n; dync__gedge *edge; dync__tensor **seed; } dync__start;
+typedef struct dync__gstart { int n; dync__gedge *edge; dync__tensor **seed; } dync__gstart;
 
-static void dync__start_free(dync__start *s)
+static void dync__gstart_free(dync__gstart *s)
 {
     for (int i = 0; i < s->n; i++) {
         if (s->edge) dync__gnode_unref(s->edge[i].node);
@@ -88,7 +88,7 @@ static void dync__start_free(dync__start *s)
     if (s->seed) dync__free(s->seed, (size_t)s->n * sizeof *s->seed + 1);
 }
 
-static dync_status dync__start_fill(dync__start *s, dync__tensor *const *outputs, dync__tensor *const *given)
+static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outputs, dync__tensor *const *given)
 {
     for (int i = 0; i < s->n; i++) {
         if (!dync__tensor_requires_grad(outputs[i]))
@@ -99,28 +99,28 @@ static dync_status dync__start_fill(dync__start *s, dync__tensor *const *outputs
     return DYNC_OK;
 }
 
-static dync_status dync__start_make(dync__start *s, int n, dync__tensor *const *outputs, dync__tensor *const *given)
+static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const *outputs, dync__tensor *const *given)
 {
     s->n = n;
     s->edge = dync__calloc((size_t)n * sizeof *s->edge + 1);
     s->seed = s->edge ? dync__calloc((size_t)n * sizeof *s->seed + 1) : NULL;
-    return s->seed ? dync__start_fill(s, outputs, given) : DYNC_ERR_MEMORY;
+    return s->seed ? dync__gstart_fill(s, outputs, given) : DYNC_ERR_MEMORY;
 }
 
 /* ---- walks ------------------------------------------------------------------------------------------------------------------- */
 
 static dync_status dync__tape_backward(int n, dync__tensor *const *outputs, dync__tensor *const *given, dync_grad_options options)
 {
-    dync__start start = {0};
+    dync__gstart start = {0};
     dync__walk walk = {0};
-    dync_status status = dync__start_make(&start, n, outputs, given);
+    dync_status status = dync__gstart_make(&start, n, outputs, given);
     walk.n_roots = n;
     walk.root = start.edge;
     walk.seed = start.seed;
     walk.create_graph = options.create_graph;
     walk.retain_graph = options.retain_graph || options.create_graph;
     if (status == DYNC_OK) status = dync__walk_run(&walk);
-    dync__start_free(&start);
+    dync__gstart_free(&start);
     return status;
 }
 
@@ -133,7 +133,7 @@ static dync_status dync__capture_edges(int n, dync__tensor *const *inputs, dync_
     return DYNC_OK;
 }
 
-static dync_status dync__check_used(int n, dync__tensor **grads)
+static dync_status dync__grad_check_used(int n, dync__tensor **grads)
 {
     for (int i = 0; i < n; i++)
         if (!grads[i])
@@ -145,12 +145,12 @@ static dync_status dync__check_used(int n, dync__tensor **grads)
 DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
                                           dync__tensor *const *inputs, dync__tensor **grads, bool retain_graph, bool create_graph, bool allow_unused)
 {
-    dync__start start = {0};
+    dync__gstart start = {0};
     dync__walk walk = {0};
     dync__gedge *edge = dync__calloc((size_t)n_in * sizeof *edge + 1);
     for (int i = 0; i < n_in; i++) grads[i] = NULL;
     if (!edge) return DYNC_ERR_MEMORY;
-    dync_status status = dync__start_make(&start, n_out, outputs, grad_outputs);
+    dync_status status = dync__gstart_make(&start, n_out, outputs, grad_outputs);
     if (status == DYNC_OK) status = dync__capture_edges(n_in, inputs, edge);
     walk.n_roots = n_out;
     walk.root = start.edge;
@@ -161,21 +161,21 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
     walk.create_graph = create_graph;
     walk.retain_graph = retain_graph || create_graph;
     if (status == DYNC_OK && n_in > 0) status = dync__walk_run(&walk);
-    if (status == DYNC_OK && !allow_unused) status = dync__check_used(n_in, grads);
+    if (status == DYNC_OK && !allow_unused) status = dync__grad_check_used(n_in, grads);
     for (int i = 0; i < n_in; i++) {
         dync__gnode_unref(edge[i].node);
         if (status == DYNC_OK) continue;
         dync__unref(grads[i]);
         grads[i] = NULL;
     }
-    dync__start_free(&start);
+    dync__gstart_free(&start);
     dync__free(edge, (size_t)n_in * sizeof *edge + 1);
     return status;
 }
 
 DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outputs, dync_grad_options options)
 {
-    const dync__grad_intercept *traced = dync__traced();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync_status status = DYNC_OK;
     dync__tensor_list out, given;
     if (traced && traced->backward && traced->backward(outputs, grad_outputs, options, &status)) return status;
@@ -187,29 +187,29 @@ DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outpu
     return status;
 }
 
-static dync_status dync__backward_one(dync_tensor *out, dync_value grad)
+static dync_status dync__grad_backward_one(dync_tensor *out, dync_value grad)
 {
     dync_grad_options options = {false, false, false};
     if (!out) {
         dync__open(out);
-        return dync__failed();
+        return dync__grad_failed();
     }
     return dync_backward_opt(dync_v_tensor(out), grad, options);
 }
 
-DYNC_API dync_status dync_backward(dync_tensor *loss) { return dync__backward_one(loss, DYNC_NONE); }
+DYNC_API dync_status dync_backward(dync_tensor *loss) { return dync__grad_backward_one(loss, DYNC_NONE); }
 
 DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out)
 {
     if (!grad_out) {
         dync__open(grad_out);
-        return dync__failed();
+        return dync__grad_failed();
     }
-    return dync__backward_one(out, dync_v_tensor(grad_out));
+    return dync__grad_backward_one(out, dync_v_tensor(grad_out));
 }
 
 /* Takes the references over. */
-static dync_value dync__give_list(int n, dync__tensor **tensors)
+static dync_value dync__grad_give_list(int n, dync__tensor **tensors)
 {
     dync_value list = dync__list_new(n);
     for (int i = 0; i < n; i++) {
@@ -221,7 +221,7 @@ static dync_value dync__give_list(int n, dync__tensor **tensors)
 
 DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options options)
 {
-    const dync__grad_intercept *traced = dync__traced();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync_value result = DYNC_NONE;
     dync__tensor_list out = {NULL, 0}, in = {NULL, 0}, given = {NULL, 0};
     if (traced && traced->gradients && traced->gradients(outputs, inputs, grad_outputs, options, &result)) return result;
@@ -231,7 +231,7 @@ DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_v
     dync__tensor **grads = status == DYNC_OK ? dync__calloc((size_t)in.n * sizeof *grads + 1) : NULL;
     if (grads) {
         status = dync__tape_gradients(out.n, out.at, given.at, in.n, in.at, grads, options.retain_graph, options.create_graph, options.allow_unused);
-        if (status == DYNC_OK) result = dync__give_list(in.n, grads);
+        if (status == DYNC_OK) result = dync__grad_give_list(in.n, grads);
         dync__free(grads, (size_t)in.n * sizeof *grads + 1);
     }
     dync__tensor_list_drop(&given);
@@ -244,7 +244,7 @@ DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_v
 
 DYNC_API dync_tensor *dync_grad(const dync_tensor *handle)
 {
-    const dync__grad_intercept *traced = dync__traced();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync_tensor *result = NULL;
     const dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
@@ -252,21 +252,21 @@ DYNC_API dync_tensor *dync_grad(const dync_tensor *handle)
     return dync__handle(dync__tensor_grad(t));
 }
 
-static bool dync__same_form(const dync__tensor *a, const dync__tensor *b)
+static bool dync__grad_same_form(const dync__tensor *a, const dync__tensor *b)
 {
     return a->lay.ndim == b->lay.ndim && memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
 
 DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad)
 {
-    const dync__grad_intercept *traced = dync__traced();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync__tensor *t = dync__open(handle), *g = NULL;
     if (!t || (grad && !(g = dync__open(grad)))) return;
     if (g == t && g) {
         dync__fail(DYNC_ERR_VALUE, "can't assign Variable as its own grad");
         return;
     }
-    if (g && !dync__same_form(g, t)) {
+    if (g && !dync__grad_same_form(g, t)) {
         dync__fail(DYNC_ERR_SHAPE, "assigned grad has data of a different size");
         return;
     }
@@ -309,7 +309,7 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *handle)
 
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on)
 {
-    const dync__grad_intercept *traced = dync__traced();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync_tensor *result = NULL;
     dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
@@ -362,7 +362,7 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
     bool *needed = dync__scope_alloc(n_in + 1);
     if (!grad_out || !needed || dync__node_grads(node, nr, grads, grad_out) != DYNC_OK) return result;
     for (int i = 0; i < node->n_in; i++) needed[i] = node->edge[i].node != NULL;
-    if (dync__gnode_run(node, grad_out, needed, grad_in, !dync__tls.grad_enabled_off) == DYNC_OK) return dync__give_list(node->n_in, grad_in);
+    if (dync__gnode_run(node, grad_out, needed, grad_in, !dync__tls.grad_enabled_off) == DYNC_OK) return dync__grad_give_list(node->n_in, grad_in);
     for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
     return result;
 }
@@ -384,7 +384,7 @@ DYNC_API bool dync_is_grad_enabled(void) { return !dync__tls.grad_enabled_off; }
 
 DYNC_API void dync_set_grad_enabled(bool on)
 {
-    const dync__grad_intercept *traced = dync__traced();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync__arg arg = dync__arg_b(on);
     dync__tensor *none[DYNC__MAX_OUT] = {NULL};
     if (traced && traced->set_grad_enabled && traced->set_grad_enabled(on)) return;

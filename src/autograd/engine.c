@@ -6,23 +6,23 @@
 #include "../dync.in.h"
 #include "node.h"
 
-typedef struct dync__task {
+typedef struct dync__gtask {
     dync__gnode *node;                 /* owned */
     dync__tensor **grad;               /* node->n_out arrived so far, owned; NULL before the first */
     int32_t waits;                     /* edges not yet delivered */
     int32_t capture;                   /* first capture here, or -1 */
     bool wanted;                       /* it leads to something captured, or everything is wanted */
     bool seen;                         /* its edges were counted */
-} dync__task;
-typedef struct dync__ready { uint64_t seq, order; int32_t task; } dync__ready;
-typedef struct dync__frame { int32_t task, edge; } dync__frame;
+} dync__gtask;
+typedef struct dync__gready { uint64_t seq, order; int32_t task; } dync__gready;
+typedef struct dync__gframe { int32_t task, edge; } dync__gframe;
 
 typedef struct dync__engine {
     const dync__walk *walk;
     dync__map index;                   /* node -> task */
-    DYNC__VEC(dync__task) task;
-    DYNC__VEC(dync__ready) ready;      /* a heap */
-    DYNC__VEC(dync__frame) frame;
+    DYNC__VEC(dync__gtask) task;
+    DYNC__VEC(dync__gready) ready;      /* a heap */
+    DYNC__VEC(dync__gframe) frame;
     int32_t *next_capture;             /* chains captures of one node */
     uint64_t order;
 } dync__engine;
@@ -33,7 +33,7 @@ static int dync__engine_task(dync__engine *e, dync__gnode *node)
 {
     uint64_t at;
     if (dync__map_get(&e->index, (uint64_t)(uintptr_t)node, &at)) return (int)at;
-    dync__task task = {0};
+    dync__gtask task = {0};
     task.node = node;
     task.capture = -1;
     task.wanted = e->walk->n_captures == 0;
@@ -48,7 +48,7 @@ static int dync__engine_task(dync__engine *e, dync__gnode *node)
 static dync_status dync__engine_enter(dync__engine *e, dync__gnode *node)
 {
     int at = dync__engine_task(e, node);
-    dync__frame frame = {at, 0};
+    dync__gframe frame = {at, 0};
     if (at < 0) return DYNC_ERR_MEMORY;
     e->task.at[at].waits++;
     if (e->task.at[at].seen) return DYNC_OK;
@@ -61,7 +61,7 @@ static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
 {
     DYNC__TRY(dync__engine_enter(e, root));
     while (e->frame.n) {
-        dync__frame *top = &e->frame.at[e->frame.n - 1];
+        dync__gframe *top = &e->frame.at[e->frame.n - 1];
         int here = top->task;
         dync__gnode *node = e->task.at[here].node;
         if (top->edge > 0) {           /* back from an edge */
@@ -98,17 +98,17 @@ static dync_status dync__engine_captures(dync__engine *e)
 
 /* ---- the queue: a max-heap ------------------------------------------------------------------------------------------ */
 
-static bool dync__ready_before(const dync__ready *a, const dync__ready *b)
+static bool dync__gready_before(const dync__gready *a, const dync__gready *b)
 {
     return a->seq != b->seq ? a->seq > b->seq : a->order > b->order;
 }
 
 static bool dync__engine_queue(dync__engine *e, int task)
 {
-    dync__ready item = {e->task.at[task].node->seq, e->order++, task};
+    dync__gready item = {e->task.at[task].node->seq, e->order++, task};
     if (!dync__vec_push(&e->ready, item)) return false;
     int i = e->ready.n - 1;
-    while (i > 0 && dync__ready_before(&item, &e->ready.at[(i - 1) / 2])) {
+    while (i > 0 && dync__gready_before(&item, &e->ready.at[(i - 1) / 2])) {
         e->ready.at[i] = e->ready.at[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -119,12 +119,12 @@ static bool dync__engine_queue(dync__engine *e, int task)
 static int dync__engine_pop(dync__engine *e)
 {
     int task = e->ready.at[0].task, i = 0;
-    dync__ready last = e->ready.at[--e->ready.n];
+    dync__gready last = e->ready.at[--e->ready.n];
     for (;;) {
         int child = 2 * i + 1;
         if (child >= e->ready.n) break;
-        if (child + 1 < e->ready.n && dync__ready_before(&e->ready.at[child + 1], &e->ready.at[child])) child++;
-        if (!dync__ready_before(&e->ready.at[child], &last)) break;
+        if (child + 1 < e->ready.n && dync__gready_before(&e->ready.at[child + 1], &e->ready.at[child])) child++;
+        if (!dync__gready_before(&e->ready.at[child], &last)) break;
         e->ready.at[i] = e->ready.at[child];
         i = child;
     }
@@ -162,7 +162,7 @@ static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
 
 static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__tensor *taken)
 {
-    dync__task *task = &e->task.at[at];
+    dync__gtask *task = &e->task.at[at];
     if (!task->grad) {
         task->grad = dync__calloc((size_t)task->node->n_out * sizeof *task->grad);
         if (!task->grad) {
@@ -178,7 +178,7 @@ static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
     uint64_t found = 0;
     dync__map_get(&e->index, (uint64_t)(uintptr_t)edge->node, &found);
     int at = (int)found;
-    dync__task *task = &e->task.at[at];
+    dync__gtask *task = &e->task.at[at];
     if (!task->wanted && task->capture < 0) {
         dync__unref(taken);
         return DYNC_OK;
@@ -229,14 +229,14 @@ DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *gra
     return status;
 }
 
-static void dync__task_done(dync__task *task)
+static void dync__gtask_done(dync__gtask *task)
 {
     for (int i = 0; task->grad && i < task->node->n_out; i++) dync__unref(task->grad[i]);
     dync__free(task->grad, task->grad ? (size_t)task->node->n_out * sizeof *task->grad : 0);
     task->grad = NULL;
 }
 
-static void dync__engine_capture(dync__engine *e, const dync__task *task)
+static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
 {
     for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
         dync__tensor *g = task->grad[e->walk->capture[i].nr];
@@ -285,7 +285,7 @@ static dync_status dync__engine_call(dync__engine *e, dync__gnode *node, dync__t
 
 static dync_status dync__engine_step(dync__engine *e, int at)
 {
-    dync__task *task = &e->task.at[at];
+    dync__gtask *task = &e->task.at[at];
     dync__gnode *node = task->node;
     DYNC__TRY(dync__hooks_before(node, task->grad));
     if (task->capture >= 0) dync__engine_capture(e, task);
@@ -309,7 +309,7 @@ static dync_status dync__engine_loop(dync__engine *e)
         dync_scope scope = dync_scope_begin();
         status = dync__engine_step(e, at);
         dync_scope_end(&scope);
-        dync__task_done(&e->task.at[at]);
+        dync__gtask_done(&e->task.at[at]);
     }
     return status;
 }
@@ -339,7 +339,7 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w)
     if (status == DYNC_OK) status = dync__engine_loop(&e);
     dync__tls.grad_enabled_off = off;
     for (int i = 0; i < e.task.n; i++) {
-        dync__task_done(&e.task.at[i]);
+        dync__gtask_done(&e.task.at[i]);
         dync__gnode_unref(e.task.at[i].node);
     }
     for (int i = 0; status != DYNC_OK && i < w->n_captures; i++) {

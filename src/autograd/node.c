@@ -14,7 +14,7 @@ typedef struct dync__grad_thread {
     const dync__gnode *running;
 } dync__grad_thread;
 static DYNC__TLS dync__grad_thread dync__gt;
-static dync__mutex dync__accumulate_lock[16];
+static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
 
 DYNC__FN uint64_t dync__seq_peek(void) { return dync__gt.seq; }
 DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
@@ -288,27 +288,35 @@ static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, d
     return dync__clone_like(leaf, g, out);
 }
 
+/* The new .grad, a reference; the one before stays the meta's. */
+static dync_status dync__accumulate_sum(dync__tensor *leaf, dync__tensor *g, dync__tensor **sum)
+{
+    dync__arg args[2];
+    if (!leaf->grad->grad) return dync__accumulate_first(leaf, g, sum);
+    args[0] = dync__arg_t(leaf->grad->grad);
+    args[1] = dync__arg_t(g);
+    return dync__op_run(dync__tls.grad_enabled_off ? DYNC__OP_add_ : DYNC__OP_add, 2, args, sum);
+}
+
 /* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in place, so that who holds .grad sees
- * them; with it the sum is a new tensor with a history. */
+ * them; with it the sum is a new tensor with a history. Threads may share a leaf: they add one after the other. What is let go is let go
+ * outside the lock: a tensor that dies may take nodes with it. */
 DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken)
 {
-    dync__grad_meta *meta = dync__grad_meta_of(leaf);
-    dync__tensor *sum = NULL, *before;
-    dync_status status = meta ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (!meta) goto done;
-    if (!meta->grad) {
-        status = dync__accumulate_first(leaf, taken, &sum);
-    } else {
-        dync__arg args[2];
-        args[0] = dync__arg_t(meta->grad);
-        args[1] = dync__arg_t(taken);
-        status = dync__op_run(dync__tls.grad_enabled_off ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
+    static dync__mutex locks[16];
+    dync__tensor *sum = NULL, *before = NULL;
+    dync_status status = dync__grad_meta_of(leaf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        dync__mutex *lock = &locks[leaf->id % (uint64_t)DYNC__COUNT_OF(locks)];
+        dync__lock(lock);
+        status = dync__accumulate_sum(leaf, taken, &sum);
+        if (status == DYNC_OK) {
+            before = leaf->grad->grad;
+            leaf->grad->grad = sum;
+        }
+        dync__unlock(lock);
     }
-    if (status != DYNC_OK) goto done;
-    before = meta->grad;
-    meta->grad = sum;
     dync__unref(before);
-done:
     dync__unref(taken);
     return status;
 }

@@ -317,7 +317,7 @@ static bool dync__call_requires(const dync__opcall *c)
     return false;
 }
 
-static dync_status dync__below(dync__opcall *c)
+static dync_status dync__tape_below(dync__opcall *c)
 {
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -326,7 +326,7 @@ static dync_status dync__below(dync__opcall *c)
     return status;
 }
 
-static void dync__outputs_drop(dync__opcall *c)
+static void dync__tape_drop_outputs(dync__opcall *c)
 {
     for (int i = 0; i < c->nout; i++) {
         dync__unref(c->out[i]);
@@ -334,13 +334,13 @@ static void dync__outputs_drop(dync__opcall *c)
     }
 }
 
-static dync_status dync__plain_call(dync__opcall *c)
+static dync_status dync__tape_plain(dync__opcall *c)
 {
     DYNC__TRY(dync__dispatch_bottom(c));
     if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     int kind = dync__tls.grad_enabled_off ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
     if (c->out[0] == c->args[0].as.t || dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK) return DYNC_OK;
-    dync__outputs_drop(c);
+    dync__tape_drop_outputs(c);
     return DYNC_ERR_MEMORY;
 }
 
@@ -417,20 +417,20 @@ static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule
     return status;
 }
 
-static bool dync__is_argument(const dync__opcall *c, const dync__tensor *t)
+static bool dync__tape_is_argument(const dync__opcall *c, const dync__tensor *t)
 {
     for (int i = 0; i < c->nargs; i++)
         if (c->args[i].kind == DYNC__A_TENSOR && c->args[i].as.t == t) return true;
     return false;
 }
 
-static dync_status dync__attach_output(dync__opcall *c, dync__gnode *node, int i, const dync__grad_rule *rule, uint32_t mask)
+static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, int i, const dync__grad_rule *rule, uint32_t mask)
 {
     dync__tensor *t = c->out[i];
     dync__opsave *save = node->state;
     dync__gnode_set_out(node, i, t);
     if (mask & DYNC__KEEP_OUT(i)) DYNC__TRY(dync__save(&save->out[i], t, true));
-    if (!dync__is_float_dtype(t->dtype) || (rule && i >= rule->n_diff) || dync__is_argument(c, t)) return DYNC_OK;
+    if (!dync__is_float_dtype(t->dtype) || (rule && i >= rule->n_diff) || dync__tape_is_argument(c, t)) return DYNC_OK;
     dync__grad_meta *meta = dync__grad_meta_of(t);
     if (!meta) return DYNC_ERR_MEMORY;
     if (c->row->cls == DYNC__VIEW) {
@@ -444,22 +444,22 @@ static dync_status dync__attach_output(dync__opcall *c, dync__gnode *node, int i
     return DYNC_OK;
 }
 
-static dync_status dync__record(dync__opcall *c, const dync__grad_rule *rule)
+static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rule)
 {
     dync__gnode *node = NULL;
     uint32_t mask = 0;
     DYNC__TRY(dync__opnode_new(c, rule, NULL, &node, &mask));
-    dync_status status = dync__below(c);
+    dync_status status = dync__tape_below(c);
     for (int i = 0; status == DYNC_OK && i < c->nout; i++) {
-        status = dync__attach_output(c, node, i, rule, mask);
-        if (status != DYNC_OK) dync__outputs_drop(c);
+        status = dync__tape_attach_output(c, node, i, rule, mask);
+        if (status != DYNC_OK) dync__tape_drop_outputs(c);
     }
     dync__gnode_unref(node);
     return status;
 }
 
 /* An operator whose functional form is differentiated by its parts: computed aside and written over. */
-static dync_status dync__inplace_by_copy(dync__opcall *c)
+static dync_status dync__tape_by_copy(dync__opcall *c)
 {
     dync__arg args[2];
     dync__tensor *value = NULL;
@@ -472,7 +472,7 @@ static dync_status dync__inplace_by_copy(dync__opcall *c)
     return status;
 }
 
-static dync_status dync__record_inplace(dync__opcall *c, const dync__grad_rule *rule)
+static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_rule *rule)
 {
     dync__tensor *self = c->args[0].as.t;
     dync__gnode *node = NULL;
@@ -484,7 +484,7 @@ static dync_status dync__record_inplace(dync__opcall *c, const dync__grad_rule *
     dync__gnode_set_out(node, 0, self);
     dync_status status = mask & DYNC__KEEP_OUT(0) ? dync__save(&save->out[0], self, true) : DYNC_OK;
     if (status == DYNC_OK) status = dync__rebase_prepare(self, node, &rebasing);
-    if (status == DYNC_OK) status = dync__below(c);
+    if (status == DYNC_OK) status = dync__tape_below(c);
     if (status == DYNC_OK) {
         if (save->out[0].t) save->out[0].version = self->storage->version;
         dync__rebase_commit(self, &rebasing);
@@ -497,19 +497,19 @@ static dync_status dync__record_inplace(dync__opcall *c, const dync__grad_rule *
 static dync_status dync__tape_inplace(dync__opcall *c)
 {
     int functional = c->row->inplace_of;
-    if (c->args[0].kind != DYNC__A_TENSOR) return dync__plain_call(c);
+    if (c->args[0].kind != DYNC__A_TENSOR) return dync__tape_plain(c);
     if (functional < 0) {              /* set_ */
         DYNC__TRY(dync__inplace_check(c->args[0].as.t));
-        return dync__plain_call(c);
+        return dync__tape_plain(c);
     }
     const dync__op_row *row = dync__op_info(functional);
     const dync__grad_rule *rule = dync__grad_rule_of(functional);
     if (!rule && row->cls == DYNC__FACTORY) rule = dync__grad_rule_zero();
-    if (!rule && row->decompose) return dync__inplace_by_copy(c);
-    return dync__record_inplace(c, rule);
+    if (!rule && row->decompose) return dync__tape_by_copy(c);
+    return dync__tape_record_inplace(c, rule);
 }
 
-static dync_status dync__expand_call(dync__opcall *c)
+static dync_status dync__tape_expand(dync__opcall *c)
 {
     dync__info info[DYNC__MAX_OUT];
     if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));     /* says what is wrong with the arguments */
@@ -518,13 +518,13 @@ static dync_status dync__expand_call(dync__opcall *c)
 
 static dync_status dync__tape_call(dync__opcall *c)
 {
-    if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__plain_call(c);
+    if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__tape_plain(c);
     const dync__op_row *row = c->row;
     if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
-    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__plain_call(c);
+    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__tape_plain(c);
     const dync__grad_rule *rule = dync__grad_rule_of(c->op);
-    if (!rule && row->decompose) return dync__expand_call(c);
-    return dync__record(c, rule);
+    if (!rule && row->decompose) return dync__tape_expand(c);
+    return dync__tape_record(c, rule);
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
 DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }

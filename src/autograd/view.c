@@ -18,9 +18,9 @@ typedef struct dync__geometry {        /* of a base and of a view into it */
 
 /* ---- the gradient of a base from that of a view -------------------------------------------------------------------- */
 
-typedef struct dync__span { int64_t low, size; } dync__span;     /* in elements of the storage */
+typedef struct dync__view_span { int64_t low, size; } dync__view_span;     /* in elements of the storage */
 
-static void dync__span_add(dync__span *span, const dync__layout *lay)
+static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
 {
     int64_t first = lay->offset, last = lay->offset;
     for (int d = 0; d < lay->ndim; d++) {
@@ -38,7 +38,7 @@ static void dync__span_add(dync__span *span, const dync__layout *lay)
     span->size = end - span->low;
 }
 
-static dync_dims dync__dims_of(int n, const int64_t *d)
+static dync_dims dync__view_dims(int n, const int64_t *d)
 {
     dync_dims dims = {0};
     dims.n = n;
@@ -56,7 +56,7 @@ DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
     return dync__op_run(DYNC__OP_zeros, 3, args, &out) == DYNC_OK ? dync__give(out) : NULL;
 }
 
-static dync_tensor *dync__arange_i64(int64_t n, int device)
+static dync_tensor *dync__view_arange(int64_t n, int device)
 {
     dync__arg args[5];
     dync__tensor *out = NULL;
@@ -69,14 +69,14 @@ static dync_tensor *dync__arange_i64(int64_t n, int device)
 }
 
 /* The places of a layout's elements, counted from low, in its shape. */
-static dync_tensor *dync__places(const dync__layout *lay, int64_t low, int device)
+static dync_tensor *dync__view_places(const dync__layout *lay, int64_t low, int device)
 {
     dync_tensor *sum = NULL;
     for (int d = 0; d < lay->ndim; d++) {
         dync_dims shape = {0};
         shape.n = lay->ndim;
         for (int k = 0; k < lay->ndim; k++) shape.d[k] = k == d ? lay->shape[d] : 1;
-        dync_tensor *part = dync_mul(dync_view(dync__arange_i64(lay->shape[d], device), shape), lay->stride[d]);
+        dync_tensor *part = dync_mul(dync_view(dync__view_arange(lay->shape[d], device), shape), lay->stride[d]);
         sum = sum ? dync_add(sum, part) : dync_add(part, lay->offset - low);
         if (!sum) return NULL;
     }
@@ -84,7 +84,7 @@ static dync_tensor *dync__places(const dync__layout *lay, int64_t low, int devic
 }
 
 /* Sums away dims that repeat the same elements; the layout loses them (size 1). */
-static dync_tensor *dync__sum_repeats(dync_tensor *g, dync__layout *lay)
+static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay)
 {
     dync_dims dims = {0};
     for (int d = 0; d < lay->ndim; d++)
@@ -95,7 +95,7 @@ static dync_tensor *dync__sum_repeats(dync_tensor *g, dync__layout *lay)
     return dims.n ? dync_sum(g, dims, true) : g;
 }
 
-static double dync__repeats(const dync__layout *lay)
+static double dync__view_repeats(const dync__layout *lay)
 {
     double n = 1;
     for (int d = 0; d < lay->ndim; d++)
@@ -104,7 +104,7 @@ static double dync__repeats(const dync__layout *lay)
 }
 
 /* Surely no two elements at one place: by growing stride, each step leaves all that the smaller ones reach. */
-static bool dync__apart(const dync__layout *lay)
+static bool dync__view_apart(const dync__layout *lay)
 {
     int64_t reach = 0, last = 0;
     for (int n = 0; n < lay->ndim; n++) {
@@ -125,43 +125,43 @@ static bool dync__apart(const dync__layout *lay)
 
 DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device)
 {
-    dync__span span = {0, 0}, own = {0, 0};
+    dync__view_span span = {0, 0}, own = {0, 0};
     dync__layout part = *view;
-    dync__span_add(&own, base);
+    dync__view_span_add(&own, base);
     span = own;
-    dync__span_add(&span, view);
+    dync__view_span_add(&span, view);
     bool whole = dync__layout_is_contiguous(base) && own.low == span.low && own.size == span.size;
     dync_dims flat = dync_shape(span.size);
-    dync_tensor *buffer = dync__grad_zeros(whole ? dync__dims_of(base->ndim, base->shape) : flat, dtype, device);
-    grad = dync__sum_repeats(grad, &part);
+    dync_tensor *buffer = dync__grad_zeros(whole ? dync__view_dims(base->ndim, base->shape) : flat, dtype, device);
+    grad = dync__view_sum_repeats(grad, &part);
     if (!buffer || !grad) return NULL;
     if (span.size == 0) return buffer;
-    if (!dync__apart(&part)) {
+    if (!dync__view_apart(&part)) {
         dync_dims n = {1, {-1}};
-        buffer = dync_scatter_add(dync_reshape(buffer, n), 0, dync_reshape(dync__places(&part, span.low, device), n), dync_reshape(grad, n));
-        if (whole) return dync_reshape(buffer, dync__dims_of(base->ndim, base->shape));
+        buffer = dync_scatter_add(dync_reshape(buffer, n), 0, dync_reshape(dync__view_places(&part, span.low, device), n), dync_reshape(grad, n));
+        if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
     } else {
-        dync_tensor *place = dync_as_strided(buffer, dync__dims_of(part.ndim, part.shape), dync__dims_of(part.ndim, part.stride),
+        dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape), dync__view_dims(part.ndim, part.stride),
                                              part.offset - span.low);
         if (!dync_copy_(place, grad)) return NULL;
         if (whole) return buffer;
     }
-    dync_tensor *out = dync_as_strided(buffer, dync__dims_of(base->ndim, base->shape), dync__dims_of(base->ndim, base->stride),
+    dync_tensor *out = dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape), dync__view_dims(base->ndim, base->stride),
                                        base->offset - span.low);
-    double n = dync__repeats(base);    /* a repeated element of the input gets its part at each of its places */
+    double n = dync__view_repeats(base);    /* a repeated element of the input gets its part at each of its places */
     return n > 1 ? dync_div(out, n) : out;
 }
 
 /* ---- a view's own node, when its base was written ------------------------------------------------------------------- */
 
-static dync__tensor *dync__take(dync_tensor *handle)
+static dync__tensor *dync__view_take(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (t) dync__ref(t);
     return t;
 }
 
-static dync_status dync__pending(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL; }
+static dync_status dync__view_pending(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL; }
 
 static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                         dync__tensor **grad_in, bool create_graph)
@@ -171,8 +171,8 @@ static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *co
     if (!grad_out[0] || !needed[0]) return DYNC_OK;
     dync__ref(grad_out[0]);
     dync_tensor *g = dync__as_strided_backward(dync__give(grad_out[0]), &geo->base, &geo->view, geo->dtype, geo->device);
-    grad_in[0] = dync__take(g);
-    return grad_in[0] ? DYNC_OK : dync__pending();
+    grad_in[0] = dync__view_take(g);
+    return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
 static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL};
 
@@ -278,26 +278,26 @@ static void dync__copy_slices_release(void *state) { dync__gnode_release(((dync_
 /* The gradient of the whole base: that of the written part has gone through the operation, the rest passes. */
 static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tensor *grad, int n_in, const bool *needed, dync__tensor **grad_in)
 {
-    dync__span span = {0, 0};
-    dync__span_add(&span, &geo->base);
+    dync__view_span span = {0, 0};
+    dync__view_span_add(&span, &geo->base);
     bool whole = dync__layout_is_contiguous(&geo->base);
-    dync_dims shape = dync__dims_of(geo->base.ndim, geo->base.shape), flat = dync_shape(span.size);
+    dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape), flat = dync_shape(span.size);
     dync_tensor *buffer = dync__grad_zeros(whole ? shape : flat, geo->dtype, geo->device);
-    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__dims_of(geo->base.ndim, geo->base.stride), geo->base.offset - span.low);
+    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__view_dims(geo->base.ndim, geo->base.stride), geo->base.offset - span.low);
     dync__ref(grad);
-    if (!dync_copy_(base, dync__give(grad))) return dync__pending();
-    dync_tensor *part = dync_as_strided(buffer, dync__dims_of(geo->view.ndim, geo->view.shape), dync__dims_of(geo->view.ndim, geo->view.stride),
+    if (!dync_copy_(base, dync__give(grad))) return dync__view_pending();
+    dync_tensor *part = dync_as_strided(buffer, dync__view_dims(geo->view.ndim, geo->view.shape), dync__view_dims(geo->view.ndim, geo->view.stride),
                                         geo->view.offset - span.low);
-    dync__tensor *part_grad = dync__take(dync_clone(part));
-    if (!part_grad) return dync__pending();
+    dync__tensor *part_grad = dync__view_take(dync_clone(part));
+    if (!part_grad) return dync__view_pending();
     dync_status status = dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
     dync__unref(part_grad);
     if (status != DYNC_OK || n_in == 0 || !needed[0]) return status;
     dync__tensor *inner = grad_in[0];
     grad_in[0] = NULL;
     dync_tensor *written = inner ? dync_copy_(part, dync__give(inner)) : dync_zero_(part);
-    if (written) grad_in[0] = dync__take(base);
-    return grad_in[0] ? DYNC_OK : dync__pending();
+    if (written) grad_in[0] = dync__view_take(base);
+    return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
 
 static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,

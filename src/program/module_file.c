@@ -161,13 +161,13 @@ DYNC_API dync_status dync_module_load(dync_module *m, const char *path)
 
 static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
 
-static const char *dync__json_text(const dync__json *obj, const char *key)
+static const char *dync__module_text(const dync__json *obj, const char *key)
 {
     const dync__json *v = dync__json_get(obj, key);
     return v && v->kind == DYNC__JSON_STR ? v->str : NULL;
 }
 
-static const dync__json *dync__json_array(const dync__json *obj, const char *key)
+static const dync__json *dync__module_array(const dync__json *obj, const char *key)
 {
     const dync__json *v = dync__json_get(obj, key);
     return v && v->kind == DYNC__JSON_ARR ? v : NULL;
@@ -175,7 +175,7 @@ static const dync__json *dync__json_array(const dync__json *obj, const char *key
 
 static dync_status dync__module_read_numbers(dync_module *m, const dync__json *json)
 {
-    const dync__json *ints = dync__json_array(json, "ints"), *floats = dync__json_array(json, "floats"), *training = dync__json_get(json, "training");
+    const dync__json *ints = dync__module_array(json, "ints"), *floats = dync__module_array(json, "floats"), *training = dync__json_get(json, "training");
     if (!ints || !floats || ints->n > DYNC__COUNT_OF(m->ints) || floats->n > DYNC__COUNT_OF(m->floats)) return dync__module_bad("no numbers");
     for (int i = 0; i < ints->n; i++) {
         if (!ints->item[i].is_int || ints->item[i].i > INT32_MAX || ints->item[i].i < INT32_MIN) return dync__module_bad("a number that is no integer");
@@ -226,7 +226,7 @@ static dync_module *dync__module_build(const dync__json *json, const dync__st_fi
 static dync_status dync__module_read_children(dync_module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used)
 {
     for (int i = 0; children && i < children->n; i++) {
-        const char *name = dync__json_text(&children->item[i], "name");
+        const char *name = dync__module_text(&children->item[i], "name");
         if (!name || !*name || strchr(name, '.')) return dync__module_bad("a child without a name");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s.", prefix, name);
@@ -243,19 +243,19 @@ static dync_status dync__module_read_children(dync_module *m, const dync__json *
 
 static dync_status dync__module_read(dync_module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
-    const char *args = dync__json_text(json, "args");
+    const char *args = dync__module_text(json, "args");
     if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__module_read_numbers(m, json));
     DYNC__TRY(dync__module_find_class(m));
-    DYNC__TRY(dync__module_read_entries(m, dync__json_array(json, "params"), f, prefix, false, used));
-    DYNC__TRY(dync__module_read_entries(m, dync__json_array(json, "buffers"), f, prefix, true, used));
-    return dync__module_read_children(m, dync__json_array(json, "children"), f, prefix, used);
+    DYNC__TRY(dync__module_read_entries(m, dync__module_array(json, "params"), f, prefix, false, used));
+    DYNC__TRY(dync__module_read_entries(m, dync__module_array(json, "buffers"), f, prefix, true, used));
+    return dync__module_read_children(m, dync__module_array(json, "children"), f, prefix, used);
 }
 
 /* Recursion is as deep as the JSON, whose reader stops at 64. */
 static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
-    const char *class_name = dync__json_text(json, "class");
+    const char *class_name = dync__module_text(json, "class");
     if (!class_name) return dync__module_bad("no class"), NULL;
     dync_module *m = dync__module_alloc(class_name);
     if (m && dync__module_read(m, json, f, prefix, used) == DYNC_OK) return m;
@@ -265,7 +265,7 @@ static dync_module *dync__module_build(const dync__json *json, const dync__st_fi
 
 static dync_module *dync__module_open_file(dync__st_file *f)
 {
-    const char *text = f->metadata ? dync__json_text(f->metadata, dync__module_key) : NULL;
+    const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;
     int used = 0;
     if (!text) return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the file has tensors but no structure: make the module and use dync_module_load"), NULL;
     const dync__json *json = dync__json_parse(&f->arena, text, strlen(text));
