@@ -317,11 +317,24 @@ static bool dync__call_requires(const dync__opcall *c)
     return false;
 }
 
+/* Runs the call. Whatever the bottom is, a write shows in the version of the storage. */
+static dync_status dync__tape_bottom(dync__opcall *c)
+{
+    if (c->row->cls != DYNC__INPLACE || c->args[0].kind != DYNC__A_TENSOR) return dync__dispatch_bottom(c);
+    dync__storage *storage = c->args[0].as.t->storage;
+    uint32_t version = storage->version;
+    dync__storage_ref(storage);
+    dync_status status = dync__dispatch_bottom(c);
+    if (status == DYNC_OK && storage->version == version) storage->version++;
+    dync__storage_unref(storage);
+    return status;
+}
+
 static dync_status dync__tape_below(dync__opcall *c)
 {
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__dispatch_bottom(c);
+    dync_status status = dync__tape_bottom(c);
     dync__tls.grad_enabled_off = off;
     return status;
 }
@@ -336,7 +349,7 @@ static void dync__tape_drop_outputs(dync__opcall *c)
 
 static dync_status dync__tape_plain(dync__opcall *c)
 {
-    DYNC__TRY(dync__dispatch_bottom(c));
+    DYNC__TRY(dync__tape_bottom(c));
     if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     int kind = dync__tls.grad_enabled_off ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
     if (c->out[0] == c->args[0].as.t || dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK) return DYNC_OK;
