@@ -749,6 +749,46 @@ TEST(nothing_stays_behind)
     dync_shutdown();
 }
 
+TEST(tensors_without_data)                             /* the engine looks at shapes only */
+{
+    dync_tensor *x = dync_ones(dync_shape(4, 3), .device = DYNC_META, .requires_grad = true);
+    dync_tensor *w = dync_ones(dync_shape(5, 3), .device = DYNC_META, .requires_grad = true), *y = dync_mul(dync_linear(x, w, NULL), 2);
+    dync_mul_(dync_select(y, 0, 1), dync_select(dync_linear(x, w, NULL), 0, 0));
+    EXPECT_OK(dync_backward(dync_mean(dync_mul(y, y), DYNC_ALL, false)));
+    EXPECT_EQ_INT(dync_size(dync_grad(w), 0), 5);
+    EXPECT_OK(dync_backward(dync_sum(dync_mul(w, 2), DYNC_ALL, false)));
+    EXPECT_EQ_INT(dync_size(dync_grad(x), 0), 4);
+    dync_shutdown();
+}
+
+TEST(null_is_an_error_everywhere)
+{
+    QUIET;
+    EXPECT(!dync_is_leaf(NULL));
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT(!dync_has_grad_fn(NULL));
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT(!dync_requires_grad(NULL));
+    expect_error(DYNC_ERR_VALUE, "");
+    dync_remove_hook(NULL, 1);
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT_EQ_INT(dync_grad_fn_hook(NULL, look, NULL, NULL), -1);
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT_EQ_INT(dync_grad_fn_call(NULL, DYNC_NONE).kind, DYNC_KIND_NONE);
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT_STATUS(dync_retain_grad(NULL), DYNC_ERR_VALUE);
+    expect_error(DYNC_ERR_VALUE, "");
+    EXPECT_EQ_INT(dync_gradients(DYNC_NONE, DYNC_NONE, DYNC_NONE, (dync_grad_options){0}).kind, DYNC_KIND_NONE);
+    expect_error(DYNC_ERR_VALUE, "expected a tensor or a list of tensors");
+    dync_save_for_backward(NULL, dync_ones(dync_shape(1)));
+    expect_error(DYNC_ERR_VALUE, "the context is NULL");
+    EXPECT(dync_saved(NULL, 0) == NULL);
+    expect_error(DYNC_ERR_VALUE, "the context is NULL");
+    dync_cell_set(NULL, dync_v_int(1));
+    expect_error(DYNC_ERR_VALUE, "the cell is NULL");
+    dync_shutdown();
+}
+
 TEST(compiled_autograd_is_not_here_yet)
 {
     QUIET;
