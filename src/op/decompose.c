@@ -53,9 +53,18 @@ static dync__dt *dync__chain3(dync__chain *c, int op, dync__arg a, dync__arg b, 
     dync__chain_call(c, op, 3, args, &out);
     return out;
 }
-static dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b) { return dync__chain2(c, op, dync__arg_t(a), dync__arg_t(b)); }
-static dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x) { return dync__chain2(c, op, dync__arg_t(a), dync__arg_f(x)); }
-static dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i) { return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i)); }
+static dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_t(b));
+}
+static dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_f(x));
+}
+static dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i));
+}
 static dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n, const int64_t *shape)
 {
     return dync__chain2(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
@@ -92,7 +101,10 @@ static dync__dt *dync__dt_arg(const dync__opcall *call, int i)
     return i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
 }
 /* Argument 0, which every composite here has. */
-static dync_status dync__dt_self(const dync__opcall *call, dync__dt **out) { return dync__infer_tensor(call, 0, out); }
+static dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
+{
+    return dync__infer_tensor(call, 0, out);
+}
 
 /* ---- shapes ---------------------------------------------------------------------------------------------------------------- */
 
@@ -127,7 +139,10 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call, dync__layout_is_contiguous(&x->lay) ? x : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
+    return dync__chain_end(&c, call,
+                           dync__layout_is_contiguous(&x->lay)
+                               ? x
+                               : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
 
 static dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start, int64_t end)
@@ -204,7 +219,8 @@ DYNC__FN dync_status dync__d_roll(dync__opcall *call)
     int64_t all = -1;
     DYNC__TRY(dync__dt_self(call, &x));
     y = dims->n ? x : dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
-    for (int i = 0; i < shifts->n; i++) y = dync__chain_roll(&c, y, shifts->as.dims[i], dims->n ? dims->as.dims[i] : 0);
+    for (int i = 0; i < shifts->n; i++)
+        y = dync__chain_roll(&c, y, shifts->as.dims[i], dims->n ? dims->as.dims[i] : 0);
     if (!dims->n) y = dync__chain_shape(&c, DYNC__OP_reshape, y, x->lay.ndim, x->lay.shape);
     if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP__clone_contiguous, y);
     return dync__chain_end(&c, call, y);
@@ -220,7 +236,8 @@ DYNC__FN dync_status dync__d_stack(dync__opcall *call)
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), info.lay.ndim, &dim));
     dync__arg *list = dync__alloc((size_t)in->n * sizeof *list);
     if (!list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < in->n; i++) list[i] = dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, in->as.list[i].as.t, dim));
+    for (int i = 0; i < in->n; i++)
+        list[i] = dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, in->as.list[i].as.t, dim));
     dync__dt *y = dync__chain_cat(&c, in->n, list, dim);
     dync__free(list, (size_t)in->n * sizeof *list);
     return dync__chain_end(&c, call, y);
@@ -240,7 +257,9 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
     if (x->lay.ndim) shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
-    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index)));
+    return dync__chain_end(&c, call,
+                           dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim),
+                                        dync__arg_t(index)));
 }
 
 DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
@@ -298,7 +317,8 @@ DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
     int na = a->lay.ndim, nb = b->lay.ndim;
-    if (na <= 2 && nb == 1) return dync__chain_end(&c, call, dync__chain_tt(&c, na == 1 ? DYNC__OP_dot : DYNC__OP_mv, a, b));
+    if (na <= 2 && nb == 1)
+        return dync__chain_end(&c, call, dync__chain_tt(&c, na == 1 ? DYNC__OP_dot : DYNC__OP_mv, a, b));
     if (na == 2 && nb == 2) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mm, a, b));
     if (na == 1 && nb == 2) {
         y = dync__chain_tt(&c, DYNC__OP_mm, dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 0), b);
@@ -321,7 +341,9 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call)
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    if (!bias) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
+    if (!bias)
+        return dync__chain_end(&c, call,
+                               dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
     int64_t rows[2] = {1, x->lay.shape[n - 1]};
     for (int i = 0; i < n - 1; i++) rows[0] *= x->lay.shape[i];
     if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
@@ -373,7 +395,8 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
     int64_t kernel[2] = {x->lay.shape[n - 2] / info.lay.shape[n - 2], x->lay.shape[n - 1] / info.lay.shape[n - 1]};
-    dync__arg args[6] = {call->args[0], dync__arg_dims(2, kernel), dync__arg_dims(2, kernel), dync__arg_dims(2, zero), dync__arg_b(false), dync__arg_b(true)};
+    dync__arg args[6] = {call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
+                         dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
     return dync__chain_end(&c, call, y);
 }
@@ -406,20 +429,25 @@ static dync__dt *dync__chain_channels(dync__chain *c, dync__dt *v, const dync__d
 static dync__dt *dync__chain_empty(dync__chain *c, int dtype, int device)
 {
     static const int64_t none = 0;
-    return dync__chain3(c, DYNC__OP_zeros, dync__arg_dims(1, &none), dync__arg_dtype(dtype), dync__arg_device(device));
+    return dync__chain3(c, DYNC__OP_zeros, dync__arg_dims(1, &none), dync__arg_dtype(dtype),
+                        dync__arg_device(device));
 }
 
 /* (1 - momentum) * running + momentum * now */
 static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt *now, double momentum)
 {
     dync__dt *old = dync__chain_tf(c, DYNC__OP_mul, running, 1 - momentum);
-    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_add, old, dync__chain_tf(c, DYNC__OP_mul, now, momentum)), running->dtype);
+    return dync__chain_dtype(c,
+                             dync__chain_tt(c, DYNC__OP_add, old,
+                                            dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
+                             running->dtype);
 }
 
 DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x, *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2), *rm = dync__dt_arg(call, 3), *rv = dync__dt_arg(call, 4), *out[5];
+    dync__dt *x, *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2), *rm = dync__dt_arg(call, 3),
+                 *rv = dync__dt_arg(call, 4), *out[5];
     int64_t dims[DYNC_MAX_DIMS];
     DYNC__TRY(dync__dt_self(call, &x));
     bool training = call->args[5].as.i != 0;
@@ -443,10 +471,17 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
     out[0] = dync__chain_dtype(&c, y, x->dtype);
     mean = training ? dync__chain_shape(&c, DYNC__OP_view, mean, 1, &channels) : NULL;
     out[1] = training ? mean : dync__chain_empty(&c, wide, x->device);
-    out[2] = training ? dync__chain_shape(&c, DYNC__OP_view, invstd, 1, &channels) : dync__chain_empty(&c, wide, x->device);
-    if (training && (rm || rv)) var = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels), n / (n - 1));
-    out[3] = !rm ? dync__chain_empty(&c, wide, x->device) : training ? dync__chain_running(&c, rm, mean, momentum) : dync__chain1(&c, DYNC__OP_clone, rm);
-    out[4] = !rv ? dync__chain_empty(&c, wide, x->device) : training ? dync__chain_running(&c, rv, var, momentum) : dync__chain1(&c, DYNC__OP_clone, rv);
+    out[2] = training ? dync__chain_shape(&c, DYNC__OP_view, invstd, 1, &channels)
+                      : dync__chain_empty(&c, wide, x->device);
+    if (training && (rm || rv))
+        var = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
+                             n / (n - 1));
+    out[3] = !rm        ? dync__chain_empty(&c, wide, x->device)
+             : training ? dync__chain_running(&c, rm, mean, momentum)
+                        : dync__chain1(&c, DYNC__OP_clone, rm);
+    out[4] = !rv        ? dync__chain_empty(&c, wide, x->device)
+             : training ? dync__chain_running(&c, rv, var, momentum)
+                        : dync__chain1(&c, DYNC__OP_clone, rv);
     return dync__chain_end_n(&c, call, 5, out);
 }
 
@@ -476,15 +511,24 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
     double n = x->lay.shape[1] ? (double)(x->numel / x->lay.shape[1]) : 1;
     mean = dync__chain_channels(&c, dync__dt_arg(call, train ? 5 : 3), x);
     if (train) invstd = dync__dt_arg(call, 6);
-    else invstd = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, dync__dt_arg(call, 4), dync__arg_number(&call->args[8])));
+    else
+        invstd = dync__chain1(&c, DYNC__OP_rsqrt,
+                              dync__chain_tf(&c, DYNC__OP_add, dync__dt_arg(call, 4),
+                                             dync__arg_number(&call->args[8])));
     invstd = dync__chain_channels(&c, invstd, x);
-    dync__dt *gw = dync__chain_dtype(&c, g, wide), *hat = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
+    dync__dt *gw = dync__chain_dtype(&c, g, wide),
+             *hat =
+                 dync__chain_tt(&c, DYNC__OP_mul,
+                                dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
     dync__dt *sum_g = dync__chain_reduce(&c, DYNC__OP_sum, gw, n_dims, dims, true);
-    dync__dt *sum_gh = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
+    dync__dt *sum_gh =
+        dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
     dync__dt *gx = gw;
     if (train) {
         gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tf(&c, DYNC__OP_mul, sum_g, 1 / n));
-        gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tt(&c, DYNC__OP_mul, hat, dync__chain_tf(&c, DYNC__OP_mul, sum_gh, 1 / n)));
+        gx = dync__chain_tt(&c, DYNC__OP_sub, gx,
+                            dync__chain_tt(&c, DYNC__OP_mul, hat,
+                                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, 1 / n)));
     }
     dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x)) : invstd;
     out[0] = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_mul, gx, scale), x->dtype);
@@ -500,9 +544,13 @@ DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
     double p = dync__arg_number(&call->args[1]);
     DYNC__TRY(dync__dt_self(call, &x));
     if (call->args[2].as.i == 0 || !(p > 0)) return dync__chain_end(&c, call, x);
-    if (p >= 1) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
+    if (p >= 1)
+        return dync__chain_end(&c, call,
+                               dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
     dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, dync__chain1(&c, DYNC__OP_rand_like, x), p);
-    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep), 1 / (1 - p)));
+    return dync__chain_end(&c, call,
+                           dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep),
+                                          1 / (1 - p)));
 }
 
 DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
@@ -511,8 +559,10 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
     dync__dt *g, *index = dync__dt_arg(call, 1), *y;
     int64_t all = -1;
     DYNC__TRY(dync__dt_self(call, &g));
-    int64_t width = g->lay.shape[g->lay.ndim - 1], shape[2] = {call->args[2].as.i, width}, rows[2] = {index->numel, width};
-    y = dync__chain3(&c, DYNC__OP_zeros, dync__arg_dims(2, shape), dync__arg_dtype(g->dtype), dync__arg_device(g->device));
+    int64_t width = g->lay.shape[g->lay.ndim - 1], shape[2] = {call->args[2].as.i, width},
+            rows[2] = {index->numel, width};
+    y = dync__chain3(&c, DYNC__OP_zeros, dync__arg_dims(2, shape), dync__arg_dtype(g->dtype),
+                     dync__arg_device(g->device));
     index = dync__chain_shape(&c, DYNC__OP_reshape, index, 1, &all);
     g = dync__chain_shape(&c, DYNC__OP_reshape, g, 2, rows);
     dync__arg args[4] = {dync__arg_t(y), dync__arg_i(0), dync__arg_t(index), dync__arg_t(g)};
@@ -550,13 +600,17 @@ DYNC__FN dync_status dync__d_mish(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *x = dync__dt_arg(call, 0);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_tanh, dync__chain1(&c, DYNC__OP_softplus, x))));
+    return dync__chain_end(&c, call,
+                           dync__chain_tt(&c, DYNC__OP_mul, x,
+                                          dync__chain1(&c, DYNC__OP_tanh,
+                                                       dync__chain1(&c, DYNC__OP_softplus, x))));
 }
 
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
 {
     dync__chain c = {0};
-    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
+    return dync__chain_end(&c, call,
+                           dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
 }
 
 DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
@@ -564,14 +618,16 @@ DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
     dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(y));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
+    return dync__chain_end(&c, call,
+                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
 }
 
 DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
+    dync__dt *rest =
+        dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, g, rest));
 }
 
@@ -583,7 +639,8 @@ static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int
     dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n, dims, keepdim);
     dync__dt *zero = dync__chain_ti(c, DYNC__OP_eq, s, 0);
     s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)), dync__arg_t(zero), dync__arg_i(0));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)),
+                        dync__arg_t(zero), dync__arg_i(0));
 }
 
 DYNC__FN dync_status dync__d_norm(dync__opcall *call)
@@ -601,13 +658,20 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
         return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
     }
     y = dync__chain1(&c, DYNC__OP_abs, x);
-    if (p > DBL_MAX || p < -DBL_MAX) return dync__chain_end(&c, call, dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims, keepdim));
-    if (p >= 1 && p <= 1) return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
+    if (p > DBL_MAX || p < -DBL_MAX)
+        return dync__chain_end(&c, call,
+                               dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims,
+                                                  keepdim));
+    if (p >= 1 && p <= 1)
+        return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
     y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tf(&c, DYNC__OP_pow, y, p), n, dims, keepdim);
     return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
 }
 
-static dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x) { return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false); }
+static dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
+{
+    return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
+}
 
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 {
@@ -627,19 +691,28 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
     double beta = dync__arg_number(&call->args[2]);
-    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1)));
+    dync__dt *gap =
+        dync__chain1(&c, DYNC__OP_abs,
+                     dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1)));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
     dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
-    dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta), *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
-    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero), dync__arg_t(curve), dync__arg_t(line))));
+    dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
+             *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
+    return dync__chain_end(&c, call,
+                           dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
+                                                             dync__arg_t(curve), dync__arg_t(line))));
 }
 
-static dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x) { return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x)); }
+static dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
+{
+    return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
+}
 
 /* A logarithm, held at -100 from below as PyTorch does. */
 static dync__dt *dync__chain_held_log(dync__chain *c, int op, dync__dt *x)
 {
-    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(dync__chain1(c, op, x)), dync__arg_f(-100), dync__arg_none());
+    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(dync__chain1(c, op, x)), dync__arg_f(-100),
+                        dync__arg_none());
 }
 
 DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
@@ -649,7 +722,9 @@ DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
     dync__dt *yes = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_held_log(&c, DYNC__OP_log, x));
     dync__dt *no = dync__chain_held_log(&c, DYNC__OP_log1p, dync__chain1(&c, DYNC__OP_neg, x));
     no = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), no);
-    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_add, yes, no))));
+    return dync__chain_end(&c, call,
+                           dync__chain1(&c, DYNC__OP_neg,
+                                        dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_add, yes, no))));
 }
 
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
@@ -657,7 +732,9 @@ DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call
     dync__chain c = {0};
     dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
     dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
-    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x))));
+    return dync__chain_end(&c, call,
+                           dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear,
+                                                               dync__chain1(&c, DYNC__OP_logsigmoid, x))));
 }
 
 enum { DYNC__IGNORE_INDEX = -100 };
@@ -669,13 +746,15 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     int dim = x->lay.ndim == 1 ? 0 : 1;
     dync__dt *ignored = dync__chain_ti(&c, DYNC__OP_eq, target, DYNC__IGNORE_INDEX);
-    dync__dt *safe = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target), dync__arg_t(ignored), dync__arg_i(0));
+    dync__dt *safe =
+        dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target), dync__arg_t(ignored), dync__arg_i(0));
     safe = dync__chain_ti(&c, DYNC__OP_unsqueeze, safe, dim);
     dync__dt *picked = dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(safe));
     picked = dync__chain1(&c, DYNC__OP_neg, dync__chain_ti(&c, DYNC__OP_squeeze, picked, dim));
     picked = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(picked), dync__arg_t(ignored), dync__arg_i(0));
     dync__dt *total = dync__chain_reduce(&c, DYNC__OP_sum, picked, 0, NULL, false);
-    dync__dt *count = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
+    dync__dt *count =
+        dync__chain_reduce(&c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, total, count));
 }
 
@@ -693,7 +772,8 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 static dync_status dync__decompose_real(const dync__dt *t)
 {
     if (!(t->flags & DYNC__T_FAKE) && t->device == DYNC_CPU) return DYNC_OK;
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "the shape of the result depends on data, which a fake or meta tensor does not have");
+    return dync__fail(DYNC_ERR_UNSUPPORTED,
+                      "the shape of the result depends on data, which a fake or meta tensor does not have");
 }
 
 DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
@@ -711,7 +791,7 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     }
     dync__layout lay;
     dync_status status = dync__layout_contiguous(&lay, 2, shape);
-    lay.stride[0] = 1;                                   /* one dim's places after another's, as PyTorch lays them */
+    lay.stride[0] = 1; /* one dim's places after another's, as PyTorch lays them */
     lay.stride[1] = DYNC__MAX(shape[0], 1);
     y = status == DYNC_OK ? dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay) : NULL;
     int64_t *out = y ? dync__tensor_data(y) : NULL;
@@ -738,10 +818,14 @@ DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
     int n;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &mask));
-    if (mask->dtype != DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s", dync__dtype_info(mask->dtype)->name);
+    if (mask->dtype != DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s",
+                          dync__dtype_info(mask->dtype)->name);
     DYNC__TRY(dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
     x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape), 1, &all);
     mask = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
     dync__dt *index = dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
-    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0), dync__arg_t(index)));
+    return dync__chain_end(&c, call,
+                           dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
+                                        dync__arg_t(index)));
 }

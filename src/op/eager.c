@@ -54,7 +54,8 @@ static void dync__key_add(dync__eager_key *k, uint64_t w)
 static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
 {
     unsigned n = (unsigned)t->lay.ndim;
-    dync__key_add(k, DYNC__A_TENSOR | (uint64_t)t->dtype << 8 | (uint64_t)n << 16 | (uint64_t)(t->flags & DYNC__T_FAKE) << 24 | (uint64_t)t->device << 32);
+    dync__key_add(k, DYNC__A_TENSOR | (uint64_t)t->dtype << 8 | (uint64_t)n << 16 |
+                         (uint64_t)(t->flags & DYNC__T_FAKE) << 24 | (uint64_t)t->device << 32);
     for (unsigned d = 0; d < n; d++) {
         dync__key_add(k, (uint64_t)t->lay.shape[d]);
         dync__key_add(k, (uint64_t)t->lay.stride[d]);
@@ -97,7 +98,8 @@ static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
     uint64_t h = 0x9e3779b97f4a7c15u;
     k->n = 0;
     k->fits = true;
-    dync__key_add(k, (uint64_t)(unsigned)call->op | (uint64_t)(unsigned)call->nargs << 16 | (uint64_t)dync__tls.default_dtype << 32);
+    dync__key_add(k, (uint64_t)(unsigned)call->op | (uint64_t)(unsigned)call->nargs << 16 |
+                         (uint64_t)dync__tls.default_dtype << 32);
     for (int i = 0; i < call->nargs; i++) dync__key_arg(k, &call->args[i], numbers_float);
     if (k->n > DYNC__EAGER_WORDS) k->fits = false;
     for (int i = 0; k->fits && i < k->n; i++) {
@@ -134,7 +136,9 @@ static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
     dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
     for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
         dync__eager_entry *e = set[j];
-        if (!e || e->hash != k->hash || e->n_words != k->n || memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0) continue;
+        if (!e || e->hash != k->hash || e->n_words != k->n ||
+            memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0)
+            continue;
         set[j] = set[0];               /* the last used one stands first */
         set[0] = e;
         return e;
@@ -169,7 +173,8 @@ static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, con
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     memset(in, 0, sizeof in);
     memset(out, 0, sizeof out);
-    if (n > DYNC__EAGER_INPUTS) return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS, n);
+    if (n > DYNC__EAGER_INPUTS)
+        return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS, n);
     for (int i = 0; i < n; i++) {
         in[i].slot = dync__pb_slot(pb, DYNC__SLOT_INPUT, t[i]->dtype, -1, NULL);
         in[i].dtype = t[i]->dtype;
@@ -182,14 +187,16 @@ static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, con
         const dync__arg *a = &call->args[i];
         number_slot[i] = -1;
         if (!dync__eager_numbers_float(call) || !dync__arg_is_number(a)) continue;
-        number_slot[i] = dync__pb_slot(pb, DYNC__SLOT_INPUT, a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
+        number_slot[i] =
+            dync__pb_slot(pb, DYNC__SLOT_INPUT, a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
         if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < call->row->nout; i++) {
         out[i] = in[0];
         if (in_place) continue;
         out[i] = (dync__operand){.dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
-        out[i].slot = dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype, dync__lower_count(&e->out[i].lay), NULL);
+        out[i].slot =
+            dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype, dync__lower_count(&e->out[i].lay), NULL);
         if (out[i].slot < 0) return DYNC_ERR_MEMORY;
     }
     pb->number_slot = number_slot;
@@ -203,9 +210,15 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     int op;
     (void)dync__eager_functional(call, &op);
     switch (op) {
-    case DYNC__OP_gather: case DYNC__OP_scatter: case DYNC__OP_scatter_add: case DYNC__OP_index_select: case DYNC__OP_index_add:
+    case DYNC__OP_gather:
+    case DYNC__OP_scatter:
+    case DYNC__OP_scatter_add:
+    case DYNC__OP_index_select:
+    case DYNC__OP_index_add:
     case DYNC__OP_embedding: case DYNC__OP_one_hot: return true;
-    case DYNC__OP_remainder: case DYNC__OP_fmod: case DYNC__OP_floor_divide: return dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
+    case DYNC__OP_remainder:
+    case DYNC__OP_fmod:
+    case DYNC__OP_floor_divide: return dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
     default: return false;
     }
 }
@@ -330,7 +343,8 @@ static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tens
     if (same) return DYNC__OVERLAP_SAME;
     if (!dync__layout_is_dense(la) || !dync__layout_is_dense(lb)) return DYNC__OVERLAP_MAYBE;
     int64_t size_a = dync__dtype_info(a->dtype)->bytes, size_b = dync__dtype_info(b->dtype)->bytes;
-    bool apart = (la->offset + a->numel) * size_a <= lb->offset * size_b || (lb->offset + b->numel) * size_b <= la->offset * size_a;
+    bool apart = (la->offset + a->numel) * size_a <= lb->offset * size_b ||
+                 (lb->offset + b->numel) * size_b <= la->offset * size_a;
     return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
 }
 
@@ -346,8 +360,10 @@ static dync_status dync__eager_inplace(dync__opcall *call)
         if (call->args[i].kind != DYNC__A_TENSOR) continue;
         dync__overlap how = dync__eager_overlap(self, call->args[i].as.t);
         if (how == DYNC__OVERLAP_PART)
-            status = dync__fail(DYNC_ERR_RUNTIME, "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
-                                                  "a single memory location. Please clone() the tensor before performing the operation.");
+            status = dync__fail(
+                DYNC_ERR_RUNTIME,
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+                "a single memory location. Please clone() the tensor before performing the operation.");
         if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
         if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
         copy[n_copies] = dync__contiguous_copy(call->args[i].as.t);
@@ -423,7 +439,8 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
-    if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS) return dync__eager_long_cat(call);
+    if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
+        return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
 }
 
@@ -483,9 +500,12 @@ static dync_status dync__eager_check_index(const dync__tensor *index, int64_t si
 {
     int64_t bad = 0;
     bool found;
-    if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
+    if (size == 0 && index->numel)
+        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
-    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)bad, (long long)size) : DYNC_OK;
+    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld",
+                              (long long)bad, (long long)size)
+                 : DYNC_OK;
 }
 
 static dync_status dync__eager_check_divisor(const dync__opcall *call)

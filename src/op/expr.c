@@ -100,7 +100,8 @@ DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int 
 /* Floats: Python's algorithm (floatobject.c, float_floor_div), exact where a / b would round up to the next integer. */
 DYNC__FN int dync__e_floor_divide(dync__lb *b, const dync__opcall *call, const int *in)
 {
-    int x = in[0], y = in[1], rem = dync__e_fmod(b, call, in), one = dync__ex_const(b, x, 1), zero = dync__ex_zero(b, x);
+    int x = in[0], y = in[1], rem = dync__e_fmod(b, call, in), one = dync__ex_const(b, x, 1),
+        zero = dync__ex_zero(b, x);
     int wrong = dync__ex_wrong_sign(b, rem, y);
     if (!dync__ex_is_float(b, x)) {
         int quotient = dync__ex_div(b, x, y);
@@ -151,7 +152,8 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
     bool is_float = dync__ex_is_float(b, x);
-    if (!dync__arg_is_number(&call->args[1])) return is_float ? dync__vm_pow(b, x, in[1]) : dync__ex_int_pow(b, x, in[1]);
+    if (!dync__arg_is_number(&call->args[1]))
+        return is_float ? dync__vm_pow(b, x, in[1]) : dync__ex_int_pow(b, x, in[1]);
     double n = dync__arg_number(&call->args[1]);
     if (!is_float) return n >= 0 ? dync__ex_whole_power(b, x, (uint64_t)n) : dync__ex_int_pow(b, x, in[1]);
     int one = dync__ex_const(b, x, 1), square = dync__ex_mul(b, x, x);
@@ -241,7 +243,8 @@ DYNC__FN int dync__e_lerp(dync__lb *b, const dync__opcall *call, const int *in)
     int near_x = dync__ex_add(b, x, dync__ex_mul(b, w, gap));
     int near_end = dync__ex_sub(b, end, dync__ex_mul(b, gap, dync__ex_sub(b, one, w)));
     (void)call;
-    return dync__ex_select(b, dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, w), dync__ex_const(b, x, 0.5)), near_x, near_end);
+    return dync__ex_select(b, dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, w), dync__ex_const(b, x, 0.5)), near_x,
+                           near_end);
 }
 
 DYNC__FN int dync__e_addcmul(dync__lb *b, const dync__opcall *call, const int *in)
@@ -386,7 +389,8 @@ DYNC__FN int dync__e_elu(dync__lb *b, const dync__opcall *call, const int *in)
 DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], half = dync__ex_const(b, x, 0.5), one = dync__ex_const(b, x, 1);
-    int phi = dync__ex_add(b, one, dync__vm_erf(b, dync__ex_mul(b, x, dync__ex_const(b, x, 0.70710678118654752440))));
+    int phi =
+        dync__ex_add(b, one, dync__vm_erf(b, dync__ex_mul(b, x, dync__ex_const(b, x, 0.70710678118654752440))));
     (void)call;
     return dync__ex_mul(b, dync__ex_mul(b, x, half), phi);
 }

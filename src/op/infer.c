@@ -11,8 +11,9 @@
 
 static const char *dync__infer_kind_text(const dync__arg *a)
 {
-    static const char *const names[] = {"none", "a tensor", "an int", "a float", "a bool", "dims", "a dtype", "a device", "a string", "a list",
-                                        "a handle", "a node", "a value"};
+    static const char *const names[] = {"none",     "a tensor", "an int",   "a float",  "a bool",
+                                        "dims",     "a dtype",  "a device", "a string", "a list",
+                                        "a handle", "a node",   "a value"};
     return names[a->kind <= DYNC__A_PTR ? a->kind : 0];
 }
 
@@ -28,7 +29,8 @@ DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__t
 
 DYNC__FN dync_status dync__infer_value(const dync__opcall *call, int i)
 {
-    if (i < call->nargs && (call->args[i].kind == DYNC__A_TENSOR || dync__arg_is_number(&call->args[i]))) return DYNC_OK;
+    if (i < call->nargs && (call->args[i].kind == DYNC__A_TENSOR || dync__arg_is_number(&call->args[i])))
+        return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor or a number, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
@@ -53,7 +55,8 @@ DYNC__FN dync_status dync__infer_device_known(int device)
 {
     if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
     if ((device & 0xff) == DYNC_CUDA && device >= 0)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: no dync_cuda.h in this program", device >> 8);
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: no dync_cuda.h in this program",
+                          device >> 8);
     return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
 }
 
@@ -67,8 +70,10 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
         return DYNC_OK;
     }
     if (t->device == *device || movable) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DEVICE, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-                      dync__infer_device_text(*device, a, sizeof a), dync__infer_device_text(t->device, b, sizeof b));
+    return dync__fail(
+        DYNC_ERR_DEVICE,
+        "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+        dync__infer_device_text(*device, a, sizeof a), dync__infer_device_text(t->device, b, sizeof b));
 }
 
 DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
@@ -79,7 +84,8 @@ DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
         const dync__arg *a = &call->args[i];
         if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__infer_device_add(a->as.t, device, &firm));
         for (int j = 0; a->kind == DYNC__A_LIST && j < a->n; j++)
-            if (a->as.list[j].kind == DYNC__A_TENSOR) DYNC__TRY(dync__infer_device_add(a->as.list[j].as.t, device, &firm));
+            if (a->as.list[j].kind == DYNC__A_TENSOR)
+                DYNC__TRY(dync__infer_device_add(a->as.list[j].as.t, device, &firm));
     }
     if (*device < 0) *device = DYNC_CPU;
     return DYNC_OK;
@@ -88,13 +94,15 @@ DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *t)
 {
     if (dync__dtype_info(t->dtype)->kind == 'f') return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor", dync__dtype_info(t->dtype)->guard);
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
+                      dync__dtype_info(t->dtype)->guard);
 }
 
 DYNC__FN dync_status dync__infer_index(const dync__tensor *t)
 {
     if (t->dtype == DYNC_I64 || t->dtype == DYNC_I32) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "expected an index tensor of dtype int64 or int32, got %s", dync__dtype_info(t->dtype)->name);
+    return dync__fail(DYNC_ERR_DTYPE, "expected an index tensor of dtype int64 or int32, got %s",
+                      dync__dtype_info(t->dtype)->name);
 }
 
 DYNC__FN int dync__infer_int_dim(const dync__arg *a)
@@ -162,7 +170,8 @@ static dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *sh
             bool broadcast = d < lead || (in->shape[d - lead] == 1 && shape[d] != 1);
             stride[k][d] = broadcast ? 0 : in->stride[d - lead];
             if (broadcast) same_strides = false;
-            else if (stride[k][d] != t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)]) same_strides = false;
+            else if (stride[k][d] != t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)])
+                same_strides = false;
             if (!broadcast && stride[k][d] != out->lay.stride[d]) row_major = false;
         }
         if (lead) same_strides = false;
@@ -201,7 +210,8 @@ DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
 {
     dync__promoter p = {-1, -1, -1};
     unsigned mask = dync__infer_promoting(call);
-    if (call->op == DYNC__OP_to_dtype) return dync__dtype_valid((int)call->args[1].as.i) ? (int)call->args[1].as.i : DYNC_F32;
+    if (call->op == DYNC__OP_to_dtype)
+        return dync__dtype_valid((int)call->args[1].as.i) ? (int)call->args[1].as.i : DYNC_F32;
     for (int i = 0; i < call->nargs && i < 3; i++) {
         const dync__arg *a = &call->args[i];
         if (!(mask >> i & 1)) continue;
@@ -243,17 +253,24 @@ static bool dync__infer_is_bool(const dync__arg *a)
 
 static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
 {
-    bool subtracts = call->op == DYNC__OP_sub && (dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]));
+    bool subtracts = call->op == DYNC__OP_sub &&
+                     (dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]));
     if (dtype != DYNC_BOOL && !subtracts) return DYNC_OK;
     if (subtracts && dtype != DYNC_BOOL)
-        return dync__fail(DYNC_ERR_DTYPE, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-                                          "mask, use the `~` or `logical_not()` operator instead.");
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+            "mask, use the `~` or `logical_not()` operator instead.");
     if (subtracts)
-        return dync__fail(DYNC_ERR_DTYPE, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-                                          "`logical_xor()` operator instead.");
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead.");
     if (call->op == DYNC__OP_neg)
-        return dync__fail(DYNC_ERR_DTYPE, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-                                          "mask, use the `~` or `logical_not()` operator instead.");
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+            "mask, use the `~` or `logical_not()` operator instead.");
     return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
 }
 
@@ -261,8 +278,18 @@ static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
 static bool dync__infer_refuses_bool(int op)
 {
     switch (op) {
-    case DYNC__OP_sub: case DYNC__OP_neg: case DYNC__OP_pow: case DYNC__OP_remainder: case DYNC__OP_fmod: case DYNC__OP_floor_divide:
-    case DYNC__OP_abs: case DYNC__OP_ceil: case DYNC__OP_floor: case DYNC__OP_round: case DYNC__OP_trunc: case DYNC__OP_relu:
+    case DYNC__OP_sub:
+    case DYNC__OP_neg:
+    case DYNC__OP_pow:
+    case DYNC__OP_remainder:
+    case DYNC__OP_fmod:
+    case DYNC__OP_floor_divide:
+    case DYNC__OP_abs:
+    case DYNC__OP_ceil:
+    case DYNC__OP_floor:
+    case DYNC__OP_round:
+    case DYNC__OP_trunc:
+    case DYNC__OP_relu:
     case DYNC__OP_relu6: case DYNC__OP_hardtanh: case DYNC__OP_addcmul: case DYNC__OP_clamp: return true;
     default: return false;
     }
@@ -282,7 +309,8 @@ DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *o
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_floating(t));
-    if (call->op == DYNC__OP_logsigmoid) return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+    if (call->op == DYNC__OP_logsigmoid)
+        return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
     return dync__infer_broadcast(call, t->dtype, out);
 }
 
@@ -293,7 +321,8 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_value(call, 1));
     int dtype = dync__op_common_dtype(call);
     if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
-    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' && call->args[1].kind == DYNC__A_INT && call->args[1].as.i < 0)
+    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' && call->args[1].kind == DYNC__A_INT &&
+        call->args[1].as.i < 0)
         return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
 }
@@ -303,7 +332,8 @@ DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
     for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
     int dtype = dync__op_common_dtype(call);
     if (dync__dtype_info(dtype)->kind == 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected integers or bools", dync__dtype_info(dtype)->guard);
+        return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected integers or bools",
+                          dync__dtype_info(dtype)->guard);
     return dync__infer_broadcast(call, dtype, out);
 }
 
@@ -327,8 +357,8 @@ DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 1, &end));
     DYNC__TRY(dync__infer_value(call, 2));
     if (self->dtype != end->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected dtype %s for `end` but got dtype %s", dync__dtype_info(self->dtype)->name,
-                          dync__dtype_info(end->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "expected dtype %s for `end` but got dtype %s",
+                          dync__dtype_info(self->dtype)->name, dync__dtype_info(end->dtype)->name);
     DYNC__TRY(dync__infer_floating(self));
     return dync__infer_broadcast(call, self->dtype, out);
 }
@@ -340,7 +370,8 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_number(call, 3));
     int dtype = dync__op_common_dtype(call);
     if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "Integer division with addcdiv is not supported: cast to a floating dtype first");
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "Integer division with addcdiv is not supported: cast to a floating dtype first");
     DYNC__TRY(dync__infer_no_bool(call, dtype));
     return dync__infer_broadcast(call, dtype, out);
 }
@@ -348,7 +379,8 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
 static dync_status dync__infer_mask(const dync__tensor *t, const char *what)
 {
     if (t->dtype == DYNC_BOOL) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what, dync__dtype_info(t->dtype)->name);
+    return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what,
+                      dync__dtype_info(t->dtype)->name);
 }
 
 DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
@@ -369,7 +401,8 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_mask(mask, "mask"));
     DYNC__TRY(dync__infer_value(call, 2));
     if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
-        return dync__fail(DYNC_ERR_SHAPE, "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
                           call->args[2].as.t->lay.ndim);
     return dync__infer_broadcast(call, self->dtype, out);
 }
@@ -385,7 +418,8 @@ DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (!dync__dtype_valid((int)call->args[1].as.i)) return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)call->args[1].as.i);
+    if (!dync__dtype_valid((int)call->args[1].as.i))
+        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)call->args[1].as.i);
     return dync__infer_broadcast(call, (int)call->args[1].as.i, out);
 }
 
@@ -413,7 +447,8 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     DYNC__TRY(f.row->infer(&f, &value));
-    if (value.lay.ndim != self->lay.ndim || memcmp(value.lay.shape, self->lay.shape, (size_t)self->lay.ndim * sizeof(int64_t)) != 0) {
+    if (value.lay.ndim != self->lay.ndim ||
+        memcmp(value.lay.shape, self->lay.shape, (size_t)self->lay.ndim * sizeof(int64_t)) != 0) {
         dync__str s = {0};
         dync__shape_text(&s, self->lay.ndim, self->lay.shape);
         dync__str_add(&s, " doesn't match the broadcast shape ");
@@ -423,21 +458,26 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
         return DYNC_ERR_SHAPE;
     }
     if (!dync__can_cast(value.dtype, self->dtype))
-        return dync__fail(DYNC_ERR_DTYPE, "result type %s can't be cast to the desired output type %s", dync__dtype_info(value.dtype)->guard,
-                          dync__dtype_info(self->dtype)->guard);
-    bool idempotent = call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_;     /* writes the same value each time */
+        return dync__fail(DYNC_ERR_DTYPE, "result type %s can't be cast to the desired output type %s",
+                          dync__dtype_info(value.dtype)->guard, dync__dtype_info(self->dtype)->guard);
+    bool idempotent =
+        call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
-        return dync__fail(DYNC_ERR_VALUE, "unsupported operation: more than one element of the written-to tensor refers to a single "
-                                          "memory location. Please clone() the tensor before performing the operation.");
+        return dync__fail(
+            DYNC_ERR_VALUE,
+            "unsupported operation: more than one element of the written-to tensor refers to a single "
+            "memory location. Please clone() the tensor before performing the operation.");
     *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
     return DYNC_OK;
 }
 
 /* ---- factories ------------------------------------------------------------------------------------------------------------------ */
 
-static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, const dync__arg *device, int ndim, const int64_t *shape)
+static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, const dync__arg *device, int ndim,
+                                    const int64_t *shape)
 {
-    if (!dync__dtype_valid((int)dtype->as.i)) return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
+    if (!dync__dtype_valid((int)dtype->as.i))
+        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
     DYNC__TRY(dync__infer_device_known((int)device->as.i));
     return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
 }
@@ -445,7 +485,8 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, con
 static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
 {
     if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f') return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype", dync__dtype_info(dtype)->guard);
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",
+                      dync__dtype_info(dtype)->guard);
 }
 
 DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
@@ -470,9 +511,11 @@ DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
 {
     int64_t n;
     for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_number(call, i));
-    double start = dync__arg_number(&call->args[0]), end = dync__arg_number(&call->args[1]), step = dync__arg_number(&call->args[2]);
+    double start = dync__arg_number(&call->args[0]), end = dync__arg_number(&call->args[1]),
+           step = dync__arg_number(&call->args[2]);
     if (!(step > 0 || step < 0)) return dync__fail(DYNC_ERR_VALUE, "step must be nonzero");
-    if (!(fabs(start) <= DBL_MAX) || !(fabs(end) <= DBL_MAX)) return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", start, end);
+    if (!(fabs(start) <= DBL_MAX) || !(fabs(end) <= DBL_MAX))
+        return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", start, end);
     if ((step > 0 && end < start) || (step < 0 && end > start))
         return dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step sign");
     double count = ceil((end - start) / step);
@@ -493,9 +536,11 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
         DYNC__TRY(dync__infer_number(call, 1));
         DYNC__TRY(dync__infer_number(call, 2));
         double a = dync__arg_number(&call->args[1]), b = dync__arg_number(&call->args[2]);
-        if (call->op == DYNC__OP_normal && !(b >= 0)) return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
+        if (call->op == DYNC__OP_normal && !(b >= 0))
+            return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
         if (call->op == DYNC__OP_uniform && !(a <= b))
-            return dync__fail(DYNC_ERR_VALUE, "expects to return a [from, to) range, but found from=%g > to=%g", a, b);
+            return dync__fail(DYNC_ERR_VALUE, "expects to return a [from, to) range, but found from=%g > to=%g",
+                              a, b);
     }
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
@@ -517,7 +562,8 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
 DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
 {
     if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR && call->args[1].as.t->lay.ndim != 0)
-        return dync__fail(DYNC_ERR_SHAPE, "only supports 0-dimension value tensor but got tensor with %d dimensions.",
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "only supports 0-dimension value tensor but got tensor with %d dimensions.",
                           call->args[1].as.t->lay.ndim);
     return dync__i_like_self(call, out);
 }
@@ -551,7 +597,8 @@ DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out)
 }
 
 /* Copies what a view op would be given into row-major form where strides do not allow it: shape only. */
-static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible)
+static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape,
+                                       dync__layout *out, bool *possible)
 {
     DYNC__TRY(dync__layout_view(in, ndim, shape, out, possible));
     return DYNC_OK;
@@ -564,8 +611,10 @@ DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_view(call, &t, out));
     DYNC__TRY(dync__infer_as_view(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay, &possible));
     if (!possible)
-        return dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's size and stride (at least one dimension spans "
-                                          "across two contiguous subspaces). Use reshape(...) instead.");
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            "across two contiguous subspaces). Use reshape(...) instead.");
     return DYNC_OK;
 }
 
@@ -595,7 +644,9 @@ DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_view(call, &t, out));
     DYNC__TRY(dync__infer_tensor(call, 1, &other));
     DYNC__TRY(dync__infer_as_view(&t->lay, other->lay.ndim, other->lay.shape, &out->lay, &possible));
-    return possible ? DYNC_OK : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's size and stride");
+    return possible
+               ? DYNC_OK
+               : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's size and stride");
 }
 
 DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
@@ -627,12 +678,14 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
     for (int i = 0; i < k; i++) {
         int64_t size = call->args[2].as.dims[i];
         if (size == -1 && open < 0) open = n;
-        else if (size < 0 || !dync__mul_ok(known, size, &known)) return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
+        else if (size < 0 || !dync__mul_ok(known, size, &known))
+            return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
         shape[n++] = size;
     }
     if (open >= 0) shape[open] = known ? t->lay.shape[dim] / known : 0;
     if (open >= 0 ? known == 0 || known * shape[open] != t->lay.shape[dim] : known != t->lay.shape[dim])
-        return dync__fail(DYNC_ERR_SHAPE, "the sizes don't multiply up to the size of dim %d (%lld)", dim, (long long)t->lay.shape[dim]);
+        return dync__fail(DYNC_ERR_SHAPE, "the sizes don't multiply up to the size of dim %d (%lld)", dim,
+                          (long long)t->lay.shape[dim]);
     for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
     return dync__infer_reshape(t, n, shape, out);
 }
@@ -643,7 +696,8 @@ DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
     bool seen[DYNC_MAX_DIMS] = {false};
     DYNC__TRY(dync__infer_view(call, &t, out));
     if (call->args[1].n != t->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d", t->lay.ndim, call->args[1].n);
+        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d", t->lay.ndim,
+                          call->args[1].n);
     for (int i = 0; i < t->lay.ndim; i++) {
         dync__arg d = dync__arg_i(call->args[1].as.dims[i]);
         int dim;
@@ -680,7 +734,9 @@ DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
-    if (t->lay.ndim > 2) return dync__fail(DYNC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, but self is %dD", t->lay.ndim);
+    if (t->lay.ndim > 2)
+        return dync__fail(DYNC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, but self is %dD",
+                          t->lay.ndim);
     if (t->lay.ndim == 2) dync__infer_swap(&out->lay, 0, 1);
     return DYNC_OK;
 }
@@ -734,7 +790,8 @@ DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out
     int dim;
     DYNC__TRY(dync__infer_view(call, &t, out));
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim + 1, &dim));
-    if (t->lay.ndim == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    if (t->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
     for (int i = out->lay.ndim++; i > dim; i--) {
         out->lay.shape[i] = out->lay.shape[i - 1];
         out->lay.stride[i] = out->lay.stride[i - 1];
@@ -752,7 +809,8 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     int64_t size = in->shape[dim];
     if (index < -size || index >= size)
-        return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld", (long long)index, dim, (long long)size);
+        return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld", (long long)index,
+                          dim, (long long)size);
     *out = *in;
     out->offset += (index < 0 ? index + size : index) * in->stride[dim];
     dync__infer_drop_dim(out, dim);
@@ -760,7 +818,8 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
 }
 
 /* Negative ends count from the end, ends past it are clipped, as in Python. */
-DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start, int64_t end, int64_t step, dync__layout *out)
+DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start, int64_t end,
+                                      int64_t step, dync__layout *out)
 {
     dync__arg d = dync__arg_i(dim_arg);
     int dim;
@@ -773,11 +832,13 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     *out = *in;
     out->shape[dim] = end > start ? (end - start - 1) / step + 1 : 0;
     out->offset += start * in->stride[dim];
-    if (out->shape[dim] > 1 || step <= size) out->stride[dim] = in->stride[dim] * DYNC__MIN(step, DYNC__MAX(size, 1));
+    if (out->shape[dim] > 1 || step <= size)
+        out->stride[dim] = in->stride[dim] * DYNC__MIN(step, DYNC__MAX(size, 1));
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset, int64_t dim1_arg, int64_t dim2_arg, dync__layout *out)
+DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset, int64_t dim1_arg,
+                                         int64_t dim2_arg, dync__layout *out)
 {
     dync__arg d1 = dync__arg_i(dim1_arg), d2 = dync__arg_i(dim2_arg);
     int a, b;
@@ -785,8 +846,10 @@ DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset,
     DYNC__TRY(dync__infer_dim(&d1, in->ndim, &a));
     DYNC__TRY(dync__infer_dim(&d2, in->ndim, &b));
     if (a == b) return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
-    int64_t rows = in->shape[a], cols = in->shape[b], skip = offset >= 0 ? DYNC__MIN(offset, cols) : DYNC__MIN(offset < -rows ? rows : -offset, rows);
-    int64_t n = offset >= 0 ? DYNC__MIN(rows, cols - skip) : DYNC__MIN(rows - skip, cols), stride = in->stride[a] + in->stride[b];
+    int64_t rows = in->shape[a], cols = in->shape[b],
+            skip = offset >= 0 ? DYNC__MIN(offset, cols) : DYNC__MIN(offset < -rows ? rows : -offset, rows);
+    int64_t n = offset >= 0 ? DYNC__MIN(rows, cols - skip) : DYNC__MIN(rows - skip, cols),
+            stride = in->stride[a] + in->stride[b];
     *out = *in;
     if (n > 0) out->offset += skip * in->stride[offset >= 0 ? b : a];
     dync__infer_drop_dim(out, DYNC__MAX(a, b));
@@ -807,7 +870,8 @@ DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i, call->args[4].as.i, &out->lay);
+    return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
+                            call->args[4].as.i, &out->lay);
 }
 
 DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
@@ -822,8 +886,8 @@ DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
     if (start < 0 && start >= -size) start += size;
     if (length < 0) return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld", (long long)length);
     if (start < 0 || start > size || length > size - start)
-        return dync__fail(DYNC_ERR_INDEX, "start (%lld) + length (%lld) exceeds dimension size (%lld)", (long long)call->args[2].as.i,
-                          (long long)length, (long long)size);
+        return dync__fail(DYNC_ERR_INDEX, "start (%lld) + length (%lld) exceeds dimension size (%lld)",
+                          (long long)call->args[2].as.i, (long long)length, (long long)size);
     return dync__view_slice(&t->lay, dim, start, start + length, 1, &out->lay);
 }
 
@@ -834,23 +898,30 @@ DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
     return dync__view_diagonal(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i, &out->lay);
 }
 
-DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset, int64_t items, dync__layout *out)
+DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset,
+                                         int64_t items, dync__layout *out)
 {
     int64_t numel, last = offset;
-    if (size->n != stride->n) return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n, size->n);
+    if (size->n != stride->n)
+        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n,
+                          size->n);
     DYNC__TRY(dync__layout_contiguous(out, size->n, size->as.dims));
     DYNC__TRY(dync__numel(size->n, size->as.dims, &numel));
-    if (offset < 0) return dync__fail(DYNC_ERR_VALUE, "storage_offset must be non-negative, got %lld", (long long)offset);
+    if (offset < 0)
+        return dync__fail(DYNC_ERR_VALUE, "storage_offset must be non-negative, got %lld", (long long)offset);
     out->offset = offset;
     for (int i = 0; i < size->n; i++) {
         int64_t step = stride->as.dims[i], reach;
-        if (step < 0) return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld", (long long)step);
+        if (step < 0)
+            return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld", (long long)step);
         out->stride[i] = step;
-        if (numel && (!dync__mul_ok(step, size->as.dims[i] - 1, &reach) || !dync__add_ok(last, reach, &last))) last = INT64_MAX;
+        if (numel && (!dync__mul_ok(step, size->as.dims[i] - 1, &reach) || !dync__add_ok(last, reach, &last)))
+            last = INT64_MAX;
     }
     if (numel && last >= items)
-        return dync__fail(DYNC_ERR_SHAPE, "setStorage: the sizes, strides and offset reach element %lld, the storage has %lld", (long long)last,
-                          (long long)items);
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "setStorage: the sizes, strides and offset reach element %lld, the storage has %lld",
+                          (long long)last, (long long)items);
     return DYNC_OK;
 }
 
@@ -894,8 +965,8 @@ DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_view(call, &self, out));
     DYNC__TRY(dync__infer_tensor(call, 1, &source));
     if (self->dtype != source->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "Could not set tensor of type %s to a tensor of type %s", dync__dtype_info(source->dtype)->name,
-                          dync__dtype_info(self->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "Could not set tensor of type %s to a tensor of type %s",
+                          dync__dtype_info(source->dtype)->name, dync__dtype_info(self->dtype)->name);
     out->device = source->device;
     out->lay = source->lay;
     out->alias = 1;
@@ -926,8 +997,9 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call)
     call->nout = call->row->nout;
     for (int i = 0; i < call->nout; i++) {
         dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
-        bool same = base && (call->row->cls == DYNC__INPLACE || (call->row->cls == DYNC__COMPOSITE && base->lay.ndim == info[i].lay.ndim &&
-                                                                   memcmp(&base->lay, &info[i].lay, sizeof base->lay) == 0));
+        bool same = base && (call->row->cls == DYNC__INPLACE ||
+                             (call->row->cls == DYNC__COMPOSITE && base->lay.ndim == info[i].lay.ndim &&
+                              memcmp(&base->lay, &info[i].lay, sizeof base->lay) == 0));
         if (same && call->op != DYNC__OP_set_) {
             dync__ref(base);
             call->out[i] = base;

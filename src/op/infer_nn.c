@@ -39,19 +39,22 @@ DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *red
     int64_t one = dims->kind == DYNC__A_INT ? dims->as.i : 0;
     int n = dims->kind == DYNC__A_INT ? 1 : dims->n;
     const int64_t *d = dims->kind == DYNC__A_INT ? &one : dims->as.dims;
-    if (n < 0 || n > DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_VALUE, "expected at most %d dims, got %d", DYNC_MAX_DIMS, n);
+    if (n < 0 || n > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_VALUE, "expected at most %d dims, got %d", DYNC_MAX_DIMS, n);
     for (int i = 0; i < DYNC_MAX_DIMS; i++) reduced[i] = n == 0 && i < ndim;
     for (int i = 0; i < n; i++) {
         dync__arg a = dync__arg_i(d[i]);
         int dim;
         DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&a), ndim, &dim));
-        if (reduced[dim]) return dync__fail(DYNC_ERR_VALUE, "dim %d appears multiple times in the list of dims", dim);
+        if (reduced[dim])
+            return dync__fail(DYNC_ERR_VALUE, "dim %d appears multiple times in the list of dims", dim);
         reduced[dim] = true;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim, int dtype, dync__info *out)
+static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim, int dtype,
+                                       dync__info *out)
 {
     int64_t shape[DYNC_MAX_DIMS];
     int n = 0;
@@ -66,7 +69,8 @@ static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduce
 static dync_status dync__infer_not_empty(const dync__tensor *t, const bool *reduced)
 {
     for (int i = 0; i < t->lay.ndim; i++)
-        if (reduced[i] && t->lay.shape[i] == 0) return dync__fail(DYNC_ERR_INDEX, "Expected reduction dim %d to have non-zero size.", i);
+        if (reduced[i] && t->lay.shape[i] == 0)
+            return dync__fail(DYNC_ERR_INDEX, "Expected reduction dim %d to have non-zero size.", i);
     return DYNC_OK;
 }
 
@@ -86,8 +90,11 @@ DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
     if (call->op == DYNC__OP_mean && dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-                                          "Got: %s", dync__dtype_info(t->dtype)->guard);
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            "Got: %s",
+            dync__dtype_info(t->dtype)->guard);
     if (call->op == DYNC__OP_amax || call->op == DYNC__OP_amin) DYNC__TRY(dync__infer_not_empty(t, reduced));
     return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, dync__infer_reduce_dtype(call, t), out);
 }
@@ -109,7 +116,8 @@ DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
     bool reduced[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "Expected a floating point or complex tensor as input. Got %s", dync__dtype_info(t->dtype)->guard);
+        return dync__fail(DYNC_ERR_DTYPE, "Expected a floating point or complex tensor as input. Got %s",
+                          dync__dtype_info(t->dtype)->guard);
     if (!dync__arg_is_number(&call->args[1])) return dync__fail(DYNC_ERR_VALUE, "expected p to be a number");
     DYNC__TRY(dync__infer_dims(&call->args[2], t->lay.ndim, reduced));
     return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
@@ -164,8 +172,8 @@ static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, d
     DYNC__TRY(dync__infer_tensor(call, 1, b));
     DYNC__TRY(dync__infer_device(call, device));
     if ((*a)->dtype != (*b)->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected m1 and m2 to have the same dtype, but got: %s != %s", dync__dtype_info((*a)->dtype)->name,
-                          dync__dtype_info((*b)->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                          dync__dtype_info((*a)->dtype)->name, dync__dtype_info((*b)->dtype)->name);
     if ((*a)->dtype == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
     return DYNC_OK;
 }
@@ -177,7 +185,8 @@ static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, con
     dync__tensor_brief(&s, a);
     dync__str_add(&s, " x ");
     dync__tensor_brief(&s, b);
-    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s), (long long)inner_a, (long long)inner_b);
+    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s), (long long)inner_a,
+               (long long)inner_b);
     dync__str_free(&s);
     return DYNC_ERR_SHAPE;
 }
@@ -201,7 +210,8 @@ DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
     DYNC__TRY(dync__infer_rank(a, 3, "batch1"));
     DYNC__TRY(dync__infer_rank(b, 3, "batch2"));
-    if (a->lay.shape[0] != b->lay.shape[0]) return dync__infer_pair_error("expected equal batch sizes", &a->lay, &b->lay);
+    if (a->lay.shape[0] != b->lay.shape[0])
+        return dync__infer_pair_error("expected equal batch sizes", &a->lay, &b->lay);
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[2], b, b->lay.shape[1]));
     int64_t shape[3] = {a->lay.shape[0], a->lay.shape[1], b->lay.shape[2]};
     return dync__infer_fresh(out, a->dtype, device, 3, shape);
@@ -252,8 +262,8 @@ DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__i_mm(&mm, out));
     DYNC__TRY(dync__infer_two(&mm, &a, &b, &out->device));
     if (self->dtype != a->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "self and mat2 must have the same dtype, but got %s and %s", dync__dtype_info(self->dtype)->name,
-                          dync__dtype_info(a->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "self and mat2 must have the same dtype, but got %s and %s",
+                          dync__dtype_info(self->dtype)->name, dync__dtype_info(a->dtype)->name);
     return dync__layout_expand(&self->lay, 2, out->lay.shape, &expanded);
 }
 
@@ -264,7 +274,9 @@ DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out)
     int64_t shape[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
     int na = a->lay.ndim, nb = b->lay.ndim;
-    if (na == 0 || nb == 0) return dync__fail(DYNC_ERR_SHAPE, "both arguments need to be at least 1D, but they are %dD and %dD", na, nb);
+    if (na == 0 || nb == 0)
+        return dync__fail(DYNC_ERR_SHAPE, "both arguments need to be at least 1D, but they are %dD and %dD", na,
+                          nb);
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[na - 1], b, b->lay.shape[nb == 1 ? 0 : nb - 2]));
     DYNC__TRY(dync__broadcast(DYNC__MAX(na - 2, 0), a->lay.shape, DYNC__MAX(nb - 2, 0), b->lay.shape, &n, shape));
     if (na > 1) shape[n++] = a->lay.shape[na - 2];
@@ -287,7 +299,8 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
             return dync__fail(DYNC_ERR_DTYPE, "expected bias of dtype %s, got %s", dync__dtype_info(x->dtype)->name,
                               dync__dtype_info(bias->dtype)->name);
         if (bias->lay.ndim != 1 || bias->lay.shape[0] != w->lay.shape[0])
-            return dync__infer_pair_error("expected a bias with one element per row of weight", &bias->lay, &w->lay);
+            return dync__infer_pair_error("expected a bias with one element per row of weight", &bias->lay,
+                                          &w->lay);
     }
     memcpy(shape, x->lay.shape, sizeof shape);
     shape[x->lay.ndim - 1] = w->lay.shape[0];
@@ -297,24 +310,28 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
 /* ---- windows: convolution and pooling -------------------------------------------------------------------------------------- */
 
 /* Two numbers, one number twice, or `otherwise` where none is given. */
-static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise, int64_t low, int64_t out[2])
+static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
+                                     int64_t low, int64_t out[2])
 {
     if (a->n == 0 && otherwise) {
         out[0] = otherwise[0];
         out[1] = otherwise[1];
         return DYNC_OK;
     }
-    if (a->n != 1 && a->n != 2) return dync__fail(DYNC_ERR_VALUE, "expected one or two numbers for %s, got %d", what, a->n);
+    if (a->n != 1 && a->n != 2)
+        return dync__fail(DYNC_ERR_VALUE, "expected one or two numbers for %s, got %d", what, a->n);
     out[0] = a->as.dims[0];
     out[1] = a->as.dims[a->n - 1];
     for (int i = 0; i < 2; i++)
         if (out[i] < low || out[i] > INT_MAX)
-            return dync__fail(DYNC_ERR_VALUE, "%s must be at least %lld, got %lld", what, (long long)low, (long long)out[i]);
+            return dync__fail(DYNC_ERR_VALUE, "%s must be at least %lld, got %lld", what, (long long)low,
+                              (long long)out[i]);
     return DYNC_OK;
 }
 
 /* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated one. */
-static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode)
+static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding,
+                                        int64_t dilation, bool ceil_mode)
 {
     int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
     if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
@@ -327,7 +344,8 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
 {
     dync__tensor *x, *w, *bias;
     int device;
-    int64_t stride[2], padding[2], dilation[2], groups = call->args[6].as.i, one[2] = {1, 1}, zero[2] = {0, 0}, shape[4];
+    int64_t stride[2], padding[2], dilation[2], groups = call->args[6].as.i, one[2] = {1, 1}, zero[2] = {0, 0},
+                                                shape[4];
     DYNC__TRY(dync__infer_two(call, &x, &w, &device));
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_rank(w, 4, "weight"));
@@ -335,20 +353,28 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_dims2(&call->args[3], "stride", one, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
     DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
-    if (groups < 1 || x->lay.shape[1] % groups != 0 || w->lay.shape[0] % groups != 0 || w->lay.shape[1] * groups != x->lay.shape[1])
-        return dync__infer_pair_error("expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O", &x->lay, &w->lay);
+    if (groups < 1 || x->lay.shape[1] % groups != 0 || w->lay.shape[0] % groups != 0 ||
+        w->lay.shape[1] * groups != x->lay.shape[1])
+        return dync__infer_pair_error(
+            "expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O", &x->lay,
+            &w->lay);
     if (call->args[2].kind != DYNC__A_NONE) {
         DYNC__TRY(dync__infer_tensor(call, 2, &bias));
         if (bias->dtype != x->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected bias of the dtype of input");
         if (bias->lay.ndim != 1 || bias->lay.shape[0] != w->lay.shape[0])
-            return dync__infer_pair_error("expected a bias with one element per output channel", &bias->lay, &w->lay);
+            return dync__infer_pair_error("expected a bias with one element per output channel", &bias->lay,
+                                          &w->lay);
     }
     shape[0] = x->lay.shape[0];
     shape[1] = w->lay.shape[0];
     for (int i = 0; i < 2; i++) {
-        if (w->lay.shape[2 + i] < 1) return dync__infer_pair_error("expected a kernel that is not empty", &x->lay, &w->lay);
-        shape[2 + i] = dync__infer_window_count(x->lay.shape[2 + i], w->lay.shape[2 + i], stride[i], padding[i], dilation[i], false);
-        if (shape[2 + i] < 1) return dync__infer_pair_error("Kernel size can't be greater than actual input size", &w->lay, &x->lay);
+        if (w->lay.shape[2 + i] < 1)
+            return dync__infer_pair_error("expected a kernel that is not empty", &x->lay, &w->lay);
+        shape[2 + i] = dync__infer_window_count(x->lay.shape[2 + i], w->lay.shape[2 + i], stride[i], padding[i],
+                                                dilation[i], false);
+        if (shape[2 + i] < 1)
+            return dync__infer_pair_error("Kernel size can't be greater than actual input size", &w->lay,
+                                          &x->lay);
     }
     return dync__infer_fresh(out, x->dtype, device, 4, shape);
 }
@@ -392,8 +418,9 @@ DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync
 }
 
 /* The last two dims of x through the windows. */
-static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kernel, const int64_t *stride, const int64_t *padding,
-                                      const int64_t *dilation, bool ceil_mode, dync__info *out)
+static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kernel, const int64_t *stride,
+                                      const int64_t *padding, const int64_t *dilation, bool ceil_mode,
+                                      dync__info *out)
 {
     int64_t shape[4];
     int n = x->lay.ndim;
@@ -402,12 +429,14 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
     for (int i = 0; i < 2; i++) {
         int d = n - 2 + i;
         if (padding[i] * 2 > kernel[i])
-            return dync__fail(DYNC_ERR_VALUE, "pad should be at most half of effective kernel size, got pad %lld, kernel %lld",
+            return dync__fail(DYNC_ERR_VALUE,
+                              "pad should be at most half of effective kernel size, got pad %lld, kernel %lld",
                               (long long)padding[i], (long long)kernel[i]);
-        shape[d] = dync__infer_window_count(x->lay.shape[d], kernel[i], stride[i], padding[i], dilation[i], ceil_mode);
+        shape[d] =
+            dync__infer_window_count(x->lay.shape[d], kernel[i], stride[i], padding[i], dilation[i], ceil_mode);
         if (shape[d] < 1)
-            return dync__fail(DYNC_ERR_SHAPE, "Output size is too small: input size %lld, kernel %lld", (long long)x->lay.shape[d],
-                              (long long)kernel[i]);
+            return dync__fail(DYNC_ERR_SHAPE, "Output size is too small: input size %lld, kernel %lld",
+                              (long long)x->lay.shape[d], (long long)kernel[i]);
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
 }
@@ -454,7 +483,8 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
     for (int i = 0; i < 2; i++) {
         if (shape[n - 2 + i] == 0 || shape[n - 2 + i] % size[i] != 0)
-            return dync__fail(DYNC_ERR_SHAPE, "output size %lld must divide input size %lld", (long long)size[i], (long long)shape[n - 2 + i]);
+            return dync__fail(DYNC_ERR_SHAPE, "output size %lld must divide input size %lld",
+                              (long long)size[i], (long long)shape[n - 2 + i]);
         shape[n - 2 + i] = size[i];
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
@@ -468,7 +498,8 @@ static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, 
     if (call->args[i].kind == DYNC__A_NONE) return DYNC_OK;
     DYNC__TRY(dync__infer_tensor(call, i, &t));
     if (t->lay.ndim == 1 && t->lay.shape[0] == n) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what, (long long)n, (long long)t->numel);
+    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what, (long long)n,
+                      (long long)t->numel);
 }
 
 DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__info *out)
@@ -487,14 +518,17 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
         return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in evaluation mode");
     if (training && channels && x->numel / channels <= 1)
-        return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld", (long long)(x->numel / channels));
+        return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
+                          (long long)(x->numel / channels));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape));
-    for (int i = 1; i < 3; i++) DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
+    for (int i = 1; i < 3; i++)
+        DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
     for (int i = 3; i < 5; i++) {
         const dync__arg *running = &call->args[i];
         bool given = running->kind == DYNC__A_TENSOR;
-        DYNC__TRY(dync__infer_fresh(&out[i], given ? running->as.t->dtype : stats, device, 1, given ? &channels : &none));
+        DYNC__TRY(dync__infer_fresh(&out[i], given ? running->as.t->dtype : stats, device, 1,
+                                    given ? &channels : &none));
     }
     return DYNC_OK;
 }
@@ -531,7 +565,8 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_device(call, &device));
     int lead = x->lay.ndim - shape->n;
-    if (shape->n < 1 || lead < 0 || memcmp(x->lay.shape + lead, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0) {
+    if (shape->n < 1 || lead < 0 ||
+        memcmp(x->lay.shape + lead, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0) {
         dync__layout want = {.ndim = DYNC__MIN(DYNC__MAX(shape->n, 0), DYNC_MAX_DIMS)};
         memcpy(want.shape, shape->as.dims, (size_t)want.ndim * sizeof(int64_t));
         return dync__infer_pair_error("expected the trailing dims of input to be normalized_shape", &x->lay, &want);
@@ -539,7 +574,8 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     for (int i = 2; i < 4; i++) {
         if (call->args[i].kind == DYNC__A_NONE) continue;
         DYNC__TRY(dync__infer_tensor(call, i, &p));
-        if (p->lay.ndim != shape->n || memcmp(p->lay.shape, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0)
+        if (p->lay.ndim != shape->n ||
+            memcmp(p->lay.shape, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0)
             return dync__infer_pair_error("expected weight and bias of the normalized shape", &p->lay, &x->lay);
     }
     for (int i = 0; i < x->lay.ndim; i++) stats[i] = i < lead ? x->lay.shape[i] : 1;
@@ -563,11 +599,15 @@ DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
     dync__tensor *t;
     double p = dync__arg_number(&call->args[1]);
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (!(p >= 0 && p <= 1)) return dync__fail(DYNC_ERR_VALUE, "dropout probability has to be between 0 and 1, but got %g", p);
+    if (!(p >= 0 && p <= 1))
+        return dync__fail(DYNC_ERR_VALUE, "dropout probability has to be between 0 and 1, but got %g", p);
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     if (call->args[2].as.i == 0 || !(p > 0)) return DYNC_OK;
     DYNC__TRY(dync__infer_floating(t));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like), .op = DYNC__OP_zeros_like, .nargs = 1, .args = call->args};
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
     return dync__i_like(&like, out);
 }
 
@@ -581,7 +621,8 @@ DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_rank(w, 2, "weight"));
     DYNC__TRY(dync__infer_index(idx));
-    if (idx->lay.ndim == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "expected indices of at most %d dims", DYNC_MAX_DIMS - 1);
+    if (idx->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected indices of at most %d dims", DYNC_MAX_DIMS - 1);
     memcpy(shape, idx->lay.shape, sizeof shape);
     shape[idx->lay.ndim] = w->lay.shape[1];
     return dync__infer_fresh(out, w->dtype, device, idx->lay.ndim + 1, shape);
@@ -593,7 +634,8 @@ DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, 
     DYNC__TRY(dync__infer_tensor(call, 0, &g));
     DYNC__TRY(dync__infer_tensor(call, 1, &idx));
     DYNC__TRY(dync__infer_index(idx));
-    if (g->lay.ndim != idx->lay.ndim + 1) return dync__infer_pair_error("expected one dim more than indices have", &g->lay, &idx->lay);
+    if (g->lay.ndim != idx->lay.ndim + 1)
+        return dync__infer_pair_error("expected one dim more than indices have", &g->lay, &idx->lay);
     int64_t shape[2] = {call->args[2].as.i, g->lay.shape[g->lay.ndim - 1]};
     return dync__infer_fresh(out, g->dtype, g->device, 2, shape);
 }
@@ -606,7 +648,8 @@ DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_index(t));
     if (call->args[1].as.i < 1)
         return dync__fail(DYNC_ERR_VALUE, "expected num_classes >= 1, got %lld", (long long)call->args[1].as.i);
-    if (t->lay.ndim == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    if (t->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
     memcpy(shape, t->lay.shape, sizeof shape);
     shape[t->lay.ndim] = call->args[1].as.i;
     return dync__infer_fresh(out, DYNC_I64, t->device, t->lay.ndim + 1, shape);
@@ -622,7 +665,8 @@ DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &y));
     DYNC__TRY(dync__infer_device(call, &device));
-    bool entropy = call->op == DYNC__OP_binary_cross_entropy || call->op == DYNC__OP_binary_cross_entropy_with_logits;
+    bool entropy =
+        call->op == DYNC__OP_binary_cross_entropy || call->op == DYNC__OP_binary_cross_entropy_with_logits;
     if (entropy && !dync__infer_same_shape(&x->lay, &y->lay))
         return dync__infer_pair_error("target size must be the same as input size", &x->lay, &y->lay);
     DYNC__TRY(dync__broadcast(x->lay.ndim, x->lay.shape, y->lay.ndim, y->lay.shape, &n, shape));
@@ -640,10 +684,13 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_device(call, &device));
     if (y->dtype != DYNC_I64)
-        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype int64 (class indices), got %s", dync__dtype_info(y->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype int64 (class indices), got %s",
+                          dync__dtype_info(y->dtype)->name);
     bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
     for (int i = 0; fits && i < y->lay.ndim; i++) fits = y->lay.shape[i] == x->lay.shape[i == 0 ? 0 : i + 1];
-    if (!fits) return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the class dim", &x->lay, &y->lay);
+    if (!fits)
+        return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the class dim",
+                                      &x->lay, &y->lay);
     return dync__infer_fresh(out, x->dtype, device, 0, NULL);
 }
 
@@ -656,12 +703,16 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
     dync__promoter p = {-1, -1, -1};
     int64_t shape[DYNC_MAX_DIMS], total = 0;
     int dim = 0;
-    if (list->kind != DYNC__A_LIST || list->n < 1) return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
+    if (list->kind != DYNC__A_LIST || list->n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
     for (int i = 0; i < list->n; i++) {
-        if (list->as.list[i].kind != DYNC__A_TENSOR) return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
+        if (list->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
         const dync__tensor *t = list->as.list[i].as.t;
         dync__promoter_add(&p, t->dtype, t->lay.ndim ? 2 : 1);
-        if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
+        if (t->lay.ndim == 0)
+            return dync__fail(DYNC_ERR_SHAPE, "zero-dimensional tensor (at position %d) cannot be concatenated",
+                              i);
         if (t->lay.ndim == 1 && t->lay.shape[0] == 0) continue;      /* the legacy empty tensor fits anything */
         if (!first) {
             first = t;
@@ -670,8 +721,11 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
         }
         bool fits = t->lay.ndim == first->lay.ndim;
         for (int d = 0; fits && d < t->lay.ndim; d++) fits = d == dim || t->lay.shape[d] == shape[d];
-        if (!fits) return dync__infer_pair_error("Sizes of tensors must match except in the dim concatenated", &first->lay, &t->lay);
-        if (!dync__add_ok(total, t->lay.shape[dim], &total)) return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+        if (!fits)
+            return dync__infer_pair_error("Sizes of tensors must match except in the dim concatenated",
+                                          &first->lay, &t->lay);
+        if (!dync__add_ok(total, t->lay.shape[dim], &total))
+            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
     DYNC__TRY(dync__infer_device(call, &out->device));
     if (!first) {
@@ -687,16 +741,19 @@ DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
     const dync__arg *list = &call->args[0];
     int64_t shape[DYNC_MAX_DIMS];
     int dim, dtype = -1;
-    if (list->kind != DYNC__A_LIST || list->n < 1) return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
+    if (list->kind != DYNC__A_LIST || list->n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
     const dync__tensor *first = list->as.list[0].as.t;
     for (int i = 0; i < list->n; i++) {
-        if (list->as.list[i].kind != DYNC__A_TENSOR) return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
+        if (list->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
         const dync__tensor *t = list->as.list[i].as.t;
         if (!dync__infer_same_shape(&first->lay, &t->lay))
             return dync__infer_pair_error("stack expects each tensor to be equal size", &first->lay, &t->lay);
         dtype = dtype < 0 ? t->dtype : dync__promote(dtype, t->dtype);
     }
-    if (first->lay.ndim == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    if (first->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), first->lay.ndim + 1, &dim));
     DYNC__TRY(dync__infer_device(call, &out->device));
     for (int i = 0, k = 0; i <= first->lay.ndim; i++) shape[i] = i == dim ? list->n : first->lay.shape[k++];
@@ -715,7 +772,9 @@ DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info 
     else if (call->op == DYNC__OP_slice_backward)
         DYNC__TRY(dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view));
     else DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view));
-    return dync__infer_same_shape(&view, &g->lay) ? DYNC_OK : dync__infer_pair_error("expected a gradient of the view's shape", &g->lay, &view);
+    return dync__infer_same_shape(&view, &g->lay)
+               ? DYNC_OK
+               : dync__infer_pair_error("expected a gradient of the view's shape", &g->lay, &view);
 }
 
 /* A dense tensor in the form of self, whatever self's offset; the part must stay inside. */
@@ -728,7 +787,8 @@ DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__
     DYNC__TRY(dync__infer_tensor(call, 1, &src));
     for (int d = 0; d < t->lay.ndim; d++) items = t->numel ? items + (t->lay.shape[d] - 1) * t->lay.stride[d] : 0;
     DYNC__TRY(dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
-    if (!dync__infer_same_shape(&part, &src->lay)) return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
+    if (!dync__infer_same_shape(&part, &src->lay))
+        return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     out->lay.offset = 0;
     return DYNC_OK;
@@ -740,7 +800,10 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
     bool flipped[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, flipped));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like), .op = DYNC__OP_zeros_like, .nargs = 1, .args = call->args};
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
     return dync__i_like(&like, out);
 }
 
@@ -751,7 +814,8 @@ DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
     int dim;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS || (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
-        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d", shifts->n, dims->n);
+        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d", shifts->n,
+                          dims->n);
     for (int i = 0; i < dims->n; i++) {
         dync__arg d = dync__arg_i(dims->as.dims[i]);
         DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
@@ -766,21 +830,28 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
     int64_t shape[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (r->n < t->lay.ndim || r->n > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "Number of dimensions of repeat dims (%d) can not be smaller than number of dimensions of tensor (%d)",
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Number of dimensions of repeat dims (%d) can not be smaller than number of "
+                          "dimensions of tensor (%d)",
                           r->n, t->lay.ndim);
     for (int i = 0; i < r->n; i++) {
         int64_t size = i < r->n - t->lay.ndim ? 1 : t->lay.shape[i - (r->n - t->lay.ndim)];
-        if (r->as.dims[i] < 0) return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension %lld", (long long)r->as.dims[i]);
-        if (!dync__mul_ok(size, r->as.dims[i], &shape[i])) return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+        if (r->as.dims[i] < 0)
+            return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension %lld",
+                              (long long)r->as.dims[i]);
+        if (!dync__mul_ok(size, r->as.dims[i], &shape[i]))
+            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
     return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
 }
 
 /* Sizes of index at most those of other, dim aside. */
-static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other, int dim, const char *what)
+static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other, int dim,
+                                          const char *what)
 {
     bool fits = index->lay.ndim == other->ndim || index->numel == 0;
-    for (int d = 0; fits && index->numel && d < other->ndim; d++) fits = d == dim || index->lay.shape[d] <= other->shape[d];
+    for (int d = 0; fits && index->numel && d < other->ndim; d++)
+        fits = d == dim || index->lay.shape[d] <= other->shape[d];
     return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
 }
 
@@ -793,7 +864,8 @@ DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
-    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim, "expected index of the rank of self and not larger outside dim"));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
+                                     "expected index of the rank of self and not larger outside dim"));
     return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
 }
 
@@ -805,7 +877,8 @@ DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 1, &index));
     DYNC__TRY(dync__infer_index(index));
-    if (t->lay.ndim != index->lay.ndim) return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
+    if (t->lay.ndim != index->lay.ndim)
+        return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
     DYNC__TRY(dync__infer_axis(call, 2, t, &dim));
     memcpy(a, t->lay.shape, sizeof a);
     if (t->lay.ndim) a[dim] = index->lay.shape[dim];
@@ -823,10 +896,12 @@ DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
-    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim, "expected index of the rank of self and not larger outside dim"));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
+                                     "expected index of the rank of self and not larger outside dim"));
     if (call->args[3].kind == DYNC__A_TENSOR) {
         const dync__tensor *src = call->args[3].as.t;
-        if (src->dtype != t->dtype) return dync__fail(DYNC_ERR_DTYPE, "Expected self.dtype to be equal to src.dtype");
+        if (src->dtype != t->dtype)
+            return dync__fail(DYNC_ERR_DTYPE, "Expected self.dtype to be equal to src.dtype");
         DYNC__TRY(dync__infer_index_fits(index, &src->lay, -1, "expected index not larger than src"));
     }
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
@@ -842,7 +917,8 @@ DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
-    if (index->lay.ndim > 1) return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD", index->lay.ndim);
+    if (index->lay.ndim > 1)
+        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD", index->lay.ndim);
     memcpy(shape, t->lay.shape, sizeof shape);
     if (t->lay.ndim) shape[dim] = index->numel;
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);
@@ -858,11 +934,15 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
-    if (index->lay.ndim > 1) return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD", index->lay.ndim);
+    if (index->lay.ndim > 1)
+        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD", index->lay.ndim);
     if (t->dtype != src->dtype) return dync__fail(DYNC_ERR_DTYPE, "self and source must have the same scalar type");
     bool fits = src->lay.ndim == t->lay.ndim;
-    for (int d = 0; fits && d < t->lay.ndim; d++) fits = src->lay.shape[d] == (d == dim ? index->numel : t->lay.shape[d]);
-    if (!fits) return dync__infer_pair_error("expected source of self's shape with index's length along dim", &t->lay, &src->lay);
+    for (int d = 0; fits && d < t->lay.ndim; d++)
+        fits = src->lay.shape[d] == (d == dim ? index->numel : t->lay.shape[d]);
+    if (!fits)
+        return dync__infer_pair_error("expected source of self's shape with index's length along dim", &t->lay,
+                                      &src->lay);
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
 
@@ -872,7 +952,10 @@ DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
     int dim;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like), .op = DYNC__OP_zeros_like, .nargs = 1, .args = call->args};
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
     DYNC__TRY(dync__i_like(&like, &out[0]));
     out[1] = out[0];
     out[1].dtype = DYNC_I64;
@@ -894,7 +977,8 @@ DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
     int64_t shape[DYNC_MAX_DIMS], k = call->args[1].as.i;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), t->lay.ndim, &dim));
-    if (k < 0 || k > (t->lay.ndim ? t->lay.shape[dim] : 1)) return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
+    if (k < 0 || k > (t->lay.ndim ? t->lay.shape[dim] : 1))
+        return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
     memcpy(shape, t->lay.shape, sizeof shape);
     if (t->lay.ndim) shape[dim] = k;
     DYNC__TRY(dync__infer_fresh(&out[0], t->dtype, t->device, t->lay.ndim, shape));
@@ -905,6 +989,7 @@ DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (t->lay.ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "input tensor must have at least 2 dimensions, got %d", t->lay.ndim);
+    if (t->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "input tensor must have at least 2 dimensions, got %d", t->lay.ndim);
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }

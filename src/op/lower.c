@@ -11,7 +11,8 @@
 DYNC__FN int64_t dync__lower_count(const dync__layout *l)
 {
     int64_t n = 1;
-    for (int d = 0; d < l->ndim; d++) n *= l->shape[d];     /* an allocated or inferred layout: checked not to overflow */
+    for (int d = 0; d < l->ndim; d++)
+        n *= l->shape[d]; /* an allocated or inferred layout: checked not to overflow */
     return n;
 }
 
@@ -84,7 +85,8 @@ DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *c
 static void dync__lower_broadcast(const dync__layout *l, const dync__layout *to, int64_t *stride)
 {
     int lead = to->ndim - l->ndim;
-    for (int d = 0; d < to->ndim; d++) stride[d] = d < lead || (l->shape[d - lead] == 1 && to->shape[d] != 1) ? 0 : l->stride[d - lead];
+    for (int d = 0; d < to->ndim; d++)
+        stride[d] = d < lead || (l->shape[d - lead] == 1 && to->shape[d] != 1) ? 0 : l->stride[d - lead];
 }
 
 DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const int64_t *shape, dync__operand *out)
@@ -107,12 +109,14 @@ DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src, co
 }
 
 /* Expanded dims of dst are written once: zero_ and fill_ allow them. */
-DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, int arg, double value, const dync__operand *dst)
+DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, int arg, double value,
+                                      const dync__operand *dst)
 {
     dync__lb b;
     int64_t extent[DYNC_MAX_DIMS];
     int type = dync__dtype_info(dst->dtype)->compute;
-    for (int d = 0; d < dst->lay.ndim; d++) extent[d] = dst->lay.stride[d] == 0 ? DYNC__MIN(dst->lay.shape[d], 1) : dst->lay.shape[d];
+    for (int d = 0; d < dst->lay.ndim; d++)
+        extent[d] = dst->lay.stride[d] == 0 ? DYNC__MIN(dst->lay.shape[d], 1) : dst->lay.shape[d];
     if (!dync__lower_begin(pb, &b, 0, dst->lay.ndim, extent)) return DYNC_ERR_MEMORY;
     int v = arg >= 0                               ? dync__lower_number(pb, &b, call, arg, type)
             : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, value)
@@ -121,7 +125,8 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
     return dync__lower_end(pb, &b);
 }
 
-DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dync__operand *operands, int n_attr, const int64_t *attr)
+DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dync__operand *operands,
+                                       int n_attr, const int64_t *attr)
 {
     dync__kcall *c = dync__arena_alloc(pb->arena, sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
@@ -155,7 +160,8 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
     return v;
 }
 
-DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                           const dync__operand *out)
 {
     dync__lb b;
     int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
@@ -178,7 +184,8 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
     return dync__lower_end(pb, &b);
 }
 
-DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                   const dync__operand *out)
 {
     (void)call;
     return dync__lower_copy(pb, &in[0], &out[0]);
@@ -186,7 +193,8 @@ DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const
 
 /* ---- factories --------------------------------------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                     const dync__operand *out)
 {
     (void)pb;
     (void)call;
@@ -195,15 +203,18 @@ DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, con
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     bool given = call->op == DYNC__OP_full || call->op == DYNC__OP_full_like;
     (void)in;
-    return dync__lower_fill(pb, call, given ? 1 : -1, call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
+    return dync__lower_fill(pb, call, given ? 1 : -1,
+                            call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
 }
 
 /* F64 throughout, rounded once: the error does not grow with the index. Whole numbers stay integers. */
-DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__lb b;
     int64_t one = 1;
@@ -214,11 +225,13 @@ DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, cons
     if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
     int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);
     int step = dync__lb_op(&b, DYNC__P_mul, index, dync__lower_number(pb, &b, call, 2, type), -1);
-    dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
+    dync__lower_store(&b, out, out->lay.stride,
+                      dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
     return dync__lower_end(pb, &b);
 }
 
-DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
 {
     dync__lb b;
     int64_t gap[2] = {1, -1};
@@ -232,7 +245,8 @@ DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const d
 }
 
 /* One draw per element in row-major order, whatever the strides. */
-DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__lb b;
     dync__layout order;
@@ -241,7 +255,9 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     (void)in;
     DYNC__TRY(dync__layout_contiguous(&order, out->lay.ndim, out->lay.shape));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    int v = dync__lb_random(&b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)), type, normal);
+    int v =
+        dync__lb_random(&b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)),
+                        type, normal);
     if (call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) {
         int base = dync__lower_number(pb, &b, call, 1, type), second = dync__lower_number(pb, &b, call, 2, type);
         int scale = normal ? second : dync__lb_op(&b, DYNC__P_sub, second, base, -1);
@@ -290,7 +306,8 @@ static void dync__lower_full_strides(const dync__rows *r, const dync__layout *l,
 static void dync__lower_row_strides(const dync__rows *r, const dync__layout *l, int64_t *stride)
 {
     bool dropped = l->ndim == r->n_outer;
-    for (int k = 0; k < r->n_dims; k++) stride[k] = k >= r->n_outer ? 0 : dropped ? l->stride[k] : l->stride[r->dim[k]];
+    for (int k = 0; k < r->n_dims; k++)
+        stride[k] = k >= r->n_outer ? 0 : dropped ? l->stride[k] : l->stride[r->dim[k]];
 }
 
 typedef struct dync__reducer {        /* a reduction in the making: one kernel and the operand that it runs over */
@@ -300,8 +317,8 @@ typedef struct dync__reducer {        /* a reduction in the making: one kernel a
     int x;                            /* the element, of the computing type */
 } dync__reducer;
 
-static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, const dync__operand *x, const dync__operand *y, int type,
-                                       dync__reducer *r)
+static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, const dync__operand *x,
+                                       const dync__operand *y, int type, dync__reducer *r)
 {
     bool reduced[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_dims(&call->args[call->op == DYNC__OP_norm ? 2 : 1], x->lay.ndim, reduced));
@@ -316,68 +333,81 @@ static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, c
 static int dync__lower_wide(int dtype) { return dync__dtype_info(dtype)->compute; }
 
 /* One reduction and its store; of nothing: its neutral element. */
-static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, int kind,
-                                      int type, double neutral)
+static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                      const dync__operand *out, int kind, int type, double neutral)
 {
     dync__reducer r;
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
     if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, neutral, out);
     int v = dync__lb_reduce(&r.b, kind, r.x);
     r.b.section = 2;
-    if (call->op == DYNC__OP_mean) v = dync__lb_op(&r.b, DYNC__P_div, v, dync__lb_f(&r.b, type, (double)r.rows.row_length), -1);
+    if (call->op == DYNC__OP_mean)
+        v = dync__lb_op(&r.b, DYNC__P_div, v, dync__lb_f(&r.b, type, (double)r.rows.row_length), -1);
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);
 }
 
-DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), 0);
 }
-DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), (double)NAN);
 }
-DYNC__FN dync_status dync__l_prod(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_prod(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_PROD, dync__lower_wide(out->dtype), 1);
 }
-DYNC__FN dync_status dync__l_any(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_any(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ANY, DYNC_BOOL, 0);
 }
-DYNC__FN dync_status dync__l_all(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_all(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ALL, DYNC_BOOL, 1);
 }
 
 /* Bools have no order in the loop IR: the largest is any, the smallest all. */
-static dync_status dync__lower_extreme(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, bool largest)
+static dync_status dync__lower_extreme(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                       const dync__operand *out, bool largest)
 {
-    int kind = out->dtype == DYNC_BOOL ? (largest ? DYNC__R_ANY : DYNC__R_ALL) : largest ? DYNC__R_MAX : DYNC__R_MIN;
+    int kind = out->dtype == DYNC_BOOL ? (largest ? DYNC__R_ANY : DYNC__R_ALL)
+               : largest               ? DYNC__R_MAX
+                                       : DYNC__R_MIN;
     return dync__lower_simple(pb, call, in, out, kind, dync__lower_wide(out->dtype), 0);
 }
-DYNC__FN dync_status dync__l_amax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_amax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_extreme(pb, call, in, out, true);
 }
-DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_extreme(pb, call, in, out, false);
 }
 
 static int dync__lower_orderable(int dtype) { return dtype == DYNC_BOOL ? DYNC_I32 : dync__lower_wide(dtype); }
 
-DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMAX, dync__lower_orderable(in->dtype), 0);
 }
-DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMIN, dync__lower_orderable(in->dtype), 0);
 }
 
-static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out,
-                                               int kind, int arg_kind)
+static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                               const dync__operand *out, int kind, int arg_kind)
 {
     dync__reducer r;
     DYNC__TRY(dync__lower_reducer(pb, call, in, &out[0], dync__lower_orderable(in->dtype), &r));
@@ -388,17 +418,20 @@ static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall 
     dync__lower_store(&r.b, &out[1], r.out, place);
     return dync__lower_end(pb, &r.b);
 }
-DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                     const dync__operand *out)
 {
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MAX, DYNC__R_ARGMAX);
 }
-DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                     const dync__operand *out)
 {
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MIN, DYNC__R_ARGMIN);
 }
 
 /* Two passes over each row: the mean, then squared distances from it. */
-DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
 {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
@@ -420,7 +453,8 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
 }
 
 /* The largest element is taken out first; where it is infinite, 0 is, so that inf - inf does not arise. */
-DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                       const dync__operand *out)
 {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
@@ -429,7 +463,8 @@ DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, c
     dync__lb *b = &r.b;
     int top = dync__lb_reduce(b, DYNC__R_MAX, r.x);
     b->section = 2;
-    int infinite = dync__lb_op(b, DYNC__P_eq, dync__lb_op(b, DYNC__P_abs, top, -1, -1), dync__lb_f(b, type, HUGE_VAL), -1);
+    int infinite =
+        dync__lb_op(b, DYNC__P_eq, dync__lb_op(b, DYNC__P_abs, top, -1, -1), dync__lb_f(b, type, HUGE_VAL), -1);
     top = dync__lb_op(b, DYNC__P_select, infinite, dync__lb_f(b, type, 0), top);
     b->section = 3;
     int sum = dync__lb_reduce(b, DYNC__R_SUM, dync__vm_exp(b, dync__lb_op(b, DYNC__P_sub, r.x, top, -1)));
@@ -439,7 +474,8 @@ DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, c
 }
 
 /* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each. */
-DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                     const dync__operand *out)
 {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
@@ -451,21 +487,26 @@ DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, con
     dync__lower_full_strides(&r.rows, &out->lay, full);
     int top = dync__lb_reduce(b, DYNC__R_MAX, r.x);
     b->section = 3;
-    int gap = dync__lb_op(b, DYNC__P_sub, r.x, top, -1), power = dync__vm_exp(b, gap), sum = dync__lb_reduce(b, DYNC__R_SUM, power);
+    int gap = dync__lb_op(b, DYNC__P_sub, r.x, top, -1), power = dync__vm_exp(b, gap),
+        sum = dync__lb_reduce(b, DYNC__R_SUM, power);
     b->section = 4;
     int log_sum = logarithm ? dync__vm_log(b, sum) : -1;
     b->section = 5;
-    dync__lower_store(b, out, full, logarithm ? dync__lb_op(b, DYNC__P_sub, gap, log_sum, -1) : dync__lb_op(b, DYNC__P_div, power, sum, -1));
+    dync__lower_store(b, out, full,
+                      logarithm ? dync__lb_op(b, DYNC__P_sub, gap, log_sum, -1)
+                                : dync__lb_op(b, DYNC__P_div, power, sum, -1));
     return dync__lower_end(pb, b);
 }
 
 /* (x - mean) * rstd * weight + bias over the trailing dims; mean and rstd are results too. */
-DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                               const dync__operand *out)
 {
     dync__rows rows;
     dync__lb lb, *b = &lb;
     bool reduced[DYNC_MAX_DIMS];
-    int64_t x_stride[DYNC_MAX_DIMS + 1], full[DYNC_MAX_DIMS + 1], row[DYNC_MAX_DIMS + 1], param[DYNC_MAX_DIMS + 1] = {0};
+    int64_t x_stride[DYNC_MAX_DIMS + 1], full[DYNC_MAX_DIMS + 1], row[DYNC_MAX_DIMS + 1],
+        param[DYNC_MAX_DIMS + 1] = {0};
     const dync__operand *w = dync__lower_operand(call, in, 2), *bias = dync__lower_operand(call, in, 3);
     int type = dync__lower_wide(out->dtype), lead = in->lay.ndim - call->args[1].n;
     for (int d = 0; d < DYNC_MAX_DIMS; d++) reduced[d] = d >= lead && d < in->lay.ndim;
@@ -486,7 +527,8 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     int squares = dync__lb_reduce(b, DYNC__R_SUM, dync__lb_op(b, DYNC__P_mul, gap, gap, -1));
     b->section = 4;
     int eps = dync__lower_number(pb, b, call, 4, type);
-    int wide = dync__lb_op(b, DYNC__P_add, dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, n), -1), eps, -1);
+    int wide =
+        dync__lb_op(b, DYNC__P_add, dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, n), -1), eps, -1);
     int rstd = dync__lb_op(b, DYNC__P_div, dync__lb_f(b, type, 1), dync__lb_op(b, DYNC__P_sqrt, wide, -1, -1), -1);
     dync__lower_row_strides(&rows, &out[2].lay, row);
     dync__lower_store(b, &out[2], row, rstd);
@@ -496,7 +538,8 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
         const dync__operand *p = i ? bias : w;
         if (!p) continue;
         for (int k = rows.n_outer; k < rows.n_dims; k++) param[k] = p->lay.stride[rows.dim[k] - lead];
-        y = dync__lb_op(b, i ? DYNC__P_add : DYNC__P_mul, y, dync__lb_cast(b, dync__lower_load(b, p, param), type), -1);
+        y = dync__lb_op(b, i ? DYNC__P_add : DYNC__P_mul, y,
+                        dync__lb_cast(b, dync__lower_load(b, p, param), type), -1);
     }
     dync__lower_store(b, out, full, y);
     return dync__lower_end(pb, b);
@@ -513,7 +556,7 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     self.written = true;
-    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++)        /* expanded dims take the one value once */
+    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++) /* expanded dims take the one value once */
         if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
     if (f.row->cls == DYNC__POINTWISE) return dync__lower_pointwise(pb, &f, in, &self);
     if (f.row->cls == DYNC__FACTORY) return f.row->lower(pb, &f, in, &self);
@@ -532,7 +575,8 @@ DYNC__FN bool dync__op_can_lower(int op)
     return row->lower || row->expr || row->cls == DYNC__VIEW;
 }
 
-DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int n_in, const dync__operand *out)
+DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int n_in,
+                                    const dync__operand *out)
 {
     const char *outer = pb->origin;
     dync_status status;

@@ -51,7 +51,8 @@ static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count
 /* ---- products ----------------------------------------------------------------------------------------------------------------- */
 
 /* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. */
-DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__operand op[3] = {in[0], in[1], *out};
     if (call->op == DYNC__OP_mv || call->op == DYNC__OP_dot) {          /* the vector on the right is a column */
@@ -70,7 +71,8 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, 0, NULL);
 }
 
-DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                   const dync__operand *out)
 {
     dync__operand op[4] = {in[1], in[2], in[0], *out};
     (void)call;
@@ -111,7 +113,8 @@ static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *
     attr[6] = call->args[first + 3].as.i;
 }
 
-DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                         const dync__operand *out)
 {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
@@ -134,7 +137,8 @@ static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
     return dync__l_sum(pb, &sum, g, out);
 }
 
-DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call,
+                                                  const dync__operand *in, const dync__operand *out)
 {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
     int64_t attr[7];
@@ -142,18 +146,22 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
     dync__lower_conv_attr(call, 3, attr);
     to_input[2].written = to_weight[2].written = true;
     if (call->args[7].as.i && !dync__lower_empty(&out[0])) {
-        DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[0]) : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 7, attr));
+        DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[0])
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 7, attr));
     }
     if (call->args[8].as.i && !dync__lower_empty(&out[1])) {
-        DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[1]) : dync__lower_kcall(pb, DYNC__K_conv2d_grad_weight, 3, to_weight, 7, attr));
+        DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[1])
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_weight, 3, to_weight, 7, attr));
     }
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                        const dync__operand *out)
 {
     static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
-    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4), dync__lower_written(&out[1], 4)};
+    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4),
+                           dync__lower_written(&out[1], 4)};
     int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_pair(&call->args[1], NULL, attr);
@@ -164,9 +172,11 @@ DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, 
     return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, 9, attr);
 }
 
-DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
+                                                 const dync__operand *in, const dync__operand *out)
 {
-    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4), dync__lower_written(out, 4)};
+    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4),
+                           dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
@@ -184,7 +194,8 @@ static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *a
     attr[8] = 0;
 }
 
-DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                        const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(in, 4), dync__lower_written(out, 4)};
     int64_t attr[9];
@@ -193,7 +204,8 @@ DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, 
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, 9, attr);
 }
 
-DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
+                                                 const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(&in[0], 4), dync__lower_written(out, 4)};
     int64_t attr[9];
@@ -205,7 +217,8 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
 
 /* ---- scans, sorting, scattering ---------------------------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__operand op[2], x;
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
@@ -216,16 +229,19 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
 }
 
-DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
-    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)};
+    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1),
+                           dync__lower_written(&out[1], 1)};
     int64_t attr[3] = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i, 1};
     if (dync__lower_empty(out)) return DYNC_OK;
     return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
 }
 
 /* base, index, source -> out; a number as source is spread over the index's shape first. */
-static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, int kernel)
+static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                         const dync__operand *out, int kernel)
 {
     dync__operand index, source, op[4];
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
@@ -245,15 +261,18 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
 }
 
-DYNC__FN dync_status dync__l_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                     const dync__operand *out)
 {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter);
 }
-DYNC__FN dync_status dync__l_scatter_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_scatter_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                         const dync__operand *out)
 {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter_add);
 }
-DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                       const dync__operand *out)
 {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_index_add);
 }
@@ -261,10 +280,12 @@ DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, c
 /* ---- gathering ------------------------------------------------------------------------------------------------------------------------ */
 
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
-static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table, const int64_t *table_stride, int index, int64_t size,
-                                      int64_t stride, const dync__operand *out)
+static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
+                                      const int64_t *table_stride, int index, int64_t size, int64_t stride,
+                                      const dync__operand *out)
 {
-    if (size == 0 && !dync__lower_empty(out)) return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
+    if (size == 0 && !dync__lower_empty(out))
+        return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
     int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
@@ -275,20 +296,24 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
     return dync__lower_end(pb, b);
 }
 
-DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
 {
     dync__lb b;
-    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1), y = dync__lower_lifted(out, 1);
+    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1),
+                  y = dync__lower_lifted(out, 1);
     int dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     int64_t other[DYNC_MAX_DIMS];
     memcpy(other, x.lay.stride, sizeof other);
     other[dim] = 0;
     if (dync__lower_empty(out)) return DYNC_OK;
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride), x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
+                              x.lay.shape[dim], x.lay.stride[dim], &y);
 }
 
-DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                          const dync__operand *out)
 {
     dync__lb b;
     dync__operand x = dync__lower_lifted(&in[0], 1), y = dync__lower_lifted(out, 1);
@@ -299,10 +324,12 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     along[dim] = in[1].lay.ndim ? in[1].lay.stride[0] : 0;
     if (dync__lower_empty(out)) return DYNC_OK;
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim],
+                              x.lay.stride[dim], &y);
 }
 
-DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                       const dync__operand *out)
 {
     dync__lb b;
     const dync__layout *w = &in[0].lay;
@@ -313,12 +340,14 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     memcpy(which, in[1].lay.stride, (size_t)last * sizeof which[0]);
     if (dync__lower_empty(out)) return DYNC_OK;
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0], w->stride[0], out);
+    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0],
+                              w->stride[0], out);
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                     const dync__operand *out)
 {
     dync__lb b;
     int last = out->lay.ndim - 1;
@@ -334,30 +363,35 @@ DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, con
 }
 
 /* Keeps elements whose column - row is at most (tril) or at least (triu) the diagonal. */
-static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, bool lower)
+static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                        const dync__operand *out, bool lower)
 {
     dync__lb b;
     int64_t gap[DYNC_MAX_DIMS] = {0};
     gap[out->lay.ndim - 1] = 1;
     gap[out->lay.ndim - 2] = -1;
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)), diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
+    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)),
+        diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
     int keep = dync__lb_op(&b, DYNC__P_le, lower ? at : diagonal, lower ? diagonal : at, -1);
     int x = dync__lower_load(&b, in, in->lay.stride), type = dync__lb_type(&b, x);
     int zero = type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
     dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_select, keep, x, zero));
     return dync__lower_end(pb, &b);
 }
-DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_triangle(pb, call, in, out, true);
 }
-DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     return dync__lower_triangle(pb, call, in, out, false);
 }
 
-DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                  const dync__operand *out)
 {
     dync__operand x = *in;
     bool flipped[DYNC_MAX_DIMS] = {false};
@@ -371,7 +405,8 @@ DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_copy(pb, &x, out);
 }
 
-DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
 {
     dync__operand part = *out;
     int dim = dync__lower_axis(&call->args[1], out->lay.ndim);
@@ -385,7 +420,8 @@ DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const d
 }
 
 /* self copied, then src into the strided part. */
-DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                                const dync__operand *out)
 {
     dync__operand part = *out;
     part.lay.ndim = call->args[2].n;
@@ -399,11 +435,13 @@ DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall
 }
 
 /* Zeros, and the gradient in the view of them. */
-DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                           const dync__operand *out)
 {
     dync__operand view = *out;
     const dync__arg *a = call->args;
-    if (call->op == DYNC__OP_select_backward) DYNC__TRY(dync__view_select(&out->lay, a[2].as.i, a[3].as.i, &view.lay));
+    if (call->op == DYNC__OP_select_backward)
+        DYNC__TRY(dync__view_select(&out->lay, a[2].as.i, a[3].as.i, &view.lay));
     else if (call->op == DYNC__OP_slice_backward)
         DYNC__TRY(dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view.lay));
     else DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view.lay));

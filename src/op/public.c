@@ -39,7 +39,8 @@ static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, cons
 
 static dync_tensor *dync__public_make(int op, const dync_make *o)
 {
-    dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype), dync__arg_device((int)o->device)};
+    dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype),
+                         dync__arg_device((int)o->device)};
     return dync__public_finish(dync__op_call(op, 3, args, DYNC_NOWHERE), o->requires_grad, o->name);
 }
 
@@ -51,14 +52,16 @@ DYNC_API dync_tensor *dync_randn_opt(dync_make options) { return dync__public_ma
 
 DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
 {
-    dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value), dync__arg_dtype((int)options.dtype),
-                         dync__arg_device((int)options.device)};
-    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, DYNC_NOWHERE), options.requires_grad, options.name);
+    dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value),
+                         dync__arg_dtype((int)options.dtype), dync__arg_device((int)options.device)};
+    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, DYNC_NOWHERE), options.requires_grad,
+                               options.name);
 }
 
 DYNC_API dync_tensor *dync_arange(double start, double end, double step)
 {
-    dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step), dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};
+    dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step),
+                         dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};
     return dync__op_call(DYNC__OP_arange, 5, args, DYNC_NOWHERE);
 }
 
@@ -72,7 +75,8 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
 {
     dync__layout lay;
     dync__storage *storage;
-    if (!dync__dtype_valid((int)o->dtype)) return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
+    if (!dync__dtype_valid((int)o->dtype))
+        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
     if (dync__infer_device_known((int)o->device) != DYNC_OK) return NULL;
     if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
     if (o->device == DYNC_META) return dync__tensor_fake((int)o->dtype, DYNC_META, &lay);
@@ -125,8 +129,10 @@ DYNC_API dync_tensor *dync_parameter(dync_tensor *h)
     dync__public_frame f = dync__public_begin("parameter", DYNC_NOWHERE);
     dync__tensor *t = dync__open(h);
     dync_tensor *result = NULL;
-    if (t && !dync_is_leaf(h)) dync__fail(DYNC_ERR_AUTOGRAD, "expected a tensor without gradient history: detach it first");
-    else if (t && dync__infer_floating(t) == DYNC_OK && (result = dync_requires_grad_(h, true)) != NULL) t->flags |= DYNC__T_PARAMETER;
+    if (t && !dync_is_leaf(h))
+        dync__fail(DYNC_ERR_AUTOGRAD, "expected a tensor without gradient history: detach it first");
+    else if (t && dync__infer_floating(t) == DYNC_OK && (result = dync_requires_grad_(h, true)) != NULL)
+        t->flags |= DYNC__T_PARAMETER;
     dync__public_end(&f);
     return result;
 }
@@ -178,9 +184,11 @@ static dync__tensor *dync__public_readable(const dync_tensor *h)
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
     if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
-        dync__fail(DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
-                                      "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix "
-                                      "this, please wrap the custom kernel into an opaque custom op.");
+        dync__fail(DYNC_ERR_DATA_PTR,
+                   "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
+                   "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom "
+                   "kernel. To fix "
+                   "this, please wrap the custom kernel into an opaque custom op.");
         return NULL;
     }
     if (t->device == DYNC_CPU) return t;
@@ -209,7 +217,9 @@ DYNC_API double (dync_item)(dync_tensor *h)
     dync__public_frame f = dync__public_begin("item", dync__tls.at);
     dync__tensor *t = dync__public_readable(h);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
-    else if (t) dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+    else if (t)
+        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar",
+                   (long long)t->numel);
     dync__public_end(&f);
     return x;
 }
@@ -225,7 +235,8 @@ DYNC_API bool (dync_bool)(dync_tensor *h)
         double x = dync__load_f64(dync__tensor_data(t), t->dtype);
         result = x < 0 || x > 0 || x != x;
     } else if (t) {
-        dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous", t->numel ? "more than one value" : "no values");
+        dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous",
+                   t->numel ? "more than one value" : "no values");
     }
     dync__public_end(&f);
     return result;
@@ -247,7 +258,8 @@ DYNC_API char *dync_str(dync_tensor *h)
     dync__str s = {0};
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->str && reads->str(h, &result)) return result;
-    if (dync__public_text("str", h, &s) && (result = dync__scope_alloc(s.n + 1)) != NULL) memcpy(result, dync__str_get(&s), s.n);
+    if (dync__public_text("str", h, &s) && (result = dync__scope_alloc(s.n + 1)) != NULL)
+        memcpy(result, dync__str_get(&s), s.n);
     dync__str_free(&s);
     return result;
 }
@@ -282,10 +294,12 @@ static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int
 }
 
 /* Every pair of elements of two layouts of one shape; rtol < 0 asks for equality. */
-static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b, const dync__layout *lb, double rtol, double atol)
+static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b,
+                             const dync__layout *lb, double rtol, double atol)
 {
     const char *pa = a->storage->data, *pb = b->storage->data;
-    int64_t width_a = dync__dtype_info(a->dtype)->bytes, width_b = dync__dtype_info(b->dtype)->bytes, n = dync__lower_count(la);
+    int64_t width_a = dync__dtype_info(a->dtype)->bytes, width_b = dync__dtype_info(b->dtype)->bytes,
+            n = dync__lower_count(la);
     int64_t at[DYNC_MAX_DIMS] = {0};
     for (int64_t i = 0; i < n; i++) {
         int64_t ia = la->offset, ib = lb->offset;
@@ -293,8 +307,10 @@ static bool dync__public_all(const dync__tensor *a, const dync__layout *la, cons
             ia += at[d] * la->stride[d];
             ib += at[d] * lb->stride[d];
         }
-        bool same = rtol < 0 ? dync__public_same_element(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype)
-                             : dync__public_is_close(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype, rtol, atol);
+        bool same =
+            rtol < 0
+                ? dync__public_same_element(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype)
+                : dync__public_is_close(pa + ia * width_a, a->dtype, pb + ib * width_b, b->dtype, rtol, atol);
         if (!same) return false;
         for (int d = la->ndim - 1; d >= 0 && ++at[d] == la->shape[d]; d--) at[d] = 0;
     }
@@ -309,7 +325,8 @@ DYNC_API bool dync_equal(dync_tensor *ha, dync_tensor *hb)
     if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
     dync__public_frame f = dync__public_begin("equal", DYNC_NOWHERE);
     dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
-    if (a && b && a->lay.ndim == b->lay.ndim && memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
+    if (a && b && a->lay.ndim == b->lay.ndim &&
+        memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
         result = dync__public_all(a, &a->lay, b, &b->lay, -1, 0);
     dync__public_end(&f);
     return result;
@@ -320,11 +337,16 @@ static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, 
     dync__layout la, lb;
     int64_t shape[DYNC_MAX_DIMS];
     int n;
-    if (!(rtol >= 0) || !(atol >= 0)) return dync__fail(DYNC_ERR_VALUE, "expected rtol and atol >= 0, got %g and %g", rtol, atol), false;
+    if (!(rtol >= 0) || !(atol >= 0))
+        return dync__fail(DYNC_ERR_VALUE, "expected rtol and atol >= 0, got %g and %g", rtol, atol), false;
     if (a->dtype != b->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard, dync__dtype_info(b->dtype)->guard), false;
+        return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard,
+                          dync__dtype_info(b->dtype)->guard),
+               false;
     if (dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape) != DYNC_OK) return false;
-    if (dync__layout_expand(&a->lay, n, shape, &la) != DYNC_OK || dync__layout_expand(&b->lay, n, shape, &lb) != DYNC_OK) return false;
+    if (dync__layout_expand(&a->lay, n, shape, &la) != DYNC_OK ||
+        dync__layout_expand(&b->lay, n, shape, &lb) != DYNC_OK)
+        return false;
     return dync__public_all(a, &la, b, &lb, rtol, atol);
 }
 
@@ -344,14 +366,16 @@ DYNC_API bool dync_allclose(dync_tensor *ha, dync_tensor *hb, double rtol, doubl
 /* ---- splitting: lists of views ------------------------------------------------------------------------------------------------------------ */
 
 /* Pieces of the sizes that next gives, until the dim is used up; select: places instead of slices. */
-static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size, const int64_t *sizes, bool select)
+static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size, const int64_t *sizes,
+                                      bool select)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, list = dync__list_new(n);
     int64_t start = 0;
     if (list.kind != DYNC_KIND_LIST) return none;
     for (int i = 0; i < n; i++) {
         int64_t length = sizes ? sizes[i] : size;
-        dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(start + length), dync__arg_i(1)};
+        dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(start + length),
+                             dync__arg_i(1)};
         dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
         item.as.t = dync__op_call(select ? DYNC__OP_select : DYNC__OP_slice, select ? 3 : 5, args, dync__tls.at);
         if (!item.as.t) return none;
@@ -368,7 +392,8 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim)
     if (!t) return -1;
     if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return -1;
-    if (t->lay.shape[*dim] > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)t->lay.shape[*dim]), -1;
+    if (t->lay.shape[*dim] > INT_MAX)
+        return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)t->lay.shape[*dim]), -1;
     return t->lay.shape[*dim];
 }
 
@@ -393,7 +418,9 @@ DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim)
     bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
     for (int i = 0; ok && i < sizes.n; i++) ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
     if (total >= 0 && (!ok || sum != total))
-        dync__fail(DYNC_ERR_VALUE, "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)", (long long)total, dim);
+        dync__fail(DYNC_ERR_VALUE,
+                   "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)",
+                   (long long)total, dim);
     else if (ok)
         list = dync__public_pieces(t, dim, sizes.n, 0, sizes.d, false);
     dync__public_end(&f);
@@ -405,7 +432,8 @@ DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim)
     dync__public_frame f = dync__public_begin("chunk", DYNC_NOWHERE);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim);
-    if (total >= 0 && chunks < 1) dync__fail(DYNC_ERR_VALUE, "expects `chunks` to be greater than 0, got: %d", chunks);
+    if (total >= 0 && chunks < 1)
+        dync__fail(DYNC_ERR_VALUE, "expects `chunks` to be greater than 0, got: %d", chunks);
     else if (total >= 0) {
         int64_t size = (total + chunks - 1) / chunks;
         list = dync__public_pieces(t, dim, size ? (int)((total - 1) / size + 1) : chunks, size, NULL, false);
