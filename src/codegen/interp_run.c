@@ -7,10 +7,10 @@
 #include "../dync.in.h"
 #include "interp.h"
 
-enum { DYNC__RUN_STACK = 2048 };
-#define DYNC__RUN_PARALLEL 131072  /* element-operations below which threads are not worth waking */
+enum { DYNC__IRUN_STACK = 2048 };
+#define DYNC__IRUN_PARALLEL 131072  /* element-operations below which threads are not worth waking */
 
-typedef struct dync__run {
+typedef struct dync__irun {
     const dync__code *c;
     void *const *buffers;
     char *scratch, *keep;
@@ -20,11 +20,11 @@ typedef struct dync__run {
     uint64_t seed, offset;
     bool side;                          /* another worker does the row stores */
     dync_status status;
-} dync__run;
+} dync__irun;
 
 /* ---- addresses --------------------------------------------------------------------------------------------------------- */
 
-static int64_t dync__run_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
+static int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
 {
     const dync__interp_dim *d = c->dims + nest.at;
     int64_t off = 0;
@@ -37,22 +37,22 @@ static int64_t dync__run_nest(const dync__code *c, dync__interp_nest nest, int64
 }
 
 /* Element offset of everything but the lanes. */
-static int64_t dync__run_fixed(const dync__run *r, const dync__interp_stream *s)
+static int64_t dync__irun_fixed(const dync__irun *r, const dync__interp_stream *s)
 {
-    return s->offset + dync__run_nest(r->c, s->fixed, r->from[s->fixed_from]);
+    return s->offset + dync__irun_nest(r->c, s->fixed, r->from[s->fixed_from]);
 }
 
-static char *dync__run_address(const dync__run *r, const dync__interp_step *s)
+static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t off = dync__run_fixed(r, st) + dync__run_nest(r->c, st->lanes, r->from[st->lanes_from]);
+    int64_t off = dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
 }
 
 /* ---- moving elements --------------------------------------------------------------------------------------------------- */
 
-#define DYNC__RUN_MOVE(T, name)                                                                      \
-    static void dync__run_in_##name(void *to, const void *from, int64_t n, int64_t stride)           \
+#define DYNC__IRUN_MOVE(T, name)                                                                      \
+    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)           \
     {                                                                                                \
         T *d = to;                                                                                   \
         const T *s = from;                                                                           \
@@ -62,7 +62,7 @@ static char *dync__run_address(const dync__run *r, const dync__interp_step *s)
         }                                                                                            \
         for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                        \
     }                                                                                                \
-    static void dync__run_out_##name(void *to, const void *from, int64_t n, int64_t stride)          \
+    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride)          \
     {                                                                                                \
         T *d = to;                                                                                   \
         const T *s = from;                                                                           \
@@ -72,35 +72,35 @@ static char *dync__run_address(const dync__run *r, const dync__interp_step *s)
         }                                                                                            \
         for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                        \
     }
-DYNC__RUN_MOVE(uint8_t, 1)
-DYNC__RUN_MOVE(uint16_t, 2)
-DYNC__RUN_MOVE(uint32_t, 4)
-DYNC__RUN_MOVE(uint64_t, 8)
+DYNC__IRUN_MOVE(uint8_t, 1)
+DYNC__IRUN_MOVE(uint16_t, 2)
+DYNC__IRUN_MOVE(uint32_t, 4)
+DYNC__IRUN_MOVE(uint64_t, 8)
 
-static void dync__run_in(void *to, const void *from, int64_t n, int64_t stride, int bytes)
+static void dync__irun_in(void *to, const void *from, int64_t n, int64_t stride, int bytes)
 {
     switch (bytes) {
-    case 1: dync__run_in_1(to, from, n, stride); break;
-    case 2: dync__run_in_2(to, from, n, stride); break;
-    case 4: dync__run_in_4(to, from, n, stride); break;
-    default: dync__run_in_8(to, from, n, stride); break;
+    case 1: dync__irun_in_1(to, from, n, stride); break;
+    case 2: dync__irun_in_2(to, from, n, stride); break;
+    case 4: dync__irun_in_4(to, from, n, stride); break;
+    default: dync__irun_in_8(to, from, n, stride); break;
     }
 }
 
-static void dync__run_out(void *to, const void *from, int64_t n, int64_t stride, int bytes)
+static void dync__irun_out(void *to, const void *from, int64_t n, int64_t stride, int bytes)
 {
     switch (bytes) {
-    case 1: dync__run_out_1(to, from, n, stride); break;
-    case 2: dync__run_out_2(to, from, n, stride); break;
-    case 4: dync__run_out_4(to, from, n, stride); break;
-    default: dync__run_out_8(to, from, n, stride); break;
+    case 1: dync__irun_out_1(to, from, n, stride); break;
+    case 2: dync__irun_out_2(to, from, n, stride); break;
+    case 4: dync__irun_out_4(to, from, n, stride); break;
+    default: dync__irun_out_8(to, from, n, stride); break;
     }
 }
 
 /* An odometer over a nest of two loops or more: pieces along the last one. */
-typedef struct dync__run_walk { const dync__interp_dim *d; int n; int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset; } dync__run_walk;
+typedef struct dync__irun_walk { const dync__interp_dim *d; int n; int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset; } dync__irun_walk;
 
-static void dync__run_walk_start(dync__run_walk *w, const dync__code *c, dync__interp_nest nest, int64_t index)
+static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest, int64_t index)
 {
     w->d = c->dims + nest.at;
     w->n = nest.n;
@@ -113,7 +113,7 @@ static void dync__run_walk_start(dync__run_walk *w, const dync__code *c, dync__i
 }
 
 /* Leaves `done` elements of the last loop behind. */
-static void dync__run_walk_on(dync__run_walk *w, int64_t done)
+static void dync__irun_walk_on(dync__irun_walk *w, int64_t done)
 {
     int i = w->n - 1;
     w->index[i] += done;
@@ -125,118 +125,118 @@ static void dync__run_walk_on(dync__run_walk *w, int64_t done)
     }
 }
 
-static int64_t dync__run_walk_piece(const dync__run_walk *w, int64_t left)
+static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
 {
     int64_t piece = w->d[w->n - 1].extent - w->index[w->n - 1];
     return DYNC__MIN(piece, left);
 }
 
-static void dync__run_gather(const dync__run *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+static void dync__irun_gather(const dync__irun *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
     if (nest.n <= 1) {
         int64_t stride = nest.n ? d->stride : 0;
-        dync__run_in(to, from + start * stride * bytes, n, stride, bytes);
+        dync__irun_in(to, from + start * stride * bytes, n, stride, bytes);
         return;
     }
-    dync__run_walk w;
-    dync__run_walk_start(&w, r->c, nest, start);
+    dync__irun_walk w;
+    dync__irun_walk_start(&w, r->c, nest, start);
     int64_t stride = d[nest.n - 1].stride;
     for (int64_t left = n; left > 0;) {
-        int64_t piece = dync__run_walk_piece(&w, left);
-        dync__run_in(to, from + w.offset * bytes, piece, stride, bytes);
-        dync__run_walk_on(&w, piece);
+        int64_t piece = dync__irun_walk_piece(&w, left);
+        dync__irun_in(to, from + w.offset * bytes, piece, stride, bytes);
+        dync__irun_walk_on(&w, piece);
         to += piece * bytes;
         left -= piece;
     }
 }
 
-static void dync__run_scatter(const dync__run *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
     if (nest.n <= 1) {
         int64_t stride = nest.n ? d->stride : 0;
-        dync__run_out(to + start * stride * bytes, from, n, stride, bytes);
+        dync__irun_out(to + start * stride * bytes, from, n, stride, bytes);
         return;
     }
-    dync__run_walk w;
-    dync__run_walk_start(&w, r->c, nest, start);
+    dync__irun_walk w;
+    dync__irun_walk_start(&w, r->c, nest, start);
     int64_t stride = d[nest.n - 1].stride;
     for (int64_t left = n; left > 0;) {
-        int64_t piece = dync__run_walk_piece(&w, left);
-        dync__run_out(to + w.offset * bytes, from, piece, stride, bytes);
-        dync__run_walk_on(&w, piece);
+        int64_t piece = dync__irun_walk_piece(&w, left);
+        dync__irun_out(to + w.offset * bytes, from, piece, stride, bytes);
+        dync__irun_walk_on(&w, piece);
         from += piece * bytes;
         left -= piece;
     }
 }
 
-static void dync__run_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
+static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) to[i] = first + i * step;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------------- */
 
-static void dync__run_load(const dync__run *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_load(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    const char *from = (const char *)r->buffers[s->buf] + dync__run_fixed(r, st) * s->bytes;
+    const char *from = (const char *)r->buffers[s->buf] + dync__irun_fixed(r, st) * s->bytes;
     char *to = r->ptr[s->dst];
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
     if (!s->fn) {
-        dync__run_gather(r, to, from, st->lanes, start, n, s->bytes);
+        dync__irun_gather(r, to, from, st->lanes, start, n, s->bytes);
     } else if (dense) {
         s->fn(to, from + start * s->bytes, NULL, NULL, n);
     } else {
         char *raw = r->scratch + r->c->raw_at;
-        dync__run_gather(r, raw, from, st->lanes, start, n, s->bytes);
+        dync__irun_gather(r, raw, from, st->lanes, start, n, s->bytes);
         s->fn(to, raw, NULL, NULL, n);
     }
 }
 
-static void dync__run_store(const dync__run *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    char *to = (char *)r->buffers[s->buf] + dync__run_fixed(r, st) * s->bytes;
+    char *to = (char *)r->buffers[s->buf] + dync__irun_fixed(r, st) * s->bytes;
     const char *from = r->ptr[s->a];
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
     if (!s->fn) {
-        dync__run_scatter(r, to, from, st->lanes, start, n, s->bytes);
+        dync__irun_scatter(r, to, from, st->lanes, start, n, s->bytes);
     } else if (dense) {
         s->fn(to + start * s->bytes, from, NULL, NULL, n);
     } else {
         char *raw = r->scratch + r->c->raw_at;
         s->fn(raw, from, NULL, NULL, n);
-        dync__run_scatter(r, to, raw, st->lanes, start, n, s->bytes);
+        dync__irun_scatter(r, to, raw, st->lanes, start, n, s->bytes);
     }
 }
 
-static void dync__run_index(const dync__run *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__run_fixed(r, st), start = r->from[st->lanes_from];
+    int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st), start = r->from[st->lanes_from];
     if (st->lanes.n <= 1) {
         int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0;
-        dync__run_iota(to, base + start * stride, stride, n);
+        dync__irun_iota(to, base + start * stride, stride, n);
         return;
     }
-    dync__run_walk w;
-    dync__run_walk_start(&w, r->c, st->lanes, start);
+    dync__irun_walk w;
+    dync__irun_walk_start(&w, r->c, st->lanes, start);
     int64_t stride = w.d[w.n - 1].stride;
     for (int64_t left = n; left > 0;) {
-        int64_t piece = dync__run_walk_piece(&w, left);
-        dync__run_iota(to, base + w.offset, stride, piece);
-        dync__run_walk_on(&w, piece);
+        int64_t piece = dync__irun_walk_piece(&w, left);
+        dync__irun_iota(to, base + w.offset, stride, piece);
+        dync__irun_walk_on(&w, piece);
         to += piece;
         left -= piece;
     }
 }
 
 /* The access' offset (c) plus the index, checked where the size is known. */
-static bool dync__run_element(dync__run *r, const dync__interp_step *s, int64_t offset, int64_t index, int64_t *at)
+static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_t offset, int64_t index, int64_t *at)
 {
     *at = (int64_t)((uint64_t)offset + (uint64_t)index);
     if (s->imm < 0 || (*at >= 0 && *at < s->imm)) return true;
@@ -246,14 +246,14 @@ static bool dync__run_element(dync__run *r, const dync__interp_step *s, int64_t 
     return false;
 }
 
-static void dync__run_loadx(dync__run *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const char *from = r->buffers[s->buf];
     char *to = s->fn ? r->scratch + r->c->raw_at : r->ptr[s->dst];
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a], *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
     for (int64_t i = 0; i < n; i++) {
-        if (!dync__run_element(r, s, offset[i], index[i], &at)) return;
+        if (!dync__irun_element(r, s, offset[i], index[i], &at)) return;
         switch (s->bytes) {
         case 1: ((uint8_t *)to)[i] = ((const uint8_t *)from)[at]; break;
         case 2: ((uint16_t *)(void *)to)[i] = ((const uint16_t *)(const void *)from)[at]; break;
@@ -264,7 +264,7 @@ static void dync__run_loadx(dync__run *r, const dync__interp_step *s, int64_t n)
     if (s->fn) s->fn(r->ptr[s->dst], to, NULL, NULL, n);
 }
 
-static void dync__run_storex(dync__run *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     char *to = r->buffers[s->buf];
     const char *from = r->ptr[s->a];
@@ -275,12 +275,12 @@ static void dync__run_storex(dync__run *r, const dync__interp_step *s, int64_t n
         from = r->scratch + r->c->raw_at;
     }
     for (int64_t i = 0; i < n; i++) {
-        if (!dync__run_element(r, s, offset[i], index[i], &at)) return;
+        if (!dync__irun_element(r, s, offset[i], index[i], &at)) return;
         memcpy(to + at * s->bytes, from + i * s->bytes, s->bytes);
     }
 }
 
-static void dync__run_random(const dync__run *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a];
     float *f = (float *)(void *)r->ptr[s->dst];
@@ -295,7 +295,7 @@ static void dync__run_random(const dync__run *r, const dync__interp_step *s, int
 }
 
 /* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once per inner index. */
-static void dync__run_expand(const dync__run *r, const dync__interp_step *s)
+static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
 {
     char *to = r->ptr[s->dst];
     const char *from = r->ptr[s->a];
@@ -304,14 +304,14 @@ static void dync__run_expand(const dync__run *r, const dync__interp_step *s)
         for (int64_t j = 0; j < r->inner; j++) memcpy(to + j * r->rows * bytes, from, (size_t)(r->rows * bytes));
         return;
     }
-    for (int64_t i = 0; i < r->rows; i++) dync__run_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
+    for (int64_t i = 0; i < r->rows; i++) dync__irun_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
 }
 
 /* ---- reductions ---------------------------------------------------------------------------------------------------------- */
 
 /* Horizontal state: int64 count, then one partial result per set bit of it, eight bytes apart: partials are combined as the
  * digits of a binary counter carry, which sums pairwise. */
-static void dync__run_push(const dync__interp_reduce *red, char *acc, const void *partial)
+static void dync__irun_push(const dync__interp_reduce *red, char *acc, const void *partial)
 {
     int64_t count;
     char *level = acc + sizeof count;
@@ -324,7 +324,7 @@ static void dync__run_push(const dync__interp_reduce *red, char *acc, const void
     memcpy(acc, &count, sizeof count);
 }
 
-static void dync__run_pushed(const dync__interp_reduce *red, const char *acc, void *out)
+static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, void *out)
 {
     int64_t count;
     const char *level = acc + sizeof count;
@@ -341,7 +341,7 @@ static void dync__run_pushed(const dync__interp_reduce *red, const char *acc, vo
 
 /* Vertical state: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into one level, then it goes into the
  * next. The tile is first folded to one vector, halves onto each other. */
-static void dync__run_flush(const dync__run *r, const dync__interp_reduce *red, int level)
+static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red, int level)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
     size_t bytes = (size_t)r->c->tile_rows * red->bytes;
@@ -353,7 +353,7 @@ static void dync__run_flush(const dync__run *r, const dync__interp_reduce *red, 
     count[level] = 0;
 }
 
-static void dync__run_vertical(const dync__run *r, const dync__interp_reduce *red, const char *tile)
+static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc), row = r->rows * red->bytes;
     char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count, *fold = r->scratch + red->partial;
@@ -367,24 +367,24 @@ static void dync__run_vertical(const dync__run *r, const dync__interp_reduce *re
     if (count[0] == 0) memcpy(level, tile, (size_t)row);
     else red->combine(level, level, tile, NULL, r->rows);
     count[0]++;
-    for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++) dync__run_flush(r, red, l);
+    for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++) dync__irun_flush(r, red, l);
 }
 
-static void dync__run_vertical_end(const dync__run *r, const dync__interp_reduce *red, char *out)
+static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_reduce *red, char *out)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
     const int top = DYNC__REDUCE_LEVELS - 1;
-    for (int l = 0; l < top; l++) dync__run_flush(r, red, l);
+    for (int l = 0; l < top; l++) dync__irun_flush(r, red, l);
     if (count[top])
         memcpy(out, r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count + (size_t)(top * r->c->tile_rows) * red->bytes,
                (size_t)r->rows * red->bytes);
     else
-        dync__run_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
+        dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
 }
 
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
-#define DYNC__RUN_ARG(T, name)                                                                       \
-    static void dync__run_arg_##name(const T *x, T *best, int64_t *where, bool least, int64_t rows, int64_t inner, \
+#define DYNC__IRUN_ARG(T, name)                                                                       \
+    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least, int64_t rows, int64_t inner, \
                                      int64_t row_step, int64_t inner_step, int64_t first)            \
     {                                                                                                \
         for (int64_t i = 0; i < rows; i++) {                                                         \
@@ -401,62 +401,62 @@ static void dync__run_vertical_end(const dync__run *r, const dync__interp_reduce
         }                                                                                            \
     }
 DYNC__STRICT_FP_BEGIN
-DYNC__RUN_ARG(float, f)
-DYNC__RUN_ARG(double, d)
-DYNC__RUN_ARG(int32_t, i)
-DYNC__RUN_ARG(int64_t, l)
-DYNC__RUN_ARG(uint8_t, b)
+DYNC__IRUN_ARG(float, f)
+DYNC__IRUN_ARG(double, d)
+DYNC__IRUN_ARG(int32_t, i)
+DYNC__IRUN_ARG(int64_t, l)
+DYNC__IRUN_ARG(uint8_t, b)
 DYNC__STRICT_FP_END
 
-static void dync__run_arg(const dync__run *r, const dync__interp_reduce *red, const void *tile)
+static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
 {
     bool least = red->kind == DYNC__R_ARGMIN, vertical = r->c->mode == DYNC__INTERP_VERTICAL;
     int64_t *where = (int64_t *)(void *)(r->scratch + red->acc), first = r->from[DYNC__FROM_INNER];
     void *best = where + r->c->tile_rows;
     int64_t row_step = vertical ? 1 : r->inner, inner_step = vertical ? r->rows : 1;
     switch (red->type) {
-    case DYNC_F32: dync__run_arg_f(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_F64: dync__run_arg_d(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_I32: dync__run_arg_i(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_I64: dync__run_arg_l(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    default: dync__run_arg_b(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
+    case DYNC_F32: dync__irun_arg_f(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
+    case DYNC_F64: dync__irun_arg_d(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
+    case DYNC_I32: dync__irun_arg_i(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
+    case DYNC_I64: dync__irun_arg_l(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
+    default: dync__irun_arg_b(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
     }
 }
 
-static void dync__run_reduce_begin(const dync__run *r, const dync__interp_reduce *red)
+static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
     int64_t n = red->kind >= DYNC__R_ARGMAX ? r->rows : r->c->mode == DYNC__INTERP_VERTICAL ? DYNC__REDUCE_LEVELS : 1;
     for (int64_t i = 0; i < n; i++) acc[i] = red->kind >= DYNC__R_ARGMAX ? -1 : 0;
 }
 
-static void dync__run_reduce(const dync__run *r, const dync__interp_reduce *red, const char *tile)
+static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
     char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
     if (red->kind >= DYNC__R_ARGMAX) {
-        dync__run_arg(r, red, tile);
+        dync__irun_arg(r, red, tile);
         return;
     }
     if (r->c->mode == DYNC__INTERP_VERTICAL) {
-        dync__run_vertical(r, red, tile);
+        dync__irun_vertical(r, red, tile);
         return;
     }
     int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
     if (r->c->mode == DYNC__INTERP_CHUNK) {
         red->partials(partial, tile, NULL, &r->inner, r->n);
-        for (int64_t g = 0; g < grains; g++) dync__run_push(red, acc, partial + g * red->bytes);
+        for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + g * red->bytes);
         return;
     }
     char *out = r->ptr[red->dst];
     red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n);
     for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
-        for (int64_t g = 0; g < grains; g++) dync__run_push(red, acc, partial + (i * grains + g) * red->bytes);
-        dync__run_pushed(red, acc, out + i * red->bytes);
+        for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + (i * grains + g) * red->bytes);
+        dync__irun_pushed(red, acc, out + i * red->bytes);
     }
 }
 
-static void dync__run_reduce_end(const dync__run *r, const dync__interp_reduce *red)
+static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce *red)
 {
     char *out = r->ptr[red->dst], *acc = r->scratch + red->acc;
     if (red->kind >= DYNC__R_ARGMAX) {
@@ -465,34 +465,34 @@ static void dync__run_reduce_end(const dync__run *r, const dync__interp_reduce *
             ((int64_t *)(void *)out)[i] = at < 0 ? 0 : at;
         }
     } else if (r->c->mode == DYNC__INTERP_VERTICAL) {
-        dync__run_vertical_end(r, red, out);
+        dync__irun_vertical_end(r, red, out);
     } else if (r->c->mode == DYNC__INTERP_CHUNK) {
-        dync__run_pushed(red, acc, out);
+        dync__irun_pushed(red, acc, out);
     }
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
 
-static void dync__run_other_step(dync__run *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     switch (s->kind) {
-    case DYNC__STEP_GATHER: dync__run_load(r, s, n); break;
+    case DYNC__STEP_GATHER: dync__irun_load(r, s, n); break;
     case DYNC__STEP_SCATTER:
-        if (!r->side || s->level == 2) dync__run_store(r, s, n);
+        if (!r->side || s->level == 2) dync__irun_store(r, s, n);
         break;
-    case DYNC__STEP_FILL: dync__run_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type)); break;
-    case DYNC__STEP_EXPAND: dync__run_expand(r, s); break;
-    case DYNC__STEP_INDEX: dync__run_index(r, s, n); break;
-    case DYNC__STEP_LOADX: dync__run_loadx(r, s, n); break;
-    case DYNC__STEP_STOREX: dync__run_storex(r, s, n); break;
-    case DYNC__STEP_RANDOM: dync__run_random(r, s, n); break;
-    case DYNC__STEP_REDUCE: dync__run_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
+    case DYNC__STEP_FILL: dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type)); break;
+    case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
+    case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
+    case DYNC__STEP_LOADX: dync__irun_loadx(r, s, n); break;
+    case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
+    case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
+    case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     default:                            /* KEEP: rows side by side when vertical, one row else */
         r->ptr[s->dst] = r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) * r->c->tile_rows;
     }
 }
 
-static void dync__run_steps(dync__run *r, int list, int64_t n)
+static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list], *end = r->c->steps + r->c->section[list + 1];
     char **ptr = r->ptr;
@@ -500,45 +500,45 @@ static void dync__run_steps(dync__run *r, int list, int64_t n)
         if (s->kind == DYNC__STEP_OP)
             s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL, s->c >= 0 ? ptr[s->c] : NULL, n);
         else if (s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT)
-            ptr[s->dst] = dync__run_address(r, s);
+            ptr[s->dst] = dync__irun_address(r, s);
         else
-            dync__run_other_step(r, s, n);
+            dync__irun_other_step(r, s, n);
     }
 }
 
-static void dync__run_phase(dync__run *r, int phase, int64_t begin, int64_t end)
+static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t end)
 {
     const dync__code *c = r->c;
     for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == phase) dync__run_reduce_begin(r, &c->reduces[i]);
+        if (c->reduces[i].phase == phase) dync__irun_reduce_begin(r, &c->reduces[i]);
     for (int64_t j = begin; j < end; j += c->tile_inner) {
         r->inner = DYNC__MIN(c->tile_inner, end - j);
         r->n = r->rows * r->inner;
         r->from[DYNC__FROM_INNER] = j;
         r->from[DYNC__FROM_INNER_ROW] = j * c->n_rows;
-        dync__run_steps(r, 2 + 2 * phase, r->n);
+        dync__irun_steps(r, 2 + 2 * phase, r->n);
     }
     for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == phase) dync__run_reduce_end(r, &c->reduces[i]);
+        if (c->reduces[i].phase == phase) dync__irun_reduce_end(r, &c->reduces[i]);
 }
 
-static void dync__run_range(dync__run *r, int64_t row_begin, int64_t row_end, int64_t inner_begin, int64_t inner_end)
+static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin, int64_t inner_end)
 {
     const dync__code *c = r->c;
-    dync__run_steps(r, 0, 1);
+    dync__irun_steps(r, 0, 1);
     for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += c->tile_rows) {
         r->rows = DYNC__MIN(c->tile_rows, row_end - row);
         r->from[DYNC__FROM_ROW] = row;
         r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
         for (int p = 0; p < c->n_phases; p++) {
-            dync__run_steps(r, 1 + 2 * p, r->rows);
-            dync__run_phase(r, p, inner_begin, inner_end);
+            dync__irun_steps(r, 1 + 2 * p, r->rows);
+            dync__irun_phase(r, p, inner_begin, inner_end);
         }
-        dync__run_steps(r, 1 + 2 * c->n_phases, r->rows);
+        dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
     }
 }
 
-static void dync__run_pointers(dync__run *r)
+static void dync__irun_pointers(dync__irun *r)
 {
     const dync__code *c = r->c;
     for (int i = 0; i < c->n_values; i++) {
@@ -547,65 +547,65 @@ static void dync__run_pointers(dync__run *r)
     }
 }
 
-static size_t dync__run_bytes(const dync__code *c)
+static size_t dync__irun_bytes(const dync__code *c)
 {
     return ((size_t)c->n_values * sizeof(char *) + 63) / 64 * 64 + c->scratch_bytes + c->keep_bytes;
 }
 
 /* A worker's memory: pointer table, scratch, row buffers. */
-static void dync__run_setup(dync__run *r, char *memory)
+static void dync__irun_setup(dync__irun *r, char *memory)
 {
     r->ptr = (char **)(void *)memory;
     r->scratch = memory + ((size_t)r->c->n_values * sizeof(char *) + 63) / 64 * 64;
     r->keep = r->scratch + r->c->scratch_bytes;
-    dync__run_pointers(r);
+    dync__irun_pointers(r);
 }
 
 /* ---- threads --------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct dync__run_job { const dync__run *base; bool by_inner; dync_status status; } dync__run_job;
+typedef struct dync__irun_job { const dync__irun *base; bool by_inner; dync_status status; } dync__irun_job;
 
-static void dync__run_part(void *user, int part, int n_parts)
+static void dync__irun_part(void *user, int part, int n_parts)
 {
-    dync__run_job *job = user;
-    dync__run r = *job->base;
+    dync__irun_job *job = user;
+    dync__irun r = *job->base;
     const dync__code *c = r.c;
-    size_t bytes = dync__run_bytes(c);
+    size_t bytes = dync__irun_bytes(c);
     char *memory = dync__alloc_data(bytes);
     if (!memory) {
         DYNC__ATOMIC_STORE(&job->status, DYNC_ERR_MEMORY);
         return;
     }
-    dync__run_setup(&r, memory);
+    dync__irun_setup(&r, memory);
     int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows, all = job->by_inner ? c->n_inner : c->n_rows;
     int64_t tiles = (all + tile - 1) / tile;
     int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all), end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
     r.side = job->by_inner && part > 0;
-    if (job->by_inner) dync__run_range(&r, 0, c->n_rows, begin, end);
-    else dync__run_range(&r, begin, end, 0, c->n_inner);
+    if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
+    else dync__irun_range(&r, begin, end, 0, c->n_inner);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, r.status);
     dync__free_data(memory, bytes);
 }
 
-static bool dync__run_in_parallel(const dync__run *r, dync_status *status)
+static bool dync__irun_in_parallel(const dync__irun *r, dync_status *status)
 {
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
     int64_t row_tiles = (c->n_rows + c->tile_rows - 1) / c->tile_rows;
-    dync__run_job job = {r, row_tiles < 2 * threads && !c->has_reduce, DYNC_OK};
+    dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce, DYNC_OK};
     if (threads < 2 || (!job.by_inner && row_tiles < 2)) return false;
     int64_t parts = job.by_inner ? (c->n_inner + c->tile_inner - 1) / c->tile_inner : row_tiles;
     parts = DYNC__MIN(parts, threads);
     if (parts < 2) return false;
-    dync__pool_run(dync__run_part, &job, (int)parts);
+    dync__pool_run(dync__irun_part, &job, (int)parts);
     *status = job.status;
     return true;
 }
 
 DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
 {
-    _Alignas(64) char stack[DYNC__RUN_STACK];
-    dync__run r;
+    _Alignas(64) char stack[DYNC__IRUN_STACK];
+    dync__irun r;
     r.c = c;
     r.buffers = buffers;
     r.seed = rng_seed;
@@ -614,12 +614,12 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.side = false;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
-    if (c->work >= DYNC__RUN_PARALLEL && !c->serial && dync__run_in_parallel(&r, &r.status)) return r.status;
-    size_t bytes = dync__run_bytes(c);
+    if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status)) return r.status;
+    size_t bytes = dync__irun_bytes(c);
     char *memory = bytes <= sizeof stack ? stack : dync__alloc_data(bytes);
     if (!memory) return DYNC_ERR_MEMORY;
-    dync__run_setup(&r, memory);
-    dync__run_range(&r, 0, c->n_rows, 0, c->n_inner);
+    dync__irun_setup(&r, memory);
+    dync__irun_range(&r, 0, c->n_rows, 0, c->n_inner);
     if (memory != stack) dync__free_data(memory, bytes);
     return r.status;
 }

@@ -1,0 +1,368 @@
+/* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.
+ *
+ *   x [N, C, H, W]  w [O, C/g, KH, KW]  bias [O]  y [N, O, OH, OW]        attr: stride2 pad2 dilation2 groups
+ * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla et al. 2006), some output rows
+ * at a time so that they stay in L2, and
+ *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im)       gw += gy columns^T
+ * 1x1 windows without stride or padding need no columns. One channel per group (depthwise) is computed directly.
+ * Work is on dense arrays (operand.c). Images and groups are shared among threads; gw is summed by one thread in order of images,
+ * so the thread count does not change the result. */
+#include "../dync.in.h"
+#include "operand.h"
+
+enum { DYNC__CONV_COLUMNS_BYTES = 256 * 1024 };
+#define DYNC__CONV_PARALLEL 300000     /* multiplications from which threads are worth waking */
+
+typedef struct dync__conv {
+    int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go; /* gc, go: channels of a group */
+    int64_t block, bytes;              /* output rows unrolled at a time; of an element */
+    bool pointwise;
+    const void *x, *weight, *bias, *gy;
+    void *y, *gx, *gw;
+    int32_t failed;
+} dync__conv;
+
+static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__operand *x, const dync__operand *w, const dync__operand *y)
+{
+    const int64_t *a = call->attr;
+    memset(v, 0, sizeof *v);
+    v->n = x->lay.shape[0];
+    v->c = x->lay.shape[1];
+    v->h = x->lay.shape[2];
+    v->w = x->lay.shape[3];
+    v->o = w->lay.shape[0];
+    v->kh = w->lay.shape[2];
+    v->kw = w->lay.shape[3];
+    v->oh = y->lay.shape[2];
+    v->ow = y->lay.shape[3];
+    v->sy = a[0];
+    v->sx = a[1];
+    v->py = a[2];
+    v->px = a[3];
+    v->dy = a[4];
+    v->dx = a[5];
+    v->groups = a[6];
+    v->gc = v->c / v->groups;
+    v->go = v->o / v->groups;
+    v->bytes = dync__operand_working(y->dtype) == DYNC_F64 ? 8 : 4;
+    v->pointwise = v->kh == 1 && v->kw == 1 && v->sy == 1 && v->sx == 1 && v->py == 0 && v->px == 0;
+    int64_t row_bytes = DYNC__MAX(v->gc * v->kh * v->kw * v->ow * v->bytes, 1);
+    v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
+}
+
+/* ---- columns --------------------------------------------------------------------------------------------------------------- */
+
+/* Output indices [*from, *to) whose window element k lies inside [0, size): position = i * stride - pad + k * dilation. */
+static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t size, int64_t out, int64_t *from, int64_t *to)
+{
+    int64_t first = pad - k * dilation, last = size - 1 + pad - k * dilation;
+    *from = first <= 0 ? 0 : (first + stride - 1) / stride;
+    *to = last < 0 ? 0 : DYNC__MIN(out, last / stride + 1);
+    *from = DYNC__MIN(*from, *to);
+}
+
+/* columns[(c, ky, kx), (row, ox)] = x[c, iy, ix] or 0; rows [oy, oy + rows) of one group of one image */
+#define DYNC__CONV_COLUMNS(T, name)                                                                  \
+    static void dync__conv_im2col_##name(const dync__conv *v, const T *x, T *columns, int64_t oy, int64_t rows) \
+    {                                                                                                \
+        for (int64_t c = 0; c < v->gc; c++)                                                          \
+            for (int64_t ky = 0; ky < v->kh; ky++)                                                   \
+                for (int64_t kx = 0; kx < v->kw; kx++) {                                             \
+                    int64_t from, to;                                                                \
+                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
+                    for (int64_t r = 0; r < rows; r++, columns += v->ow) {                           \
+                        int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
+                        if (iy < 0 || iy >= v->h) {                                                  \
+                            memset(columns, 0, (size_t)v->ow * sizeof(T));                           \
+                            continue;                                                                \
+                        }                                                                            \
+                        const T *s = x + (c * v->h + iy) * v->w + ix;                                \
+                        for (int64_t i = 0; i < from; i++) columns[i] = 0;                           \
+                        if (v->sx == 1) memcpy(columns + from, s, (size_t)(to - from) * sizeof(T));  \
+                        else for (int64_t i = from; i < to; i++) columns[i] = s[(i - from) * v->sx]; \
+                        for (int64_t i = to; i < v->ow; i++) columns[i] = 0;                         \
+                    }                                                                                \
+                }                                                                                    \
+    }                                                                                                \
+    static void dync__conv_col2im_##name(const dync__conv *v, const T *columns, T *x, int64_t oy, int64_t rows) \
+    {                                                                                                \
+        for (int64_t c = 0; c < v->gc; c++)                                                          \
+            for (int64_t ky = 0; ky < v->kh; ky++)                                                   \
+                for (int64_t kx = 0; kx < v->kw; kx++) {                                             \
+                    int64_t from, to;                                                                \
+                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
+                    for (int64_t r = 0; r < rows; r++, columns += v->ow) {                           \
+                        int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
+                        if (iy < 0 || iy >= v->h) continue;                                          \
+                        T *d = x + (c * v->h + iy) * v->w + ix;                                      \
+                        for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i];     \
+                    }                                                                                \
+                }                                                                                    \
+    }                                                                                                \
+    /* One channel per group: y[row] += w[k] * x[row + k], window element by window element. */      \
+    static void dync__conv_depthwise_##name(const dync__conv *v, const T *x, const T *w, T *y)       \
+    {                                                                                                \
+        for (int64_t oy = 0; oy < v->oh; oy++, y += v->ow)                                           \
+            for (int64_t ky = 0; ky < v->kh; ky++) {                                                 \
+                int64_t iy = oy * v->sy - v->py + ky * v->dy, from, to;                              \
+                for (int64_t kx = 0; iy >= 0 && iy < v->h && kx < v->kw; kx++) {                     \
+                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
+                    const T *s = x + iy * v->w + from * v->sx - v->px + kx * v->dx, a = w[ky * v->kw + kx]; \
+                    for (int64_t i = from; i < to; i++) y[i] += a * s[(i - from) * v->sx];           \
+                }                                                                                    \
+            }                                                                                        \
+    }                                                                                                \
+    static void dync__conv_depthwise_grads_##name(const dync__conv *v, const T *gy, const T *x, const T *w, T *gx, T *gw) \
+    {                                                                                                \
+        for (int64_t oy = 0; oy < v->oh; oy++, gy += v->ow)                                          \
+            for (int64_t ky = 0; ky < v->kh; ky++) {                                                 \
+                int64_t iy = oy * v->sy - v->py + ky * v->dy, from, to;                              \
+                for (int64_t kx = 0; iy >= 0 && iy < v->h && kx < v->kw; kx++) {                     \
+                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
+                    int64_t at = iy * v->w + from * v->sx - v->px + kx * v->dx;                      \
+                    if (gx)                                                                          \
+                        for (int64_t i = from; i < to; i++) gx[at + (i - from) * v->sx] += w[ky * v->kw + kx] * gy[i]; \
+                    T sum = 0;                                                                       \
+                    if (gw)                                                                          \
+                        for (int64_t i = from; i < to; i++) sum += x[at + (i - from) * v->sx] * gy[i]; \
+                    if (gw) gw[ky * v->kw + kx] += sum;                                              \
+                }                                                                                    \
+            }                                                                                        \
+    }                                                                                                \
+    static void dync__conv_bias_##name(const dync__conv *v, const T *bias, T *y, int64_t channels)   \
+    {                                                                                                \
+        for (int64_t o = 0; o < channels; o++)                                                       \
+            for (int64_t i = 0; i < v->oh * v->ow; i++) *y++ = bias ? bias[o] : 0;                   \
+    }
+DYNC__CONV_COLUMNS(float, f)
+DYNC__CONV_COLUMNS(double, d)
+
+/* The typed functions by element size. */
+static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k, const void *a, int64_t ar, int64_t ac, const void *b,
+                            int64_t br, int64_t bc, void *c, int64_t cr, bool accumulate)
+{
+    if (v->bytes == 8) dync__gemm_f64(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
+    else dync__gemm_f32(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
+}
+
+static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows)
+{
+    if (v->bytes == 8) dync__conv_im2col_d(v, x, columns, oy, rows);
+    else dync__conv_im2col_f(v, x, columns, oy, rows);
+}
+
+static const void *dync__conv_plane(const dync__conv *v, const void *base, int64_t planes, int64_t plane)
+{
+    return (const char *)base + planes * plane * v->bytes;
+}
+
+static void *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane)
+{
+    return (char *)base + planes * plane * v->bytes;
+}
+
+/* ---- one group of one image -------------------------------------------------------------------------------------------------- */
+
+static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t group, void *columns)
+{
+    int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
+    const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
+    const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
+    const void *bias = v->bias ? dync__conv_plane(v, v->bias, 1, group * v->go) : NULL;
+    char *y = dync__conv_out(v, v->y, area, image * v->o + group * v->go);
+    bool depthwise = v->gc == 1;
+    if (bias || depthwise) {
+        if (v->bytes == 8) dync__conv_bias_d(v, bias, (double *)(void *)y, v->go);
+        else dync__conv_bias_f(v, bias, (float *)(void *)y, v->go);
+    }
+    for (int64_t o = 0; depthwise && o < v->go; o++) {
+        void *yo = dync__conv_out(v, y, area, o);
+        if (v->bytes == 8) dync__conv_depthwise_d(v, x, dync__conv_plane(v, w, ck, o), yo);
+        else dync__conv_depthwise_f(v, x, dync__conv_plane(v, w, ck, o), yo);
+    }
+    for (int64_t oy = 0; !depthwise && oy < v->oh; oy += v->block) {
+        int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
+        if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
+        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? x : columns, n, 1, y + oy * v->ow * v->bytes, area, bias != NULL);
+    }
+}
+
+static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t group, void *columns)
+{
+    int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow, plane = v->h * v->w;
+    char *gx = dync__conv_out(v, v->gx, plane, image * v->c + group * v->gc);
+    const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
+    const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
+    if (v->pointwise) {
+        dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, false);
+        return;
+    }
+    memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
+    if (v->gc == 1) {
+        for (int64_t o = 0; o < v->go; o++) {
+            const void *wo = dync__conv_plane(v, w, ck, o), *go = dync__conv_plane(v, gy, area, o);
+            if (v->bytes == 8) dync__conv_depthwise_grads_d(v, go, NULL, wo, (double *)(void *)gx, NULL);
+            else dync__conv_depthwise_grads_f(v, go, NULL, wo, (float *)(void *)gx, NULL);
+        }
+        return;
+    }
+    for (int64_t oy = 0; oy < v->oh; oy += v->block) {
+        int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
+        dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, false);
+        if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
+        else dync__conv_col2im_f(v, columns, (float *)(void *)gx, oy, rows);
+    }
+}
+
+/* All images of one group: gw is theirs alone. */
+static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *columns)
+{
+    int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
+    void *gw = dync__conv_out(v, v->gw, ck, group * v->go);
+    memset(gw, 0, (size_t)(v->go * ck * v->bytes));
+    for (int64_t image = 0; image < v->n; image++) {
+        const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
+        const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
+        for (int64_t o = 0; v->gc == 1 && o < v->go; o++) {
+            void *to = dync__conv_out(v, gw, ck, o);
+            if (v->bytes == 8) dync__conv_depthwise_grads_d(v, dync__conv_plane(v, gy, area, o), x, NULL, NULL, to);
+            else dync__conv_depthwise_grads_f(v, dync__conv_plane(v, gy, area, o), x, NULL, NULL, to);
+        }
+        for (int64_t oy = 0; v->gc > 1 && oy < v->oh; oy += v->block) {
+            int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
+            if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
+            dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1, v->pointwise ? x : columns, 1, n, gw, ck, true);
+        }
+    }
+}
+
+/* ---- parts -------------------------------------------------------------------------------------------------------------------- */
+
+static void dync__conv_part(void *user, int part, int n_parts)
+{
+    dync__conv *v = user;
+    int64_t jobs = v->gw ? v->groups : v->n * v->groups;
+    bool needs = !v->pointwise && v->gc > 1;
+    size_t bytes = (size_t)(v->gc * v->kh * v->kw * v->block * v->ow * v->bytes);
+    void *columns = needs ? dync__alloc_data(bytes) : NULL;
+    if (needs && !columns) {
+        DYNC__ATOMIC_STORE(&v->failed, 1);
+        return;
+    }
+    for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++) {
+        if (v->gw) dync__conv_weight_group(v, i, columns);
+        else if (v->gx) dync__conv_input_one(v, i / v->groups, i % v->groups, columns);
+        else dync__conv_forward_one(v, i / v->groups, i % v->groups, columns);
+    }
+    if (columns) dync__free_data(columns, bytes);
+}
+
+static dync_status dync__conv_run(dync__conv *v)
+{
+    double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
+    int64_t jobs = v->gw ? v->groups : v->n * v->groups;
+    int threads = dync__pool_threads();
+    if (threads > 1 && jobs >= threads && work >= DYNC__CONV_PARALLEL) dync__pool_run(dync__conv_part, v, threads);
+    else dync__conv_part(v, 0, 1);       /* gemm uses the threads itself */
+    return v->failed ? dync__fail_memory(0) : DYNC_OK;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+
+static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y)
+{
+    const int64_t *a = c->attr;
+    DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4, "operands of rank 4"));
+    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && w->dtype == y->dtype && dync__dtype_info(y->dtype)->kind == 'f', "one float dtype"));
+    DYNC__TRY(dync__kcall_expect(c, a[0] > 0 && a[1] > 0 && a[2] >= 0 && a[3] >= 0 && a[4] > 0 && a[5] > 0 && a[6] > 0,
+                                 "positive strides, dilations and groups"));
+    const int64_t *xs = x->lay.shape, *ws = w->lay.shape, *ys = y->lay.shape;
+    DYNC__TRY(dync__kcall_expect(c, xs[1] == ws[1] * a[6] && ws[0] % a[6] == 0 && ys[0] == xs[0] && ys[1] == ws[0], "channels that agree"));
+    for (int d = 0; d < 2; d++) {
+        int64_t reach = xs[2 + d] + 2 * a[2 + d] - a[4 + d] * (ws[2 + d] - 1) - 1;
+        DYNC__TRY(dync__kcall_expect(c, ys[2 + d] == 0 || (reach >= 0 && ys[2 + d] == reach / a[d] + 1), "the result's size to follow from the others"));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
+    DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
+    return dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
+                                               c->operand[2].dtype == c->operand[3].dtype), "a bias [O]");
+}
+
+DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
+    return dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]);
+}
+
+DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
+    return dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]);
+}
+
+DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
+{
+    const dync__operand *op = c->operand;
+    int last = c->n - 1, dtype = dync__operand_working(op[last].dtype);
+    dync__dense x = {0}, w = {0}, bias = {0}, y = {0};
+    dync__conv v;
+    (void)scratch;
+    dync__conv_open(&v, c, &op[0], &op[1], &op[last]);
+    if (dync__operand_numel(&op[last]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
+    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &w);
+    if (status == DYNC_OK && c->n == 4) status = dync__dense_in(&op[2], data[2], dtype, &bias);
+    if (status == DYNC_OK) status = dync__dense_out(&op[last], data[last], dtype, &y);
+    v.x = x.data;
+    v.weight = w.data;
+    v.bias = bias.data;
+    v.y = y.data;
+    if (status == DYNC_OK) status = dync__conv_run(&v);
+    if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
+    dync__dense_drop(&x);
+    dync__dense_drop(&w);
+    dync__dense_drop(&bias);
+    dync__dense_drop(&y);
+    return status;
+}
+
+/* The two gradients have the same form: two operands in, one out. */
+static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync__conv *v, const void **first, const void **second, void **out)
+{
+    const dync__operand *op = c->operand;
+    int dtype = dync__operand_working(op[2].dtype);
+    dync__dense a = {0}, b = {0}, y = {0};
+    dync_status status = dync__dense_in(&op[0], data[0], dtype, &a);
+    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &b);
+    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], dtype, &y);
+    *first = a.data;
+    *second = b.data;
+    *out = y.data;
+    if (status == DYNC_OK) status = dync__conv_run(v);
+    if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
+    dync__dense_drop(&a);
+    dync__dense_drop(&b);
+    dync__dense_drop(&y);
+    return status;
+}
+
+DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const *data, void *scratch)
+{
+    dync__conv v;
+    (void)scratch;
+    dync__conv_open(&v, c, &c->operand[2], &c->operand[1], &c->operand[0]);
+    return dync__operand_numel(&c->operand[2]) == 0 ? DYNC_OK : dync__conv_grad(c, data, &v, &v.gy, &v.weight, &v.gx);
+}
+
+DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *const *data, void *scratch)
+{
+    dync__conv v;
+    (void)scratch;
+    dync__conv_open(&v, c, &c->operand[0], &c->operand[2], &c->operand[1]);
+    return dync__operand_numel(&c->operand[2]) == 0 ? DYNC_OK : dync__conv_grad(c, data, &v, &v.x, &v.gy, &v.gw);
+}

@@ -1,0 +1,426 @@
+/* kernel/gemm.c: C[m,n] (+)= A[m,k] B[k,n] for f32 and f64, any strides. matmul.c and conv.c stand on it.
+ *
+ * Micro kernels keep a block of C in vector registers (GNU vector types: the compiler picks the instructions) and walk k once:
+ *   main    packed A panel of MR rows x packed B panel of NR = 2 vectors; MR x NR fills the register file: 14x32, 6x16, 4x8
+ *   rows4, rows1   A where it lies, any strides; B rows dense: small matrices and the last rows
+ *   dots    both operands dense along k and few rows: inner products, reads every element of B once
+ * Large products are blocked as by Goto and van de Geijn 2008 (KC x NC of B, MC x KC of A packed, transposes free in packing);
+ * small ones pack only what is not dense. Sums run along k in order within a block of KC; threads take ranges of rows or columns,
+ * so the thread count does not change a bit of the result.
+ * Invariant: a column block narrower than NR is computed in a zero-padded copy of B and a scratch block of C. */
+#include "../dync.in.h"
+#include "kernel.h"
+
+enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_MAX_BLOCK = 14 * 32 };
+#define DYNC__GEMM_SMALL (96 * 96 * 96)         /* products of m n k up to which A is not packed */
+#define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* from which threads are worth waking */
+
+#if defined(__clang__)
+#define DYNC__GEMM_CODE
+#define DYNC__GEMM_CONTRACT _Pragma("clang fp contract(fast)")
+#elif defined(__GNUC__)
+#define DYNC__GEMM_CODE __attribute__((optimize("O2", "no-fast-math", "fp-contract=fast")))
+#define DYNC__GEMM_CONTRACT
+#else
+#define DYNC__GEMM_CODE
+#define DYNC__GEMM_CONTRACT
+#endif
+
+typedef void (*dync__gemm_block)(int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row, void *c,
+                                 int64_t c_row, bool accumulate);
+typedef void (*dync__gemm_dots)(int64_t k, const void *a, const void *b, int64_t b_col, void *out);
+typedef struct dync__gemm_kernels {
+    int mr, nr;
+    dync__gemm_block main, rows4, rows1;
+    dync__gemm_dots dot4, dot1;
+} dync__gemm_kernels;
+
+/* ---- micro kernels ------------------------------------------------------------------------------------------------------- */
+
+#define DYNC__GEMM_R1(X) X(0)
+#define DYNC__GEMM_R4(X) X(0) X(1) X(2) X(3)
+#define DYNC__GEMM_R6(X) DYNC__GEMM_R4(X) X(4) X(5)
+#define DYNC__GEMM_R14(X) DYNC__GEMM_R6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+
+#if defined(__GNUC__)
+#define DYNC__GEMM_VECTOR(T, V, bytes) typedef T V __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
+DYNC__GEMM_VECTOR(float, dync__gemm_f4, 16)
+DYNC__GEMM_VECTOR(double, dync__gemm_d2, 16)
+#if defined(__x86_64__)
+DYNC__GEMM_VECTOR(float, dync__gemm_f8, 32)
+DYNC__GEMM_VECTOR(double, dync__gemm_d4, 32)
+DYNC__GEMM_VECTOR(float, dync__gemm_f16, 64)
+DYNC__GEMM_VECTOR(double, dync__gemm_d8, 64)
+#endif
+#define DYNC__GEMM_ZERO {0}
+#else
+typedef float dync__gemm_f4;                    /* no vector types: two columns at a time */
+typedef double dync__gemm_d2;
+#define DYNC__GEMM_ZERO 0
+#endif
+
+#define DYNC__GEMM_DECLARE(i) V c##i##0 = DYNC__GEMM_ZERO, c##i##1 = DYNC__GEMM_ZERO;
+#define DYNC__GEMM_STEP(i) c##i##0 += b0 * a[(i) * A_ROW], c##i##1 += b1 * a[(i) * A_ROW];
+#define DYNC__GEMM_ADD(i) c##i##0 += *(const V *)(c + (i) * c_row), c##i##1 += *(const V *)(c + (i) * c_row + W);
+#define DYNC__GEMM_STORE(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
+#define DYNC__GEMM_KERNEL(A, name, T, VT, ROWS, A_ROW_OF, A_COL_OF)                                  \
+    A static void name(int64_t k, const void *a_, int64_t a_row, int64_t a_col, const void *b_, int64_t b_row, void *c_, \
+                       int64_t c_row, bool accumulate)                                               \
+    {                                                                                                \
+        DYNC__GEMM_CONTRACT                                                                          \
+        typedef VT V;                                                                                \
+        enum { W = sizeof(V) / sizeof(T) };                                                          \
+        const int64_t A_ROW = A_ROW_OF, A_COL = A_COL_OF;                                            \
+        const T *a = a_, *b = b_;                                                                    \
+        T *c = c_;                                                                                   \
+        (void)a_row, (void)a_col, (void)A_ROW, (void)c_row;                                          \
+        ROWS(DYNC__GEMM_DECLARE)                                                                     \
+        for (; k > 0; k--) {                                                                         \
+            V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                          \
+            ROWS(DYNC__GEMM_STEP)                                                                    \
+            a += A_COL;                                                                              \
+            b += b_row;                                                                              \
+        }                                                                                            \
+        if (accumulate) { ROWS(DYNC__GEMM_ADD) }                                                     \
+        ROWS(DYNC__GEMM_STORE)                                                                       \
+    }
+/* N inner products of a with columns of b, all dense along k. */
+#define DYNC__GEMM_DOT_DECLARE(i) V s##i = DYNC__GEMM_ZERO;
+#define DYNC__GEMM_DOT_STEP(i) s##i += x * *(const V *)(b + (i) * b_col + p);
+#define DYNC__GEMM_DOT_END(i)                                                                        \
+    {                                                                                                \
+        E t = 0, l[W];                                                                               \
+        memcpy(l, &s##i, sizeof l);                                                                  \
+        for (int w = 0; w < W; w++) t += l[w];                                                       \
+        for (int64_t q = p; q < k; q++) t += a[q] * b[(i) * b_col + q];                              \
+        out[i] = t;                                                                                  \
+    }
+#define DYNC__GEMM_DOTS(A, name, T, VT, ROWS)                                                        \
+    A static void name(int64_t k, const void *a_, const void *b_, int64_t b_col, void *out_)         \
+    {                                                                                                \
+        DYNC__GEMM_CONTRACT                                                                          \
+        typedef VT V;                                                                                \
+        typedef T E;                                                                                 \
+        enum { W = sizeof(V) / sizeof(T) };                                                          \
+        const T *a = a_, *b = b_;                                                                    \
+        T *out = out_;                                                                               \
+        int64_t p = 0;                                                                               \
+        (void)b_col;                                                                                 \
+        ROWS(DYNC__GEMM_DOT_DECLARE)                                                                 \
+        for (; p + W <= k; p += W) {                                                                 \
+            V x = *(const V *)(a + p);                                                               \
+            ROWS(DYNC__GEMM_DOT_STEP)                                                                \
+        }                                                                                            \
+        ROWS(DYNC__GEMM_DOT_END)                                                                     \
+    }
+#define DYNC__GEMM_SET(A, isa, t, T, V, MR, ROWS)                                                    \
+    DYNC__GEMM_KERNEL(A, dync__gemm_main_##isa##_##t, T, V, ROWS, 1, MR)                             \
+    DYNC__GEMM_KERNEL(A, dync__gemm_rows4_##isa##_##t, T, V, DYNC__GEMM_R4, a_row, a_col)            \
+    DYNC__GEMM_KERNEL(A, dync__gemm_rows1_##isa##_##t, T, V, DYNC__GEMM_R1, a_row, a_col)            \
+    DYNC__GEMM_DOTS(A, dync__gemm_dot4_##isa##_##t, T, V, DYNC__GEMM_R4)                             \
+    DYNC__GEMM_DOTS(A, dync__gemm_dot1_##isa##_##t, T, V, DYNC__GEMM_R1)                             \
+    static const dync__gemm_kernels dync__gemm_##isa##_##t = {                                       \
+        MR, 2 * (int)(sizeof(V) / sizeof(T)), dync__gemm_main_##isa##_##t, dync__gemm_rows4_##isa##_##t, \
+        dync__gemm_rows1_##isa##_##t, dync__gemm_dot4_##isa##_##t, dync__gemm_dot1_##isa##_##t};
+
+DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f32, float, dync__gemm_f4, 4, DYNC__GEMM_R4)
+DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f64, double, dync__gemm_d2, 4, DYNC__GEMM_R4)
+#if defined(__x86_64__) && defined(__GNUC__)
+#define DYNC__GEMM_AVX2 DYNC__GEMM_CODE __attribute__((target("avx2,fma")))
+#define DYNC__GEMM_AVX512 DYNC__GEMM_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
+DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f32, float, dync__gemm_f8, 6, DYNC__GEMM_R6)
+DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f64, double, dync__gemm_d4, 6, DYNC__GEMM_R6)
+DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f32, float, dync__gemm_f16, 14, DYNC__GEMM_R14)
+DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f64, double, dync__gemm_d8, 14, DYNC__GEMM_R14)
+#endif
+
+/* Narrow products use narrower vectors: less padding. */
+static const dync__gemm_kernels *dync__gemm_choose(size_t bytes, int64_t n)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    unsigned cpu = dync__cpu_features();
+    if ((cpu & DYNC__CPU_AVX2) && (cpu & DYNC__CPU_FMA)) {
+        bool wide = (cpu & DYNC__CPU_AVX512) && (size_t)n * bytes > 64;
+        if (bytes == 4) return wide ? &dync__gemm_avx512_f32 : &dync__gemm_avx2_f32;
+        return wide ? &dync__gemm_avx512_f64 : &dync__gemm_avx2_f64;
+    }
+#endif
+    (void)n;
+    return bytes == 4 ? &dync__gemm_base_f32 : &dync__gemm_base_f64;
+}
+
+/* ---- one product, elements of 4 or 8 bytes; every pointer counts in bytes ---------------------------------------------------- */
+
+typedef struct dync__gemm_job {
+    const dync__gemm_kernels *kernels;
+    size_t bytes;
+    int64_t m, n, k;
+    const char *a, *b;
+    char *c;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
+    bool accumulate;
+    uint8_t path;
+} dync__gemm_job;
+enum { DYNC__GEMM_BY_DOTS, DYNC__GEMM_BY_ROWS, DYNC__GEMM_BY_BLOCKS };
+
+static const char *dync__gemm_at(const dync__gemm_job *g, const char *p, int64_t i, int64_t row, int64_t j, int64_t col)
+{
+    return p + (i * row + j * col) * (int64_t)g->bytes;
+}
+
+static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
+{
+    return g->c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
+}
+
+/* Panels of `width` lines (rows of A, columns of B): panel[p * width + line], lines beyond `lines` zero. */
+#define DYNC__GEMM_PACK(T, name)                                                                     \
+    static void dync__gemm_pack_##name(T *to, const T *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step, \
+                                       int64_t width)                                                \
+    {                                                                                                \
+        for (int64_t l0 = 0; l0 < lines; l0 += width, to += width * k) {                             \
+            int64_t n = DYNC__MIN(width, lines - l0);                                                \
+            const T *s = from + l0 * line_step;                                                      \
+            if (n < width) memset(to, 0, (size_t)(width * k) * sizeof(T));                           \
+            if (line_step == 1) {                                                                    \
+                for (int64_t p = 0; p < k; p++) memcpy(to + p * width, s + p * k_step, (size_t)n * sizeof(T)); \
+                continue;                                                                            \
+            }                                                                                        \
+            for (int64_t p0 = 0; p0 < k; p0 += 16)                                                   \
+                for (int64_t l = 0; l < n; l++)                                                      \
+                    for (int64_t p = p0; p < DYNC__MIN(p0 + 16, k); p++) to[p * width + l] = s[l * line_step + p * k_step]; \
+        }                                                                                            \
+    }
+DYNC__GEMM_PACK(uint32_t, 4)
+DYNC__GEMM_PACK(uint64_t, 8)
+
+static void dync__gemm_pack(const dync__gemm_job *g, char *to, const char *from, int64_t lines, int64_t line_step, int64_t k,
+                            int64_t k_step, int64_t width)
+{
+    if (g->bytes == 4)
+        dync__gemm_pack_4((uint32_t *)(void *)to, (const uint32_t *)(const void *)from, lines, line_step, k, k_step, width);
+    else
+        dync__gemm_pack_8((uint64_t *)(void *)to, (const uint64_t *)(const void *)from, lines, line_step, k, k_step, width);
+}
+
+/* A block of C that the micro kernel cannot write: part of a block, or strided. */
+static void dync__gemm_add_block(const dync__gemm_job *g, char *c, const char *block, int64_t rows, int64_t columns, bool accumulate)
+{
+    int nr = g->kernels->nr;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            char *to = c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
+            const char *from = block + (i * nr + j) * (int64_t)g->bytes;
+            if (g->bytes == 4) {
+                float x = *(const float *)(const void *)from;
+                *(float *)(void *)to = accumulate ? *(float *)(void *)to + x : x;
+            } else {
+                double x = *(const double *)(const void *)from;
+                *(double *)(void *)to = accumulate ? *(double *)(void *)to + x : x;
+            }
+        }
+}
+
+static void dync__gemm_clear(const dync__gemm_job *g)
+{
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) memset(dync__gemm_c(g, i, j), 0, g->bytes);
+}
+
+/* Rows [0, m) of columns [j, j + columns) from a panel of B with dense rows. */
+static void dync__gemm_column_block(const dync__gemm_job *g, int64_t j, int64_t columns, const char *b, int64_t b_row)
+{
+    _Alignas(64) char block[4 * 32 * 8];
+    const dync__gemm_kernels *ker = g->kernels;
+    bool direct = columns == ker->nr && g->c_col == 1;
+    for (int64_t i = 0; i < g->m;) {
+        int64_t rows = g->m - i >= 4 ? 4 : 1;
+        const char *a = dync__gemm_at(g, g->a, i, g->a_row, 0, 0);
+        char *c = dync__gemm_c(g, i, j);
+        dync__gemm_block fn = rows == 4 ? ker->rows4 : ker->rows1;
+        if (direct) {
+            fn(g->k, a, g->a_row, g->a_col, b, b_row, c, g->c_row, g->accumulate);
+        } else {
+            fn(g->k, a, g->a_row, g->a_col, b, b_row, block, ker->nr, false);
+            dync__gemm_add_block(g, c, block, rows, columns, g->accumulate);
+        }
+        i += rows;
+    }
+}
+
+/* Small, or few rows: A stays where it is. `panel` holds k x NR elements. */
+static void dync__gemm_small(const dync__gemm_job *g, char *panel)
+{
+    int nr = g->kernels->nr;
+    for (int64_t j = 0; j < g->n; j += nr) {
+        int64_t columns = DYNC__MIN(nr, g->n - j);
+        const char *b = dync__gemm_at(g, g->b, 0, 0, j, g->b_col);
+        if (columns == nr && g->b_col == 1) {
+            dync__gemm_column_block(g, j, columns, b, g->b_row);
+            continue;
+        }
+        dync__gemm_pack(g, panel, b, columns, g->b_col, g->k, g->b_row, nr);
+        dync__gemm_column_block(g, j, columns, panel, nr);
+    }
+}
+
+static void dync__gemm_by_dots(const dync__gemm_job *g)
+{
+    double out[4];
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n;) {
+            int64_t columns = g->n - j >= 4 ? 4 : 1;
+            const char *a = dync__gemm_at(g, g->a, i, g->a_row, 0, 0), *b = dync__gemm_at(g, g->b, 0, 0, j, g->b_col);
+            (columns == 4 ? g->kernels->dot4 : g->kernels->dot1)(g->k, a, b, g->b_col, out);
+            dync__gemm_add_block(g, dync__gemm_c(g, i, j), (const char *)out, 1, columns, g->accumulate);
+            j += columns;
+        }
+}
+
+/* One packed block of A times one packed block of B. */
+static void dync__gemm_inner(const dync__gemm_job *g, int64_t i0, int64_t rows, int64_t j0, int64_t columns, int64_t k, const char *pa,
+                             const char *pb, bool accumulate)
+{
+    _Alignas(64) char block[DYNC__GEMM_MAX_BLOCK * 8];
+    const dync__gemm_kernels *ker = g->kernels;
+    int64_t mr = ker->mr, nr = ker->nr;
+    for (int64_t j = 0; j < columns; j += nr)
+        for (int64_t i = 0; i < rows; i += mr) {
+            int64_t r = DYNC__MIN(mr, rows - i), n = DYNC__MIN(nr, columns - j);
+            const char *a = pa + i * k * (int64_t)g->bytes, *b = pb + j * k * (int64_t)g->bytes;
+            char *c = dync__gemm_c(g, i0 + i, j0 + j);
+            if (r == mr && n == nr && g->c_col == 1) {
+                ker->main(k, a, 1, mr, b, nr, c, g->c_row, accumulate);
+                continue;
+            }
+            ker->main(k, a, 1, mr, b, nr, block, nr, false);
+            dync__gemm_add_block(g, c, block, r, n, accumulate);
+        }
+}
+
+static int64_t dync__gemm_round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+static void dync__gemm_large(const dync__gemm_job *g, char *pa, char *pb)
+{
+    for (int64_t j = 0; j < g->n; j += DYNC__GEMM_NC)
+        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_KC) {
+            int64_t columns = DYNC__MIN(DYNC__GEMM_NC, g->n - j), k = DYNC__MIN(DYNC__GEMM_KC, g->k - p);
+            dync__gemm_pack(g, pb, dync__gemm_at(g, g->b, p, g->b_row, j, g->b_col), columns, g->b_col, k, g->b_row, g->kernels->nr);
+            for (int64_t i = 0; i < g->m; i += DYNC__GEMM_MC) {
+                int64_t rows = DYNC__MIN(DYNC__GEMM_MC, g->m - i);
+                dync__gemm_pack(g, pa, dync__gemm_at(g, g->a, i, g->a_row, p, g->a_col), rows, g->a_row, k, g->a_col, g->kernels->mr);
+                dync__gemm_inner(g, i, rows, j, columns, k, pa, pb, g->accumulate || p > 0);
+            }
+        }
+}
+
+/* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
+
+/* Without memory for panels: slow and right. */
+static void dync__gemm_plain(const dync__gemm_job *g)
+{
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < g->k; p++) {
+                const char *a = dync__gemm_at(g, g->a, i, g->a_row, p, g->a_col), *b = dync__gemm_at(g, g->b, p, g->b_row, j, g->b_col);
+                sum += g->bytes == 4 ? (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b
+                                     : *(const double *)(const void *)a * *(const double *)(const void *)b;
+            }
+            float narrow = (float)sum;
+            dync__gemm_add_block(g, dync__gemm_c(g, i, j), g->bytes == 4 ? (const char *)&narrow : (const char *)&sum, 1, 1, g->accumulate);
+        }
+}
+
+static void dync__gemm_run(const dync__gemm_job *g)
+{
+    _Alignas(64) char stack[8192];
+    if (g->path == DYNC__GEMM_BY_DOTS) {
+        dync__gemm_by_dots(g);
+        return;
+    }
+    bool small = g->path == DYNC__GEMM_BY_ROWS;
+    int64_t mr = g->kernels->mr, nr = g->kernels->nr, kc = DYNC__MIN(g->k, DYNC__GEMM_KC), bytes = (int64_t)g->bytes;
+    int64_t a_bytes = small ? 0 : dync__gemm_round_up(DYNC__MIN(g->m, DYNC__GEMM_MC), mr) * kc * bytes;
+    bool dense_b = g->b_col == 1 && g->n % nr == 0;
+    int64_t b_bytes = small ? (dense_b ? 0 : nr * g->k * bytes) : dync__gemm_round_up(DYNC__MIN(g->n, DYNC__GEMM_NC), nr) * kc * bytes;
+    a_bytes = dync__gemm_round_up(a_bytes, 64);
+    size_t total = (size_t)(a_bytes + b_bytes);
+    char *memory = total <= sizeof stack ? stack : dync__alloc_data(total);
+    if (!memory) {
+        dync_clear_error();             /* nothing is lost but speed */
+        dync__gemm_plain(g);
+        return;
+    }
+    if (small) dync__gemm_small(g, memory);
+    else dync__gemm_large(g, memory, memory + a_bytes);
+    if (memory != stack) dync__free_data(memory, total);
+}
+
+static void dync__gemm_part(void *user, int part, int n_parts)
+{
+    dync__gemm_job g = *(const dync__gemm_job *)user;
+    bool by_rows = g.m >= g.n;
+    int64_t unit = by_rows ? g.kernels->mr : g.kernels->nr, all = by_rows ? g.m : g.n, units = (all + unit - 1) / unit;
+    int64_t begin = DYNC__MIN(units * part / n_parts * unit, all), end = DYNC__MIN(units * (part + 1) / n_parts * unit, all);
+    if (begin >= end) return;
+    if (by_rows) {
+        g.a += begin * g.a_row * (int64_t)g.bytes;
+        g.c += begin * g.c_row * (int64_t)g.bytes;
+        g.m = end - begin;
+    } else {
+        g.b += begin * g.b_col * (int64_t)g.bytes;
+        g.c += begin * g.c_col * (int64_t)g.bytes;
+        g.n = end - begin;
+    }
+    dync__gemm_run(&g);
+}
+
+static void dync__gemm_swap(int64_t *a, int64_t *b)
+{
+    int64_t t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void dync__gemm(dync__gemm_job *g)
+{
+    if (g->m <= 0 || g->n <= 0) return;
+    if (g->k <= 0) {
+        if (!g->accumulate) dync__gemm_clear(g);
+        return;
+    }
+    /* a column-major result is the row-major result of the transposed product; so is a single column */
+    if ((g->c_col != 1 && g->c_row == 1) || (g->n == 1 && g->m > 1)) {
+        const char *a = g->a;
+        g->a = g->b;
+        g->b = a;
+        dync__gemm_swap(&g->m, &g->n);
+        dync__gemm_swap(&g->a_row, &g->b_col);
+        dync__gemm_swap(&g->a_col, &g->b_row);
+        dync__gemm_swap(&g->c_row, &g->c_col);
+    }
+    /* decided for the whole product, before threads cut it */
+    double work = (double)g->m * (double)g->n * (double)g->k;
+    g->kernels = dync__gemm_choose(g->bytes, g->n);
+    g->path = work <= (double)DYNC__GEMM_SMALL || g->m <= 4 ? DYNC__GEMM_BY_ROWS : DYNC__GEMM_BY_BLOCKS;
+    if (g->a_col == 1 && g->b_row == 1 && g->b_col != 1 && g->m <= 4) g->path = DYNC__GEMM_BY_DOTS;
+    if (work >= (double)DYNC__GEMM_PARALLEL && dync__pool_threads() > 1)
+        dync__pool_run(dync__gemm_part, g, dync__pool_threads());
+    else
+        dync__gemm_run(g);
+}
+
+DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
+    int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate)
+{
+    dync__gemm_job g = {NULL, sizeof(float), m, n, k, (const char *)a, (const char *)b, (char *)c, a_row, a_col, b_row, b_col, c_row, c_col, accumulate, 0};
+    dync__gemm(&g);
+}
+
+DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
+    int64_t b_col, double *c, int64_t c_row, int64_t c_col, bool accumulate)
+{
+    dync__gemm_job g = {NULL, sizeof(double), m, n, k, (const char *)a, (const char *)b, (char *)c, a_row, a_col, b_row, b_col, c_row, c_col, accumulate, 0};
+    dync__gemm(&g);
+}

@@ -1,0 +1,190 @@
+/* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before: runtime/run.c; under it: gemm.c.
+ *
+ *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
+ * f32 and f64 go to gemm where they lie. Half floats are converted one matrix at a time into scratch (a, b, c in f32) and rounded
+ * once. Integers are multiplied plainly and wrap. Many small products are shared among threads by index. */
+#include "../dync.in.h"
+#include "operand.h"
+
+#define DYNC__MATMUL_PARALLEL 200000   /* multiplications of a batch from which threads are worth waking */
+
+typedef struct dync__mm {
+    const dync__kcall *call;
+    const char *a, *b;
+    char *c;
+    int dtype, n_batch;                /* dims of the batch after merging into rows */
+    int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
+    bool accumulate;
+    float *scratch;
+} dync__mm;
+
+static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *data)
+{
+    const dync__operand *a = &call->operand[0], *b = &call->operand[1], *c = &call->operand[call->n - 1];
+    int rank = c->lay.ndim;
+    memset(g, 0, sizeof *g);
+    g->call = call;
+    g->a = dync__operand_at(a, data[0]);
+    g->b = dync__operand_at(b, data[1]);
+    g->c = dync__operand_at(c, data[call->n - 1]);
+    g->dtype = c->dtype;
+    g->m = c->lay.shape[rank - 2];
+    g->n = c->lay.shape[rank - 1];
+    g->k = a->lay.shape[rank - 1];
+    g->a_row = a->lay.stride[rank - 2];
+    g->a_col = a->lay.stride[rank - 1];
+    g->b_row = b->lay.stride[rank - 2];
+    g->b_col = b->lay.stride[rank - 1];
+    g->c_row = c->lay.stride[rank - 2];
+    g->c_col = c->lay.stride[rank - 1];
+    g->batches = 1;
+    for (int d = 0; d < rank - 2; d++) {
+        g->shape[d] = c->lay.shape[d];
+        g->a_step[d] = a->lay.shape[d] == 1 ? 0 : a->lay.stride[d];
+        g->b_step[d] = b->lay.shape[d] == 1 ? 0 : b->lay.stride[d];
+        g->c_step[d] = c->lay.stride[d];
+        g->batches *= g->shape[d];
+    }
+    g->n_batch = rank - 2;
+    /* a batch of rows against one b is one taller matrix */
+    while (g->n_batch > 0) {
+        int d = g->n_batch - 1;
+        bool one = g->shape[d] == 1;
+        if (!one && (g->b_step[d] != 0 || g->a_step[d] != g->m * g->a_row || g->c_step[d] != g->m * g->c_row)) break;
+        g->m *= g->shape[d];
+        g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
+        g->n_batch = d;
+    }
+}
+
+static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col)
+{
+    int64_t shape[2] = {rows, columns}, dense[2] = {columns, 1}, stride[2] = {row, col};
+    dync__copy_elements(2, shape, to, DYNC_F32, dense, from, dtype, stride);
+}
+
+static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char *c)
+{
+    float *wa = g->scratch, *wb = wa + g->m * g->k, *wc = wb + g->k * g->n;
+    int64_t shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
+    dync__mm_widen(wa, a, g->call->operand[0].dtype, g->m, g->k, g->a_row, g->a_col);
+    dync__mm_widen(wb, b, g->call->operand[1].dtype, g->k, g->n, g->b_row, g->b_col);
+    if (g->accumulate) dync__mm_widen(wc, c, g->dtype, g->m, g->n, g->c_row, g->c_col);
+    dync__gemm_f32(g->m, g->n, g->k, wa, g->k, 1, wb, g->n, 1, wc, g->n, 1, g->accumulate);
+    dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
+}
+
+static void dync__mm_integers(const dync__mm *g, const char *a, const char *b, char *c)
+{
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            uint64_t sum = 0;
+            for (int64_t p = 0; p < g->k; p++)
+                sum += (uint64_t)dync__load_i64(a + (i * g->a_row + p * g->a_col) * bytes, g->dtype) *
+                       (uint64_t)dync__load_i64(b + (p * g->b_row + j * g->b_col) * bytes, g->dtype);
+            char *to = c + (i * g->c_row + j * g->c_col) * bytes;
+            if (g->accumulate) sum += (uint64_t)dync__load_i64(to, g->dtype);
+            dync__store_i64(to, g->dtype, (int64_t)sum);
+        }
+}
+
+static void dync__mm_one(const dync__mm *g, int64_t index)
+{
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    const char *a = g->a, *b = g->b;
+    char *c = g->c;
+    for (int d = g->n_batch - 1; d >= 0; d--) {
+        int64_t i = index % g->shape[d];
+        index /= g->shape[d];
+        a += i * g->a_step[d] * bytes;
+        b += i * g->b_step[d] * bytes;
+        c += i * g->c_step[d] * bytes;
+    }
+    if (g->dtype == DYNC_F32)
+        dync__gemm_f32(g->m, g->n, g->k, (const float *)(const void *)a, g->a_row, g->a_col, (const float *)(const void *)b, g->b_row,
+                       g->b_col, (float *)(void *)c, g->c_row, g->c_col, g->accumulate);
+    else if (g->dtype == DYNC_F64)
+        dync__gemm_f64(g->m, g->n, g->k, (const double *)(const void *)a, g->a_row, g->a_col, (const double *)(const void *)b, g->b_row,
+                       g->b_col, (double *)(void *)c, g->c_row, g->c_col, g->accumulate);
+    else if (dync__dtype_info(g->dtype)->kind == 'f')
+        dync__mm_half(g, a, b, c);
+    else
+        dync__mm_integers(g, a, b, c);
+}
+
+static void dync__mm_part(void *user, int part, int n_parts)
+{
+    const dync__mm *g = user;
+    for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);
+}
+
+static dync_status dync__mm_run(dync__mm *g)
+{
+    bool half = g->dtype == DYNC_F16 || g->dtype == DYNC_BF16;
+    double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
+    int threads = dync__pool_threads();
+    if (!half && g->batches >= 2 * threads && threads > 1 && work >= DYNC__MATMUL_PARALLEL)
+        dync__pool_run(dync__mm_part, g, threads);
+    else
+        dync__mm_part(g, 0, 1);
+    return DYNC_OK;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+
+static dync_status dync__mm_check(dync__kcall *c)
+{
+    const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
+    int rank = y->lay.ndim;
+    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && a->lay.ndim == rank && b->lay.ndim == rank, "matrices of one rank"));
+    DYNC__TRY(dync__kcall_expect(c, a->dtype == y->dtype && b->dtype == y->dtype && y->dtype != DYNC_BOOL, "operands of one dtype"));
+    for (int d = 0; d < rank - 2; d++)
+        DYNC__TRY(dync__kcall_expect(c, (a->lay.shape[d] == y->lay.shape[d] || a->lay.shape[d] == 1) &&
+                                            (b->lay.shape[d] == y->lay.shape[d] || b->lay.shape[d] == 1), "batches that broadcast"));
+    const int64_t *as = &a->lay.shape[rank - 2], *bs = &b->lay.shape[rank - 2], *ys = &y->lay.shape[rank - 2];
+    DYNC__TRY(dync__kcall_expect(c, as[0] == ys[0] && bs[1] == ys[1] && as[1] == bs[0], "a [M, K], b [K, N], c [M, N]"));
+    if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) {
+        dync__mm g;                     /* its sizes after merging; the data pointers do not count */
+        static char nothing[1];
+        void *const none[4] = {nothing, nothing, nothing, nothing};
+        dync__mm_open(&g, c, none);
+        c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
+    return dync__mm_check(c);
+}
+
+DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2, "4 operands, the result a matrix"));
+    const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
+    DYNC__TRY(dync__kcall_expect(c, bias->lay.ndim == 2 && bias->lay.shape[0] == y->lay.shape[0] && bias->lay.shape[1] == y->lay.shape[1] &&
+                                        bias->dtype == y->dtype, "a bias of the result's shape and dtype"));
+    return dync__mm_check(c);
+}
+
+DYNC__FN dync_status dync__k_matmul(const dync__kcall *c, void *const *data, void *scratch)
+{
+    dync__mm g;
+    dync__mm_open(&g, c, data);
+    g.scratch = scratch;
+    return dync__mm_run(&g);
+}
+
+DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void *scratch)
+{
+    const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
+    dync__mm g;
+    dync__mm_open(&g, c, data);
+    g.scratch = scratch;
+    g.accumulate = true;
+    dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride, dync__operand_at(bias, data[2]), bias->dtype, bias->lay.stride);
+    return dync__mm_run(&g);
+}

@@ -1,0 +1,140 @@
+/* kernel/operand.c: operands of kernel calls as dense arrays, and the table of kernels. Before: runtime/ calls the rows; beside:
+ * matmul.c conv.c pooling.c sort.c scatter.c, which compute.
+ *
+ * Most kernels are written for row-major arrays of f32, f64 or integers. Anything else (strided views, half floats) is copied in and
+ * out here, so that every kernel takes every layout. Copies come from the thread's cache. */
+#include "../dync.in.h"
+#include "operand.h"
+
+DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
+{
+    int64_t n = 1;
+    for (int d = 0; d < o->lay.ndim; d++) n *= o->lay.shape[d];
+    return n;
+}
+
+DYNC__FN void *dync__operand_at(const dync__operand *o, void *slot)
+{
+    return (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes;
+}
+
+DYNC__FN int dync__operand_working(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype; }
+
+/* ---- copying ----------------------------------------------------------------------------------------------------------- */
+
+static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, const char *from, int from_dtype, int64_t from_step)
+{
+    int64_t to_bytes = dync__dtype_info(to_dtype)->bytes, from_bytes = dync__dtype_info(from_dtype)->bytes;
+    if (to_dtype == from_dtype) {
+        if (to_step == 1 && from_step == 1) {
+            memcpy(to, from, (size_t)(n * to_bytes));
+            return;
+        }
+        switch (to_bytes) {
+        case 1: for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * to_step] = ((const uint8_t *)from)[i * from_step]; return;
+        case 2:
+            for (int64_t i = 0; i < n; i++) ((uint16_t *)(void *)to)[i * to_step] = ((const uint16_t *)(const void *)from)[i * from_step];
+            return;
+        case 4:
+            for (int64_t i = 0; i < n; i++) ((uint32_t *)(void *)to)[i * to_step] = ((const uint32_t *)(const void *)from)[i * from_step];
+            return;
+        default:
+            for (int64_t i = 0; i < n; i++) ((uint64_t *)(void *)to)[i * to_step] = ((const uint64_t *)(const void *)from)[i * from_step];
+            return;
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        dync__store_f64(to + i * to_step * to_bytes, to_dtype, dync__load_f64(from + i * from_step * from_bytes, from_dtype));
+}
+
+DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int to_dtype, const int64_t *to_stride, const void *from_,
+                                  int from_dtype, const int64_t *from_stride)
+{
+    int64_t index[DYNC_MAX_DIMS] = {0}, to_bytes = dync__dtype_info(to_dtype)->bytes, from_bytes = dync__dtype_info(from_dtype)->bytes;
+    char *to = to_;
+    const char *from = from_;
+    int last = ndim - 1;
+    for (int d = 0; d < ndim; d++)
+        if (shape[d] == 0) return;
+    for (;;) {
+        dync__copy_row(ndim ? shape[last] : 1, to, to_dtype, ndim ? to_stride[last] : 1, from, from_dtype, ndim ? from_stride[last] : 1);
+        int d = last - 1;
+        for (; d >= 0; d--) {
+            to += to_stride[d] * to_bytes;
+            from += from_stride[d] * from_bytes;
+            if (++index[d] < shape[d]) break;
+            to -= shape[d] * to_stride[d] * to_bytes;
+            from -= shape[d] * from_stride[d] * from_bytes;
+            index[d] = 0;
+        }
+        if (d < 0) return;
+    }
+}
+
+static void dync__dense_strides(const dync__operand *o, int64_t *stride)
+{
+    int64_t next = 1;
+    for (int d = o->lay.ndim - 1; d >= 0; d--) {
+        stride[d] = next;
+        next *= o->lay.shape[d];
+    }
+}
+
+static dync_status dync__dense_open(const dync__operand *o, void *slot, int dtype, dync__dense *out)
+{
+    memset(out, 0, sizeof *out);
+    out->dtype = dtype;
+    if (o->dtype == dtype && dync__layout_is_contiguous(&o->lay)) {
+        out->data = dync__operand_at(o, slot);
+        return DYNC_OK;
+    }
+    out->bytes = (size_t)dync__operand_numel(o) * dync__dtype_info(dtype)->bytes;
+    out->data = out->copy = dync__alloc_data(out->bytes);
+    return out->data ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__dense_in(const dync__operand *o, void *slot, int dtype, dync__dense *out)
+{
+    int64_t stride[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dense_open(o, slot, dtype, out));
+    if (!out->copy) return DYNC_OK;
+    dync__dense_strides(o, stride);
+    dync__copy_elements(o->lay.ndim, o->lay.shape, out->copy, dtype, stride, dync__operand_at(o, slot), o->dtype, o->lay.stride);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype, dync__dense *out)
+{
+    return dync__dense_open(o, slot, dtype, out);
+}
+
+DYNC__FN void dync__dense_drop(dync__dense *d)
+{
+    if (d->copy) dync__free_data(d->copy, d->bytes);
+    d->data = d->copy = NULL;
+}
+
+DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense *d)
+{
+    int64_t stride[DYNC_MAX_DIMS];
+    if (d->copy) {
+        dync__dense_strides(o, stride);
+        dync__copy_elements(o->lay.ndim, o->lay.shape, dync__operand_at(o, slot), o->dtype, o->lay.stride, d->copy, d->dtype, stride);
+    }
+    dync__dense_drop(d);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what)
+{
+    return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected %s", c->row ? c->row->name : "call", what);
+}
+
+DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
+{
+#define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name},
+    static const dync__kcall_row rows[] = {DYNC__KERNELS(DYNC__X)};
+#undef DYNC__X
+    return &rows[kernel >= 0 && kernel < DYNC__N_KERNELS ? kernel : 0];
+}

@@ -1,0 +1,38 @@
+/* kernel/operand.h: what the kernels share: operands as dense row-major arrays of a working dtype, and the rows' functions. */
+#ifndef DYNC__OPERAND_H
+#define DYNC__OPERAND_H
+#include "kernel.h"
+
+/* An operand opened for work: data is the caller's memory where that is row major and of the working dtype already, else a copy. */
+typedef struct dync__dense { void *data, *copy; size_t bytes; int dtype; } dync__dense;
+DYNC__FN int64_t dync__operand_numel(const dync__operand *);
+DYNC__FN void *dync__operand_at(const dync__operand *, void *slot);                 /* element 0 */
+DYNC__FN int dync__operand_working(int dtype);                                      /* F32 for the half floats, else itself */
+DYNC__FN dync_status dync__dense_in(const dync__operand *, void *slot, int dtype, dync__dense *out);
+DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtype, dync__dense *out);  /* contents undefined */
+DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *); /* after dense_out: writes the copy back; frees */
+DYNC__FN void dync__dense_drop(dync__dense *);                                      /* frees without writing; NULL data allowed */
+/* Elements from one layout into another of the same shape; half floats by way of f32, the other dtypes must be equal. */
+DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int to_dtype, const int64_t *to_stride, const void *from,
+                                  int from_dtype, const int64_t *from_stride);
+/* Checks for prepare: DYNC_ERR_INTERNAL that names the kernel. */
+DYNC__FN dync_status dync__kcall_expect(const dync__kcall *, bool ok, const char *what);
+
+#define DYNC__X(name) DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
+DYNC__KERNELS(DYNC__X)
+#undef DYNC__X
+DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
+#endif

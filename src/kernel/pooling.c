@@ -1,0 +1,265 @@
+/* kernel/pooling.c: max and average pooling over the last two dims, and their gradients. Before: runtime/run.c.
+ *
+ *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane, y * W + x
+ * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad divisor (0: the window's size).
+ * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum, the first one. */
+#include "../dync.in.h"
+#include "operand.h"
+
+#define DYNC__POOL2D_PARALLEL 100000   /* window elements from which threads are worth waking */
+
+typedef struct dync__pool2d {
+    int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;
+    bool include_pad, backward, max, wide;  /* wide: f64 */
+    const void *in;
+    void *out;
+    int64_t *index;
+} dync__pool2d;
+
+DYNC__STRICT_FP_BEGIN
+#define DYNC__POOL2D_PLANES(T, name)                                                                 \
+    static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
+    {                                                                                                \
+        for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
+            for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
+                T best = 0;                                                                          \
+                int64_t at = -1;                                                                     \
+                for (int64_t ky = 0; ky < p->kh; ky++)                                               \
+                    for (int64_t kx = 0; kx < p->kw; kx++) {                                         \
+                        int64_t iy = oy * p->sy - p->py + ky * p->dy, ix = ox * p->sx - p->px + kx * p->dx; \
+                        if (iy < 0 || iy >= p->h || ix < 0 || ix >= p->w) continue;                  \
+                        T v = x[iy * p->w + ix];                                                     \
+                        if (at >= 0 && (best != best || (v == v && !(v > best)))) continue;          \
+                        best = v;                                                                    \
+                        at = iy * p->w + ix;                                                         \
+                    }                                                                                \
+                *y++ = at < 0 ? (T)-HUGE_VAL : best;                                                 \
+                *index++ = at < 0 ? 0 : at;                                                          \
+            }                                                                                        \
+    }                                                                                                \
+    static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
+    {                                                                                                \
+        memset(gx, 0, (size_t)(p->h * p->w) * sizeof(T));                                            \
+        for (int64_t i = 0; i < p->oh * p->ow; i++)                                                  \
+            if (index[i] >= 0 && index[i] < p->h * p->w) gx[index[i]] += gy[i];                      \
+    }                                                                                                \
+    static void dync__pool2d_avg_##name(const dync__pool2d *p, const T *in, T *out)                  \
+    {                                                                                                \
+        if (p->backward) memset(out, 0, (size_t)(p->h * p->w) * sizeof(T));                          \
+        for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
+            for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
+                int64_t y0 = oy * p->sy - p->py, x0 = ox * p->sx - p->px;                            \
+                int64_t y1 = DYNC__MIN(y0 + p->kh, p->h + p->py), x1 = DYNC__MIN(x0 + p->kw, p->w + p->px); \
+                int64_t size = (y1 - y0) * (x1 - x0);                                                \
+                y0 = DYNC__MAX(y0, 0), x0 = DYNC__MAX(x0, 0), y1 = DYNC__MIN(y1, p->h), x1 = DYNC__MIN(x1, p->w); \
+                if (y0 >= y1 || x0 >= x1) {                                                          \
+                    if (p->backward) in++;                                                           \
+                    else *out++ = 0;                                                                 \
+                    continue;                                                                        \
+                }                                                                                    \
+                if (p->divisor) size = p->divisor;                                                   \
+                else if (!p->include_pad) size = (y1 - y0) * (x1 - x0);                              \
+                T sum = 0, share = p->backward ? *in / (T)size : 0;                                  \
+                for (int64_t iy = y0; iy < y1; iy++)                                                 \
+                    for (int64_t ix = x0; ix < x1; ix++) {                                           \
+                        if (p->backward) out[iy * p->w + ix] += share;                               \
+                        else sum += in[iy * p->w + ix];                                              \
+                    }                                                                                \
+                if (p->backward) in++;                                                               \
+                else *out++ = sum / (T)size;                                                         \
+            }                                                                                        \
+    }
+DYNC__POOL2D_PLANES(float, f)
+DYNC__POOL2D_PLANES(double, d)
+DYNC__STRICT_FP_END
+
+static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane)
+{
+    int64_t bytes = p->wide ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
+    const void *in = (const char *)p->in + plane * in_area * bytes;
+    void *out = (char *)p->out + plane * out_area * bytes;
+    int64_t *index = p->index ? p->index + plane * p->oh * p->ow : NULL;
+    if (p->max && p->backward) {
+        if (p->wide) dync__pool2d_max_grad_d(p, in, out, index);
+        else dync__pool2d_max_grad_f(p, in, out, index);
+    } else if (p->max) {
+        if (p->wide) dync__pool2d_max_d(p, in, out, index);
+        else dync__pool2d_max_f(p, in, out, index);
+    } else if (p->wide) {
+        dync__pool2d_avg_d(p, in, out);
+    } else {
+        dync__pool2d_avg_f(p, in, out);
+    }
+}
+
+static void dync__pool2d_part(void *user, int part, int n_parts)
+{
+    const dync__pool2d *p = user;
+    for (int64_t i = p->planes * part / n_parts; i < p->planes * (part + 1) / n_parts; i++) dync__pool2d_plane(p, i);
+}
+
+static void dync__pool2d_run(dync__pool2d *p)
+{
+    int threads = dync__pool_threads();
+    double work = (double)(p->planes * p->oh * p->ow) * (double)DYNC__MAX(p->kh * p->kw, 1);
+    if (threads > 1 && p->planes >= threads && work >= DYNC__POOL2D_PARALLEL) dync__pool_run(dync__pool2d_part, p, threads);
+    else dync__pool2d_part(p, 0, 1);
+}
+
+/* x: the larger plane, y: the smaller; a: the first of the attributes or NULL */
+static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dync__operand *y, const int64_t *a)
+{
+    int rank = x->lay.ndim;
+    memset(p, 0, sizeof *p);
+    p->planes = 1;
+    for (int d = 0; d < rank - 2; d++) p->planes *= x->lay.shape[d];
+    p->h = x->lay.shape[rank - 2];
+    p->w = x->lay.shape[rank - 1];
+    p->oh = y->lay.shape[rank - 2];
+    p->ow = y->lay.shape[rank - 1];
+    p->dy = p->dx = 1;
+    p->wide = dync__operand_working(x->dtype) == DYNC_F64;
+    if (!a) return;
+    p->kh = a[0];
+    p->kw = a[1];
+    p->sy = a[2];
+    p->sx = a[3];
+    p->py = a[4];
+    p->px = a[5];
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows)
+{
+    int rank = x->lay.ndim;
+    const int64_t *a = c->attr;
+    DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 or more"));
+    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && dync__dtype_info(x->dtype)->kind == 'f', "one float dtype"));
+    for (int d = 0; d < rank - 2; d++) DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
+    return dync__kcall_expect(c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0), "positive windows and strides");
+}
+
+static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index, const dync__operand *y)
+{
+    bool same = index->lay.ndim == y->lay.ndim && index->dtype == DYNC_I64;
+    for (int d = 0; same && d < y->lay.ndim; d++) same = index->lay.shape[d] == y->lay.shape[d];
+    return dync__kcall_expect(c, same, "an I64 index of the result's shape");
+}
+
+DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[6] > 0 && c->attr[7] > 0, "3 operands, positive dilations"));
+    DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
+    return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
+}
+
+DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
+    DYNC__TRY(dync__pool2d_check(c, &c->operand[2], &c->operand[0], false));
+    return dync__pool2d_check_index(c, &c->operand[1], &c->operand[0]);
+}
+
+DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
+    return dync__pool2d_check(c, &c->operand[0], &c->operand[1], true);
+}
+
+DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
+    return dync__pool2d_check(c, &c->operand[1], &c->operand[0], true);
+}
+
+DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data, void *scratch)
+{
+    const dync__operand *op = c->operand;
+    int dtype = dync__operand_working(op[0].dtype);
+    dync__dense x = {0}, y = {0}, index = {0};
+    dync__pool2d p;
+    (void)scratch;
+    dync__pool2d_open(&p, &op[0], &op[1], c->attr);
+    p.dy = c->attr[6];
+    p.dx = c->attr[7];
+    p.max = true;
+    if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
+    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
+    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
+    p.in = x.data;
+    p.out = y.data;
+    p.index = index.data;
+    if (status == DYNC_OK) {
+        dync__pool2d_run(&p);
+        dync__dense_finish(&op[1], data[1], &y);
+        dync__dense_finish(&op[2], data[2], &index);
+    }
+    dync__dense_drop(&x);
+    dync__dense_drop(&y);
+    dync__dense_drop(&index);
+    return status;
+}
+
+DYNC__FN dync_status dync__k_max_pool2d_grad(const dync__kcall *c, void *const *data, void *scratch)
+{
+    const dync__operand *op = c->operand;
+    int dtype = dync__operand_working(op[0].dtype);
+    dync__dense gy = {0}, index = {0}, gx = {0};
+    dync__pool2d p;
+    (void)scratch;
+    dync__pool2d_open(&p, &op[2], &op[0], NULL);
+    p.max = p.backward = true;
+    if (dync__operand_numel(&op[2]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_in(&op[0], data[0], dtype, &gy);
+    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], DYNC_I64, &index);
+    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], dtype, &gx);
+    p.in = gy.data;
+    p.out = gx.data;
+    p.index = index.data;
+    if (status == DYNC_OK) {
+        dync__pool2d_run(&p);
+        dync__dense_finish(&op[2], data[2], &gx);
+    }
+    dync__dense_drop(&gy);
+    dync__dense_drop(&index);
+    dync__dense_drop(&gx);
+    return status;
+}
+
+static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data, bool backward)
+{
+    const dync__operand *op = c->operand;
+    int dtype = dync__operand_working(op[0].dtype);
+    dync__dense in = {0}, out = {0};
+    dync__pool2d p;
+    dync__pool2d_open(&p, &op[backward ? 1 : 0], &op[backward ? 0 : 1], c->attr);
+    p.include_pad = c->attr[7] != 0;
+    p.divisor = c->attr[8];
+    p.backward = backward;
+    if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_in(&op[0], data[0], dtype, &in);
+    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &out);
+    p.in = in.data;
+    p.out = out.data;
+    if (status == DYNC_OK) {
+        dync__pool2d_run(&p);
+        dync__dense_finish(&op[1], data[1], &out);
+    }
+    dync__dense_drop(&in);
+    dync__dense_drop(&out);
+    return status;
+}
+
+DYNC__FN dync_status dync__k_avg_pool2d(const dync__kcall *c, void *const *data, void *scratch)
+{
+    (void)scratch;
+    return dync__pool2d_average(c, data, false);
+}
+
+DYNC__FN dync_status dync__k_avg_pool2d_grad(const dync__kcall *c, void *const *data, void *scratch)
+{
+    (void)scratch;
+    return dync__pool2d_average(c, data, true);
+}

@@ -1,0 +1,213 @@
+/* kernel/sort.c: cumulative sums and stable sorting along one dim. Before: runtime/run.c.
+ *
+ *   cumsum  x, y               attr: dim                     f32 adds up in double, integers wrap
+ *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements keep their order
+ * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and merges
+ * (key, position) pairs bottom up: one routine for every dtype. */
+#include "../dync.in.h"
+#include "operand.h"
+
+typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;   /* of a dense array around dim */
+
+static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
+{
+    l->outer = l->inner = 1;
+    for (int d = 0; d < o->lay.ndim; d++) {
+        if (d < dim) l->outer *= o->lay.shape[d];
+        if (d > dim) l->inner *= o->lay.shape[d];
+    }
+    l->length = o->lay.shape[dim];
+}
+
+static dync_status dync__lines_check(dync__kcall *c, int last)
+{
+    const dync__operand *x = &c->operand[0];
+    DYNC__TRY(dync__kcall_expect(c, c->n == last + 1 && c->attr[0] >= 0 && c->attr[0] < x->lay.ndim, "a dim of the operand"));
+    for (int i = 1; i <= last; i++) {
+        DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->lay.ndim, "operands of one rank"));
+        for (int d = 0; d < x->lay.ndim; d++)
+            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.shape[d] == x->lay.shape[d], "operands of one shape"));
+    }
+    return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
+}
+
+/* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
+
+#define DYNC__CUMSUM(T, ACC, name)                                                                   \
+    static void dync__cumsum_##name(const dync__lines *l, const T *x, T *y)                          \
+    {                                                                                                \
+        for (int64_t o = 0; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) \
+            for (int64_t i = 0; i < l->inner; i++) {                                                 \
+                ACC sum = 0;                                                                         \
+                for (int64_t j = 0; j < l->length; j++) {                                            \
+                    sum += (ACC)x[j * l->inner + i];                                                 \
+                    y[j * l->inner + i] = (T)sum;                                                    \
+                }                                                                                    \
+            }                                                                                        \
+    }
+DYNC__CUMSUM(float, double, f)
+DYNC__CUMSUM(double, double, d)
+DYNC__CUMSUM(uint64_t, uint64_t, 8)      /* unsigned: integers wrap */
+DYNC__CUMSUM(uint32_t, uint64_t, 4)
+DYNC__CUMSUM(uint16_t, uint64_t, 2)
+DYNC__CUMSUM(uint8_t, uint64_t, 1)
+
+DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1); }
+
+DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch)
+{
+    const dync__operand *op = c->operand;
+    int dtype = dync__operand_working(op[0].dtype);
+    dync__dense x = {0}, y = {0};
+    dync__lines l;
+    (void)scratch;
+    dync__lines_of(&op[0], c->attr[0], &l);
+    if (dync__operand_numel(&op[0]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
+    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
+    if (status == DYNC_OK) {
+        switch (dtype) {
+        case DYNC_F32: dync__cumsum_f(&l, x.data, y.data); break;
+        case DYNC_F64: dync__cumsum_d(&l, x.data, y.data); break;
+        case DYNC_I64: dync__cumsum_8(&l, x.data, y.data); break;
+        case DYNC_I32: dync__cumsum_4(&l, x.data, y.data); break;
+        case DYNC_I16: dync__cumsum_2(&l, x.data, y.data); break;
+        default: dync__cumsum_1(&l, x.data, y.data); break;
+        }
+        dync__dense_finish(&op[1], data[1], &y);
+    }
+    dync__dense_drop(&x);
+    dync__dense_drop(&y);
+    return status;
+}
+
+/* ---- sort ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct dync__sort_item { uint64_t key; int64_t position; } dync__sort_item;
+
+/* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no flag changes it. */
+static uint64_t dync__sort_float_key(uint64_t bits, int width)
+{
+    uint64_t sign = (uint64_t)1 << (width - 1), mag = bits & (sign - 1), inf = width == 32 ? 0x7f800000u : 0x7ff0000000000000u;
+    if (mag > inf) return UINT64_MAX;
+    if (mag == 0) return sign;
+    return bits & sign ? sign - mag : sign + mag;
+}
+
+static uint64_t dync__sort_key(const void *p, int dtype)
+{
+    uint32_t narrow;
+    uint64_t wide;
+    if (dtype == DYNC_F32) {
+        memcpy(&narrow, p, sizeof narrow);
+        return dync__sort_float_key(narrow, 32);
+    }
+    if (dtype == DYNC_F64) {
+        memcpy(&wide, p, sizeof wide);
+        return dync__sort_float_key(wide, 64);
+    }
+    return (uint64_t)dync__load_i64(p, dtype) ^ (uint64_t)1 << 63;
+}
+
+/* Runs of eight by insertion, then merging passes from one array into the other; returns where the result is. */
+static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b, int64_t n)
+{
+    enum { RUN = 8 };
+    for (int64_t start = 0; start < n; start += RUN)
+        for (int64_t i = start + 1; i < DYNC__MIN(start + RUN, n); i++) {
+            dync__sort_item x = a[i];
+            int64_t j = i;
+            for (; j > start && a[j - 1].key > x.key; j--) a[j] = a[j - 1];
+            a[j] = x;
+        }
+    for (int64_t width = RUN; width < n; width *= 2) {
+        for (int64_t left = 0; left < n; left += 2 * width) {
+            int64_t middle = DYNC__MIN(left + width, n), right = DYNC__MIN(left + 2 * width, n), i = left, j = middle;
+            for (int64_t k = left; k < right; k++) b[k] = j >= right || (i < middle && a[i].key <= a[j].key) ? a[i++] : a[j++];
+        }
+        dync__sort_item *t = a;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+typedef struct dync__sorting {
+    dync__lines lines;
+    const char *x;
+    char *values;
+    int64_t *index;
+    int dtype;
+    bool descending;
+    int32_t failed;
+} dync__sorting;
+
+static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_item *items)
+{
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, step = s->lines.inner;
+    int64_t first = line / step * n * step + line % step;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t key = dync__sort_key(s->x + (first + i * step) * bytes, s->dtype);
+        items[i].key = s->descending ? ~key : key;
+        items[i].position = i;
+    }
+    const dync__sort_item *sorted = dync__sort_items(items, items + n, n);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(s->values + (first + i * step) * bytes, s->x + (first + sorted[i].position * step) * bytes, (size_t)bytes);
+        s->index[first + i * step] = sorted[i].position;
+    }
+}
+
+static void dync__sort_part(void *user, int part, int n_parts)
+{
+    dync__sorting *s = user;
+    int64_t lines = s->lines.outer * s->lines.inner;
+    size_t bytes = 2 * (size_t)s->lines.length * sizeof(dync__sort_item);
+    dync__sort_item *items = dync__alloc_data(bytes);
+    if (!items) {
+        DYNC__ATOMIC_STORE(&s->failed, 1);
+        return;
+    }
+    for (int64_t i = lines * part / n_parts; i < lines * (part + 1) / n_parts; i++) dync__sort_line(s, i, items);
+    dync__free_data(items, bytes);
+}
+
+DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
+{
+    DYNC__TRY(dync__lines_check(c, 2));
+    return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
+}
+
+DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)
+{
+    const dync__operand *op = c->operand;
+    dync__dense x = {0}, values = {0}, index = {0};
+    dync__sorting s;
+    (void)scratch;
+    memset(&s, 0, sizeof s);
+    s.dtype = dync__operand_working(op[0].dtype);
+    s.descending = c->attr[1] != 0;
+    dync__lines_of(&op[0], c->attr[0], &s.lines);
+    if (dync__operand_numel(&op[0]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_in(&op[0], data[0], s.dtype, &x);
+    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], s.dtype, &values);
+    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
+    s.x = x.data;
+    s.values = values.data;
+    s.index = index.data;
+    if (status == DYNC_OK) {
+        int threads = dync__pool_threads();
+        bool many = s.lines.outer * s.lines.inner >= threads && dync__operand_numel(&op[0]) > 20000;
+        if (threads > 1 && many) dync__pool_run(dync__sort_part, &s, threads);
+        else dync__sort_part(&s, 0, 1);
+        if (s.failed) status = dync__fail_memory(0);
+    }
+    if (status == DYNC_OK) {
+        dync__dense_finish(&op[1], data[1], &values);
+        dync__dense_finish(&op[2], data[2], &index);
+    }
+    dync__dense_drop(&x);
+    dync__dense_drop(&values);
+    dync__dense_drop(&index);
+    return status;
+}
