@@ -24,28 +24,41 @@
 #include "base/mem.c"
 #include "base/arena.c"
 #include "base/map.c"
+DYNC__COLD_BEGIN
 #include "base/str.c"
 #include "base/num.c"
+DYNC__COLD_END
 #include "base/rng.c"
+DYNC__COLD_BEGIN
 #include "base/log.c"
+DYNC__COLD_END
 #include "base/pool.c"
+DYNC__COLD_BEGIN
 #include "base/json.c"
+DYNC__COLD_END
 #include "tensor/tensor.h"
+DYNC__COLD_BEGIN
 #include "tensor/dtype.c"
 #include "tensor/shape.c"
+DYNC__COLD_END
 #include "tensor/tensor.c"
 #include "tensor/scope.c"
 #include "tensor/value.c"
+DYNC__COLD_BEGIN
 #include "tensor/init.c"
 #include "tensor/show.c"
+DYNC__COLD_END
 #include "loop/loop.h"
+DYNC__COLD_BEGIN
 #include "loop/eval.c"
 #include "loop/loop.c"
 #include "loop/text.c"
 #include "loop/check.c"
 #include "loop/simplify.c"
+DYNC__COLD_END
 #include "loop/vecmath.h"
 #include "loop/fuse.h"
+DYNC__COLD_BEGIN
 #include "loop/cost.c"
 #include "loop/fuse.c"
 #include "loop/fuse_map.c"
@@ -57,6 +70,7 @@
 #include "loop/vecmath_log.c"
 #include "loop/vecmath_pow.c"
 #include "loop/vecmath_trig.c"
+DYNC__COLD_END
 #include "codegen/codegen.h"
 #include "codegen/interp.h"
 #include "codegen/interp.c"
@@ -73,16 +87,23 @@
 #include "kernel/scatter.c"
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
+DYNC__COLD_BEGIN
 #include "runtime/memplan.c"
 #include "runtime/plan.c"
+DYNC__COLD_END
 #include "runtime/run.c"
 #include "op/op.h"
 #include "op/rows.h"
+DYNC__COLD_BEGIN
 #include "op/table.c"
+DYNC__COLD_END
 #include "op/args.c"
+DYNC__COLD_BEGIN
 #include "op/decompose.c"
+DYNC__COLD_END
 #include "op/dispatch.c"
 #include "op/eager.c"
+DYNC__COLD_BEGIN
 #include "op/entries.c"
 #include "op/expr.c"
 #include "op/infer.c"
@@ -90,27 +111,37 @@
 #include "op/lower.c"
 #include "op/lower_nn.c"
 #include "op/public.c"
+DYNC__COLD_END
 #include "autograd/autograd.h"
 #include "autograd/grads.h"
 #include "autograd/node.h"
+DYNC__COLD_BEGIN
 #include "autograd/autograd.c"
+DYNC__COLD_END
 #include "autograd/engine.c"
+DYNC__COLD_BEGIN
 #include "autograd/function.c"
 #include "autograd/grads.c"
 #include "autograd/grads_nn.c"
 #include "autograd/grads_reduce.c"
 #include "autograd/grads_view.c"
 #include "autograd/hooks.c"
+DYNC__COLD_END
 #include "autograd/node.c"
 #include "autograd/tape.c"
+DYNC__COLD_BEGIN
 #include "autograd/view.c"
+DYNC__COLD_END
 #include "nn/nn.h"
+DYNC__COLD_BEGIN
 #include "nn/init.c"
 #include "nn/layers.c"
 #include "nn/module.c"
+DYNC__COLD_END
 #include "nn/optim.c"
 #include "graph/graph.h"
 #include "graph/text.h"
+DYNC__COLD_BEGIN
 #include "graph/check.c"
 #include "graph/copy.c"
 #include "graph/cse.c"
@@ -123,31 +154,45 @@
 #include "graph/run.c"
 #include "graph/split.c"
 #include "graph/text.c"
+DYNC__COLD_END
 #include "capture/capture.h"
 #include "capture/trace.h"
+DYNC__COLD_BEGIN
 #include "capture/value.c"
+DYNC__COLD_END
 #include "capture/guard.c"
 #include "capture/segment.c"
+DYNC__COLD_BEGIN
 #include "capture/trace.c"
 #include "capture/cut.c"
 #include "capture/intercept.c"
 #include "capture/callback.c"
+DYNC__COLD_END
 #include "capture/cache.c"
+DYNC__COLD_BEGIN
 #include "capture/explain.c"
+DYNC__COLD_END
 #include "aot/aot.h"
+DYNC__COLD_BEGIN
 #include "aot/functionalize.c"
 #include "aot/joint.c"
 #include "aot/partition.c"
+DYNC__COLD_END
 #include "aot/runtime.c"
 #include "inductor/inductor.h"
+DYNC__COLD_BEGIN
 #include "inductor/lower.c"
+DYNC__COLD_END
 #include "inductor/inductor.c"
 #include "backend/backend.h"
+DYNC__COLD_BEGIN
 #include "backend/registry.c"
 #include "backend/eager.c"
 #include "backend/aot.c"
+DYNC__COLD_END
 #include "program/program.h"
 #include "program/csource.h"
+DYNC__COLD_BEGIN
 #include "program/csource.c"
 #include "program/csource_kernels.c"
 #include "program/csource_print.c"
@@ -157,4 +202,5 @@
 #include "program/program_file.c"
 #include "program/safetensors.c"
 #include "compile/compile.c"
+DYNC__COLD_END
 #endif

@@ -85,6 +85,16 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__TLS _Thread_local
 #endif
 
+/* Around modules that make things once (inference, graphs, capture's slow side): compiled for size of the build, not for speed, which
+ * halves the time the merged header takes under -O2. What runs in every call stands outside. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
+#define DYNC__COLD_END _Pragma("GCC pop_options")
+#else
+#define DYNC__COLD_BEGIN
+#define DYNC__COLD_END
+#endif
+
 /* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads. */
 #if defined(__GNUC__) && !defined(DYNC_NO_THREADS) && !defined(DYNC_NO_ATOMICS)
 #define DYNC__ATOMIC_INC(p) __atomic_add_fetch((p), 1, __ATOMIC_RELAXED)
