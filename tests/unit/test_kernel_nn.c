@@ -1,0 +1,343 @@
+/* kernel/conv.c, pooling.c, sort.c, scatter.c against plain loops over strided operands. */
+#include "../../src/dync.in.h"
+#include "../../src/kernel/operand.h"
+#include "../test.h"
+#include "../tol.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
+
+enum { ROOM = 40000 };
+typedef struct call { dync__kcall c; void *data[4]; } call;
+
+/* Row major, or with the dims in another order and gaps. */
+static void add(call *k, int dtype, int ndim, const int64_t *shape, bool odd)
+{
+    dync__operand *o = &k->c.operand[k->c.n];
+    int order[DYNC_MAX_DIMS];
+    int64_t next = odd ? 2 : 1;
+    memset(o, 0, sizeof *o);
+    o->dtype = (uint8_t)dtype;
+    o->lay.ndim = ndim;
+    o->lay.offset = odd ? 5 : 0;
+    for (int d = 0; d < ndim; d++) order[d] = odd ? (d + 1) % ndim : d;
+    for (int i = ndim - 1; i >= 0; i--) {
+        o->lay.shape[order[i]] = shape[order[i]];
+        o->lay.stride[order[i]] = next;
+        next *= shape[order[i]];
+    }
+    REQUIRE(next + 5 < ROOM);
+    k->data[k->c.n] = calloc(ROOM, 8);
+    for (int i = 0; i < ROOM; i++)
+        dync__store_f64((char *)k->data[k->c.n] + i * dync__dtype_info(dtype)->bytes, dtype, test_random_int(-6, 6));
+    k->c.n++;
+}
+
+static char *at(const call *k, int operand, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    const dync__operand *o = &k->c.operand[operand];
+    int64_t i[4] = {a, b, c, d}, off = o->lay.offset;
+    for (int j = 0; j < o->lay.ndim; j++) off += i[j] * o->lay.stride[j];
+    return (char *)k->data[operand] + off * dync__dtype_info(o->dtype)->bytes;
+}
+
+static double get(const call *k, int operand, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return dync__load_f64(at(k, operand, a, b, c, d), k->c.operand[operand].dtype);
+}
+
+static void begin(call *k, int kernel)
+{
+    memset(k, 0, sizeof *k);
+    k->c.row = dync__kernel_row(kernel);
+    k->c.fattr[0] = 1;
+}
+
+static bool run(call *k)
+{
+    return EXPECT_OK(k->c.row->prepare(&k->c)) && EXPECT_OK(k->c.row->run(&k->c, k->data, NULL));
+}
+
+static void end(call *k)
+{
+    for (int i = 0; i < 4; i++) free(k->data[i]);
+}
+
+/* ---- convolution ---- */
+
+typedef struct sizes { int64_t n, c, h, w, o, kh, kw, oh, ow, a[7]; } sizes;
+
+static bool random_sizes(sizes *s, bool pointwise)
+{
+    int64_t groups = test_random_int(1, 3), gc = test_random_int(1, 3);
+    bool depthwise = test_random() % 4 == 0;
+    s->n = test_random_int(1, 3);
+    s->c = depthwise ? groups : groups * gc;
+    s->o = groups * test_random_int(1, 4);
+    s->h = test_random_int(1, 9);
+    s->w = test_random_int(1, 11);
+    s->kh = pointwise ? 1 : test_random_int(1, 4);
+    s->kw = pointwise ? 1 : test_random_int(1, 4);
+    for (int i = 0; i < 2; i++) {
+        s->a[i] = pointwise ? 1 : test_random_int(1, 3);
+        s->a[2 + i] = pointwise ? 0 : test_random_int(0, 3);
+        s->a[4 + i] = pointwise ? 1 : test_random_int(1, 3);
+    }
+    s->a[6] = groups;
+    int64_t ry = s->h + 2 * s->a[2] - s->a[4] * (s->kh - 1) - 1, rx = s->w + 2 * s->a[3] - s->a[5] * (s->kw - 1) - 1;
+    if (ry < 0 || rx < 0) return false;
+    s->oh = ry / s->a[0] + 1;
+    s->ow = rx / s->a[1] + 1;
+    return true;
+}
+
+/* Adds up x * w * g over every index triple that a convolution joins, into whichever of them is the result. */
+static void plain_conv(const sizes *s, double *x, double *w, double *y, int result)
+{
+    int64_t gc = s->c / s->a[6], go = s->o / s->a[6];
+    for (int64_t n = 0; n < s->n; n++)
+        for (int64_t o = 0; o < s->o; o++)
+            for (int64_t oy = 0; oy < s->oh; oy++)
+                for (int64_t ox = 0; ox < s->ow; ox++)
+                    for (int64_t c = 0; c < gc; c++)
+                        for (int64_t ky = 0; ky < s->kh; ky++)
+                            for (int64_t kx = 0; kx < s->kw; kx++) {
+                                int64_t iy = oy * s->a[0] - s->a[2] + ky * s->a[4], ix = ox * s->a[1] - s->a[3] + kx * s->a[5];
+                                if (iy < 0 || iy >= s->h || ix < 0 || ix >= s->w) continue;
+                                double *px = &x[((n * s->c + o / go * gc + c) * s->h + iy) * s->w + ix];
+                                double *pw = &w[((o * gc + c) * s->kh + ky) * s->kw + kx], *py = &y[((n * s->o + o) * s->oh + oy) * s->ow + ox];
+                                if (result == 0) *py += *px * *pw;
+                                if (result == 1) *px += *py * *pw;
+                                if (result == 2) *pw += *px * *py;
+                            }
+}
+
+static double *dense(const call *k, int operand)
+{
+    const int64_t *s = k->c.operand[operand].lay.shape;
+    double *p = malloc(ROOM * sizeof *p), *q = p;
+    for (int64_t a = 0; a < s[0]; a++)
+        for (int64_t b = 0; b < s[1]; b++)
+            for (int64_t c = 0; c < s[2]; c++)
+                for (int64_t d = 0; d < s[3]; d++) *q++ = get(k, operand, a, b, c, d);
+    return p;
+}
+
+static void check_conv(int kernel, int dtype, bool pointwise)
+{
+    sizes s;
+    call k;
+    if (!random_sizes(&s, pointwise)) return;
+    int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], s.kh, s.kw}, ys[4] = {s.n, s.o, s.oh, s.ow};
+    bool bias = kernel == DYNC__K_conv2d && test_random() % 2;
+    int result = kernel == DYNC__K_conv2d ? 0 : kernel == DYNC__K_conv2d_grad_input ? 1 : 2;
+    begin(&k, kernel);
+    memcpy(k.c.attr, s.a, sizeof s.a);
+    add(&k, dtype, 4, result == 1 ? ys : xs, test_random() % 3 == 0);
+    add(&k, dtype, 4, result == 2 ? ys : ws, test_random() % 3 == 0);
+    if (bias) add(&k, dtype, 1, &s.o, true);
+    add(&k, dtype, 4, result == 0 ? ys : result == 1 ? xs : ws, test_random() % 3 == 0);
+    REQUIRE(run(&k));
+    int last = k.c.n - 1;
+    double *first = dense(&k, 0), *second = dense(&k, 1), *want = calloc(ROOM, sizeof *want), *got = dense(&k, last);
+    if (result == 0) plain_conv(&s, first, second, want, 0);
+    if (result == 1) plain_conv(&s, want, second, first, 1);
+    if (result == 2) plain_conv(&s, first, want, second, 2);
+    if (bias)
+        for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++) want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
+    int64_t count = dync__operand_numel(&k.c.operand[last]);
+    EXPECT_NEAR_F64(got, want, count, dtype == DYNC_BF16 ? TOL_BF16_1ULP : 0, 0);    /* small integers: exact */
+    free(first), free(second), free(want), free(got);
+    end(&k);
+}
+
+TEST(convolution_and_its_gradients)
+{
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+    for (int i = 0; i < 600; i++) check_conv(kernels[i % 3], i % 5 == 0 ? DYNC_F64 : i % 7 == 0 ? DYNC_BF16 : DYNC_F32, i % 8 == 0);
+}
+
+/* ---- pooling ---- */
+
+static void check_pool(bool max, bool nan)
+{
+    int64_t planes[2] = {test_random_int(1, 3), test_random_int(1, 2)}, h = test_random_int(1, 9), w = test_random_int(1, 9);
+    int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3), sy = test_random_int(1, 3), sx = test_random_int(1, 3);
+    int64_t py = test_random_int(0, (int)kh / 2), px = test_random_int(0, (int)kw / 2), dy = max ? test_random_int(1, 2) : 1, dx = max ? test_random_int(1, 2) : 1;
+    int64_t ry = h + 2 * py - dy * (kh - 1) - 1, rx = w + 2 * px - dx * (kw - 1) - 1;
+    bool include = test_random() % 2;
+    if (ry < 0 || rx < 0) return;
+    int64_t oh = ry / sy + 1, ow = rx / sx + 1;
+    bool ceiled = test_random() % 2 && ry % sy && oh * sy < h + py;            /* one more window that starts inside */
+    oh += ceiled;
+    int64_t xs[4] = {planes[0], planes[1], h, w}, ys[4] = {planes[0], planes[1], oh, ow};
+    call f, b;
+    begin(&f, max ? DYNC__K_max_pool2d : DYNC__K_avg_pool2d);
+    int64_t attr[9] = {kh, kw, sy, sx, py, px, max ? dy : ceiled, max ? dx : include, 0};
+    memcpy(f.c.attr, attr, sizeof attr);
+    add(&f, DYNC_F32, 4, xs, test_random() % 2);
+    add(&f, DYNC_F32, 4, ys, test_random() % 2);
+    if (max) add(&f, DYNC_I64, 4, ys, test_random() % 2);
+    if (nan) dync__store_f64(at(&f, 0, 0, 0, h / 2, w / 2), DYNC_F32, NAN);
+    REQUIRE(run(&f));
+    begin(&b, max ? DYNC__K_max_pool2d_grad : DYNC__K_avg_pool2d_grad);
+    memcpy(b.c.attr, attr, sizeof attr);
+    add(&b, DYNC_F32, 4, ys, test_random() % 2);
+    if (max) {
+        add(&b, DYNC_I64, 4, ys, false);
+        for (int64_t i = 0; i < planes[0] * planes[1] * oh * ow; i++)
+            ((int64_t *)b.data[1])[i] = (int64_t)get(&f, 2, i / (planes[1] * oh * ow), i / (oh * ow) % planes[1], i / ow % oh, i % ow);
+    }
+    add(&b, DYNC_F32, 4, xs, test_random() % 2);
+    REQUIRE(run(&b));
+    int gx = b.c.n - 1;
+    double *want = calloc((size_t)(planes[0] * planes[1] * h * w), sizeof *want);
+    for (int64_t i = 0; i < planes[0] * planes[1] * oh * ow; i++) {
+        int64_t p = i / (planes[1] * oh * ow), q = i / (oh * ow) % planes[1], oy = i / ow % oh, ox = i % ow, place = 0, n = 0, covered = 0;
+        double best = -INFINITY, sum = 0, g = get(&b, 0, p, q, oy, ox), *plane = want + (p * planes[1] + q) * h * w;
+        for (int64_t ky = 0; ky < kh; ky++)
+            for (int64_t kx = 0; kx < kw; kx++) {
+                int64_t iy = oy * sy - py + ky * dy, ix = ox * sx - px + kx * dx;
+                if (iy < h + py && ix < w + px) covered++;
+                if (iy < 0 || iy >= h || ix < 0 || ix >= w) continue;
+                double v = get(&f, 0, p, q, iy, ix);
+                if (best == best && (v != v || v > best)) best = v, place = iy * w + ix;
+                sum += v;
+                n++;
+            }
+        if (max) {
+            EXPECT_NEAR(get(&f, 1, p, q, oy, ox), best, TOL_EXACT);
+            EXPECT_NEAR(get(&f, 2, p, q, oy, ox), (double)place, TOL_EXACT);
+            plane[place] += g;
+            continue;
+        }
+        double size = (double)(include ? covered : n);
+        EXPECT_NEAR(get(&f, 1, p, q, oy, ox), n ? sum / size : 0, 1e-6);
+        for (int64_t e = 0; e < kh * kw; e++) {
+            int64_t iy = oy * sy - py + e / kw, ix = ox * sx - px + e % kw;
+            if (iy >= 0 && iy < h && ix >= 0 && ix < w) plane[iy * w + ix] += g / size;
+        }
+    }
+    for (int64_t i = 0; i < planes[0] * planes[1] * h * w; i++)
+        EXPECT_NEAR(get(&b, gx, i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w), want[i], 1e-5);
+    free(want);
+    end(&f);
+    end(&b);
+}
+
+TEST(max_pooling)
+{
+    for (int i = 0; i < 300; i++) check_pool(true, i % 5 == 0);
+}
+
+TEST(average_pooling)
+{
+    for (int i = 0; i < 300; i++) check_pool(false, false);
+}
+
+/* ---- along a dim ---- */
+
+TEST(cumulative_sums)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_I8};
+    for (int i = 0; i < 140; i++) {
+        int64_t shape[3] = {test_random_int(1, 5), test_random_int(1, 6), test_random_int(1, 7)}, dim = test_random_int(0, 2);
+        call k;
+        begin(&k, DYNC__K_cumsum);
+        k.c.attr[0] = dim;
+        add(&k, dtypes[i % 7], 3, shape, test_random() % 2);
+        add(&k, dtypes[i % 7], 3, shape, test_random() % 2);
+        REQUIRE(run(&k));
+        for (int64_t e = 0; e < shape[0] * shape[1] * shape[2]; e++) {
+            int64_t x[3] = {e / (shape[1] * shape[2]), e / shape[2] % shape[1], e % shape[2]};
+            double sum = 0, got = get(&k, 1, x[0], x[1], x[2], 0);
+            for (int64_t top = x[dim], j = 0; j <= top; j++) {
+                x[dim] = j;
+                sum += get(&k, 0, x[0], x[1], x[2], 0);
+            }
+            EXPECT_NEAR(got, sum, TOL_EXACT);
+        }
+        end(&k);
+    }
+}
+
+TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_I64, DYNC_I8, DYNC_U8, DYNC_BOOL};
+    for (int i = 0; i < 210; i++) {
+        int64_t shape[3] = {test_random_int(1, 3), test_random_int(1, 60), test_random_int(1, 3)};
+        int dtype = dtypes[i % 7];
+        bool is_float = i % 7 < 3, down = test_random() % 2;
+        call k;
+        begin(&k, DYNC__K_sort);
+        k.c.attr[0] = 1;
+        k.c.attr[1] = down;
+        k.c.attr[2] = 1;
+        add(&k, dtype, 3, shape, test_random() % 2);
+        add(&k, dtype, 3, shape, test_random() % 2);
+        add(&k, DYNC_I64, 3, shape, test_random() % 2);
+        for (int64_t j = 0; is_float && j < shape[1]; j += 7) dync__store_f64(at(&k, 0, 0, j, 0, 0), dtype, j % 2 ? NAN : -0.0);
+        REQUIRE(run(&k));
+        for (int64_t a = 0; a < shape[0]; a++)
+            for (int64_t c = 0; c < shape[2]; c++)
+                for (int64_t j = 0; j < shape[1]; j++) {
+                    int64_t from = (int64_t)get(&k, 2, a, j, c, 0);
+                    REQUIRE(from >= 0 && from < shape[1]);
+                    EXPECT_NEAR(get(&k, 1, a, j, c, 0), get(&k, 0, a, from, c, 0), TOL_EXACT);
+                    if (j == 0) continue;
+                    double before = get(&k, 1, a, j - 1, c, 0), now = get(&k, 1, a, j, c, 0);
+                    if (down) {
+                        double t = before;
+                        before = now;
+                        now = t;
+                    }
+                    EXPECT(now != now || before <= now);
+                    if (before == now || (before != before && now != now)) EXPECT(get(&k, 2, a, j - 1, c, 0) < (double)from);
+                }
+        end(&k);
+    }
+}
+
+TEST(scattering)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64, DYNC_I8};
+    for (int i = 0; i < 300; i++) {
+        int kernel = i % 3 == 0 ? DYNC__K_scatter : i % 3 == 1 ? DYNC__K_scatter_add : DYNC__K_index_add, dtype = dtypes[i % 5];
+        int64_t base[2] = {test_random_int(1, 6), test_random_int(1, 6)}, dim = test_random_int(0, 1), places[2], source[2];
+        for (int d = 0; d < 2; d++) {
+            places[d] = d == dim ? test_random_int(0, 8) : kernel == DYNC__K_index_add ? base[d] : test_random_int(1, (int)base[d]);
+            source[d] = places[d] + (kernel == DYNC__K_index_add ? 0 : test_random_int(0, 2));
+        }
+        call k;
+        begin(&k, kernel);
+        k.c.attr[0] = dim;
+        if (kernel == DYNC__K_index_add) k.c.fattr[0] = 2;
+        add(&k, dtype, 2, base, test_random() % 2);
+        if (kernel == DYNC__K_index_add) add(&k, DYNC_I64, 1, &places[dim], false);
+        else add(&k, DYNC_I64, 2, places, false);
+        add(&k, dtype, 2, source, test_random() % 2);
+        add(&k, dtype, 2, base, test_random() % 2);
+        int64_t count = kernel == DYNC__K_index_add ? places[dim] : places[0] * places[1];
+        for (int64_t e = 0; e < count; e++) ((int64_t *)k.data[1])[e] = test_random_int(0, (int)base[dim] - 1);
+        double want[6][6];
+        for (int64_t e = 0; e < base[0] * base[1]; e++) want[e / base[1]][e % base[1]] = get(&k, 0, e / base[1], e % base[1], 0, 0);
+        for (int64_t e = 0; e < places[0] * places[1]; e++) {
+            int64_t x[2] = {e / places[1], e % places[1]};
+            double v = get(&k, 2, x[0], x[1], 0, 0);
+            x[dim] = ((int64_t *)k.data[1])[kernel == DYNC__K_index_add ? x[dim] : e];
+            double *to = &want[x[0]][x[1]];
+            *to = kernel == DYNC__K_scatter ? v : *to + (kernel == DYNC__K_index_add ? 2 * v : v);
+            if (dtype == DYNC_I8) *to = (double)(int8_t)*to;
+        }
+        REQUIRE(run(&k));
+        for (int64_t e = 0; e < base[0] * base[1]; e++)
+            EXPECT_NEAR(get(&k, 3, e / base[1], e % base[1], 0, 0), want[e / base[1]][e % base[1]], TOL_EXACT);
+        if (count > 0) {
+            ((int64_t *)k.data[1])[count - 1] = base[dim];
+            dync_on_error(NULL, NULL);
+            EXPECT_STATUS(k.c.row->run(&k.c, k.data, NULL), DYNC_ERR_INDEX);
+            dync_clear_error();
+        }
+        end(&k);
+    }
+}
+
+TEST_MAIN
