@@ -75,7 +75,7 @@ static dync_tensor *fn_layernorm(dync_tensor *x, dync_tensor *w, dync_tensor *b)
     return dync_layer_norm(x, dync_shape(dync_size(w, 0)), w, b, 1e-5);
 }
 static dync_tensor *fn_sum(dync_tensor *x) { return dync_sum(x, DYNC_ALL, false); }
-static dync_tensor *fn_transpose_add(dync_tensor *a, dync_tensor *b) { return dync_add(dync_transpose(a, 0, 1), b); }
+static dync_tensor *fn_transpose_add(dync_tensor *a, dync_tensor *b) { return dync_add(b, dync_transpose(a, 0, 1)); }
 static dync_tensor *fn_matmul(dync_tensor *a, dync_tensor *b) { return dync_matmul(a, b); }
 
 static void make_inputs(int n_inputs, dync_dims shape)
