@@ -37,8 +37,8 @@ DYNC__COLD_BEGIN
 #include "base/json.c"
 DYNC__COLD_END
 #include "tensor/tensor.h"
-DYNC__COLD_BEGIN
 #include "tensor/dtype.c"
+DYNC__COLD_BEGIN
 #include "tensor/shape.c"
 DYNC__COLD_END
 #include "tensor/tensor.c"
@@ -76,6 +76,9 @@ DYNC__COLD_END
 #include "codegen/interp.c"
 #include "codegen/interp_run.c"
 #include "codegen/interp_tile.c"
+DYNC__COLD_BEGIN
+#include "codegen/csrc.c"
+DYNC__COLD_END
 #include "kernel/kernel.h"
 #include "kernel/operand.h"
 #include "kernel/operand.c"
