@@ -235,13 +235,13 @@ TEST__UNUSED static int test__ok(int status, const char *message, const char *fi
     test__array((a), NULL, NULL, (b), (n), (rtol), (atol), __FILE__, __LINE__, #a " is near " #b)
 #define EXPECT_OK(status) test__ok((int)(status), TEST__MESSAGE, __FILE__, __LINE__, #status " succeeds")
 #define EXPECT_STATUS(got, want) test__eq_int((long long)(got), (long long)(want), __FILE__, __LINE__, #got " is " #want)
-#define REQUIRE(cond)                \
-    do {                             \
-        if (!EXPECT(cond)) return;   \
+#define REQUIRE(cond)                                                            \
+    do {                                                                         \
+        if (!test__expect((cond) ? 1 : 0, __FILE__, __LINE__, #cond)) return;    \
     } while (0)
-#define REQUIRE_OK(status)             \
-    do {                               \
-        if (!EXPECT_OK(status)) return; \
+#define REQUIRE_OK(status)                                                                                     \
+    do {                                                                                                       \
+        if (!test__ok((int)(status), TEST__MESSAGE, __FILE__, __LINE__, #status " succeeds")) return;          \
     } while (0)
 
 /* ---- random numbers of a test: the same for the same --seed and name ----------------------------------------- */
