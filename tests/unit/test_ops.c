@@ -2,8 +2,8 @@
  *
  * tests/ops/samples.c holds a line per sample, tests/oracle/ops.py says what a line means. A row of the table without a sample
  * fails here. Each sample runs twice: the second time its plan comes out of the cache. */
-#include "../src/dync.in.h"
-#include "../src/op/rows.h"
+#include "dync.in.h"
+#include "op/rows.h"
 #include "test.h"
 #include "tol.h"
 #include "../ops/promotion.c"
