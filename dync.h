@@ -14205,28 +14205,24 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type)
 DYNC__COLD_BEGIN
 
 /* ==== codegen/csrc.c ============================================================================================ */
-/* codegen/csrc.c: a kernel as a C11 function: one loop nest, one statement an instruction. For programs that leave dync (a
- * microcontroller, another project), so plain types, static memory, math.h at most. Before: loop/. The meaning is eval.c's; sums are
- * sequential, and fma is a product and a sum unless the compiler contracts it.
+/* codegen/csrc.c: a kernel as readable C11, for programs that run without this library. Before: loop/; after: program/csource.c.
  *
- *   static void softmax_step0(const float *b0, float *b1)
- *   {
- *       static float keep2[1000];                 // a value of one phase that a later one reads
- *       for (int i0 = 0; i0 < 64; i0++) {
- *           float v1 = -INFINITY; ...             // reductions of a phase start before it
- *           for (int i1 = 0; i1 < 1000; i1++) { ... }
- */
+ *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row code, phases } }
+ * One parameter per buffer in their order; one loop per loop, one constant per value. The text needs stdint.h and math.h. Values of
+ * an earlier phase are kept in a static array with one element per inner index. fma is a * b + c; sums are plain;
+ * everything else is what eval.c says. Random numbers and sizes beyond int are refused.
+ * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and i<d> (loops). */
 
 typedef struct dync__csrc {
-    dync__str *s;
+    dync__str *out;
     const dync__kernel *k;
-    const char *why;                       /* what cannot be written */
-    bool *kept;                            /* phase values that a later phase reads */
-    bool wide;                             /* an index leaves int */
-    int depth;
+    const char *name;
+    uint8_t *needed, *kept;
+    int indent;
+    bool half_in[2], half_out[2];       /* conversions asked for: f16, bf16 */
 } dync__csrc;
 
-static const char *dync__csrc_ctype(int dtype)
+static const char *dync__csrc_type(int dtype)
 {
     switch (dtype) {
     case DYNC_F32: return "float";
@@ -14235,354 +14231,450 @@ static const char *dync__csrc_ctype(int dtype)
     case DYNC_I32: return "int32_t";
     case DYNC_I16: return "int16_t";
     case DYNC_I8: return "int8_t";
-    case DYNC_U8: case DYNC_BOOL: return "uint8_t";
-    default: return NULL;
+    case DYNC_F16: case DYNC_BF16: return "uint16_t";
+    default: return "uint8_t";
     }
 }
 
-static void dync__csrc_indent(const dync__csrc *c)
+static const dync__inst *dync__csrc_inst(const dync__csrc *c, int i) { return &c->k->inst.at[i]; }
+static bool dync__csrc_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
+
+static void dync__csrc_line(dync__csrc *c)
 {
-    for (int i = 0; i < c->depth; i++) dync__str_add(c->s, "    ");
+    for (int i = 0; i < c->indent; i++) dync__str_add(c->out, "    ");
 }
 
-/* ---- expressions --------------------------------------------------------------------------------------------------------- */
-static void dync__csrc_access(const dync__csrc *c, int access)
+/* ---- operands ------------------------------------------------------------------------------------------------------------ */
+
+static void dync__csrc_float(dync__str *out, double x, int type)
+{
+    char text[48];
+    if (x - x != 0) {
+        dync__str_addf(out, "(%s)%s", dync__csrc_type(type), x != x ? "NAN" : x > 0 ? "INFINITY" : "-INFINITY");
+        return;
+    }
+    if (type == DYNC_F32) dync__float_text((float)x, text, sizeof text);
+    else dync__double_text(x, text, sizeof text);
+    bool negative = text[0] == '-';
+    dync__str_addf(out, "%s%s%s%s%s", negative ? "(" : "", text, strpbrk(text, ".e") ? "" : ".0", type == DYNC_F32 ? "f" : "", negative ? ")" : "");
+}
+
+static void dync__csrc_constant(dync__str *out, const dync__inst *in)
+{
+    if (dync__csrc_is_float(in->type)) dync__csrc_float(out, in->imm.f, in->type);
+    else if (in->imm.i == INT64_MIN) dync__str_add(out, "INT64_MIN");
+    else if (in->type == DYNC_I32 && in->imm.i == INT32_MIN) dync__str_add(out, "INT32_MIN");
+    else dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld", in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
+}
+
+/* The linear form of an access over its loops. */
+static void dync__csrc_index(dync__csrc *c, int access)
 {
     const dync__access *a = &c->k->access.at[access];
-    bool any = false;
+    bool first = true;
     for (int d = 0; d < c->k->n_dims; d++) {
-        if (!a->stride[d] || c->k->extent[d] == 1) continue;
-        if (a->stride[d] == 1) dync__str_addf(c->s, "%si%d", any ? " + " : "", d);
-        else dync__str_addf(c->s, "%s%s%lld * i%d", any ? " + " : "", c->wide ? "(int64_t)" : "", (long long)a->stride[d], d);
-        any = true;
+        int64_t stride = a->stride[d];
+        char loop = d < c->k->n_outer ? 'o' : 'i';
+        int number = d < c->k->n_outer ? d : d - c->k->n_outer;
+        if (stride == 0 || c->k->extent[d] == 1) continue;
+        dync__str_add(c->out, stride < 0 ? (first ? "-" : " - ") : first ? "" : " + ");
+        if (stride != 1 && stride != -1) dync__str_addf(c->out, "%lld * ", (long long)llabs(stride));
+        dync__str_addf(c->out, "%c%d", loop, number);
+        first = false;
     }
-    if (a->offset || !any) dync__str_addf(c->s, "%s%lld", any ? " + " : "", (long long)a->offset);
+    if (first) dync__str_addf(c->out, "%lld", (long long)a->offset);
+    else if (a->offset) dync__str_addf(c->out, " %c %lld", a->offset < 0 ? '-' : '+', (long long)llabs(a->offset));
 }
 
-static void dync__csrc_float(const dync__csrc *c, double x, int type)
+/* The linearised inner index, for kept values and positions. */
+static void dync__csrc_position(dync__csrc *c)
 {
-    char text[40];
-    if (x != x) dync__str_add(c->s, "NAN");
-    else if (x > DBL_MAX) dync__str_add(c->s, "INFINITY");
-    else if (x < -DBL_MAX) dync__str_add(c->s, "-INFINITY");
-    else {
-        if (type == DYNC_F32) dync__float_text((float)x, text, sizeof text);
-        else dync__double_text(x, text, sizeof text);
-        dync__str_addf(c->s, "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", type == DYNC_F32 ? "f" : "");
+    int64_t stride = 1;
+    bool first = true;
+    for (int d = c->k->n_dims - 1; d >= c->k->n_outer; d--) {
+        if (c->k->extent[d] != 1) {
+            dync__str_add(c->out, first ? "" : " + ");
+            if (stride != 1) dync__str_addf(c->out, "%lld * ", (long long)stride);
+            dync__str_addf(c->out, "i%d", d - c->k->n_outer);
+            first = false;
+        }
+        stride *= c->k->extent[d];
+    }
+    if (first) dync__str_add(c->out, "0");
+}
+
+static void dync__csrc_memory(dync__csrc *c, const dync__inst *in, int index)
+{
+    dync__str_addf(c->out, "b%d[", (int)in->buf);
+    dync__csrc_index(c, in->access);
+    if (index >= 0) dync__str_addf(c->out, " + v%d", index);
+    dync__str_addc(c->out, ']');
+}
+
+/* Value i as section `section` may name it. */
+static void dync__csrc_use(dync__csrc *c, int i, int section)
+{
+    const dync__inst *in = dync__csrc_inst(c, i);
+    if (in->prim == DYNC__P_const_) {
+        dync__csrc_constant(c->out, in);
+    } else if (c->kept[i] && in->section != section) {
+        dync__str_addf(c->out, "k%d[", i);
+        dync__csrc_position(c);
+        dync__str_addc(c->out, ']');
+    } else {
+        dync__str_addf(c->out, "v%d", i);
     }
 }
 
-static void dync__csrc_constant(const dync__csrc *c, const dync__inst *i)
+/* ---- one value ------------------------------------------------------------------------------------------------------------- */
+
+/* A template: $a $b $c operands, $T type, $U unsigned type, $F suffix of math functions, $M bits - 1, everything else as it is. */
+static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, const char *template)
 {
-    if (i->type == DYNC_F32 || i->type == DYNC_F64) dync__csrc_float(c, i->imm.f, i->type);
-    else if (i->type == DYNC_I64 && i->imm.i == INT64_MIN) dync__str_add(c->s, "INT64_MIN");
-    else if (i->type == DYNC_I64) dync__str_addf(c->s, "INT64_C(%lld)", (long long)i->imm.i);
-    else if (i->imm.i == INT32_MIN) dync__str_add(c->s, "INT32_MIN");
-    else dync__str_addf(c->s, "%lld", (long long)i->imm.i);
+    for (const char *p = template; *p; p++) {
+        if (*p != '$') {
+            dync__str_addc(c->out, *p);
+            continue;
+        }
+        switch (*++p) {
+        case 'a': case 'b': case 'c': dync__csrc_use(c, in->arg[*p - 'a'], in->section); break;
+        case 'T': dync__str_add(c->out, dync__csrc_type(type)); break;
+        case 'U': dync__str_add(c->out, type == DYNC_I64 ? "uint64_t" : "uint32_t"); break;
+        case 'F': dync__str_add(c->out, type == DYNC_F32 ? "f" : ""); break;
+        default: dync__str_add(c->out, type == DYNC_I64 ? "63" : "31"); break;
+        }
+    }
 }
 
-/* A value as an operand: kept ones of an earlier phase are read back. */
-static void dync__csrc_value(const dync__csrc *c, const dync__inst *user, int v)
+static const char *dync__csrc_template(int prim, int type)
 {
-    const dync__inst *i = &c->k->inst.at[v];
-    bool kept = c->kept[v] && (i->section & 1) && user->section != i->section && i->prim != DYNC__P_reduce;
-    dync__str_addf(c->s, kept ? "keep%d[n]" : "v%d", v);
-}
-
-/* Patterns of the primitives: @0 @1 @2 operands, @f the suffix of a float function, @t @u the result's C type, plain and unsigned. */
-static const char *dync__csrc_pattern(const dync__inst *i, int from)
-{
-    bool fl = i->type == DYNC_F32 || i->type == DYNC_F64;
-    switch (i->prim) {
-    case DYNC__P_add: return fl ? "@0 + @1" : "(@t)((@u)@0 + (@u)@1)";
-    case DYNC__P_sub: return fl ? "@0 - @1" : "(@t)((@u)@0 - (@u)@1)";
-    case DYNC__P_mul: return fl ? "@0 * @1" : "(@t)((@u)@0 * (@u)@1)";
-    case DYNC__P_div: return fl ? "@0 / @1" : "@1 == 0 ? 0 : @1 == -1 ? (@t)(0 - (@u)@0) : @0 / @1";
-    case DYNC__P_rem: return "@1 == 0 || @1 == -1 ? 0 : @0 % @1";
-    case DYNC__P_fma: return "@0 * @1 + @2";
-    case DYNC__P_neg: return fl ? "-@0" : "(@t)(0 - (@u)@0)";
-    case DYNC__P_abs: return fl ? "fabs@f(@0)" : "@0 < 0 ? (@t)(0 - (@u)@0) : @0";
-    case DYNC__P_sqrt: return "sqrt@f(@0)";
-    case DYNC__P_floor: return "floor@f(@0)";
-    case DYNC__P_ceil: return "ceil@f(@0)";
-    case DYNC__P_trunc: return "trunc@f(@0)";
-    case DYNC__P_rint: return "rint@f(@0)";
-    case DYNC__P_min: return fl ? "@0 != @0 || @0 < @1 ? @0 : @1" : "@0 < @1 ? @0 : @1";
-    case DYNC__P_max: return fl ? "@0 != @0 || @0 > @1 ? @0 : @1" : "@0 > @1 ? @0 : @1";
-    case DYNC__P_lt: return "@0 < @1";
-    case DYNC__P_le: return "@0 <= @1";
-    case DYNC__P_eq: return "@0 == @1";
-    case DYNC__P_ne: return "@0 != @1";
-    case DYNC__P_and_: return "(@t)(@0 & @1)";
-    case DYNC__P_or_: return "(@t)(@0 | @1)";
-    case DYNC__P_xor_: return "(@t)(@0 ^ @1)";
-    case DYNC__P_not_: return i->type == DYNC_BOOL ? "!@0" : "~@0";
-    case DYNC__P_shl: return "(@t)((@u)@0 << @1)";
-    case DYNC__P_shr: return "@0 >> @1";
-    case DYNC__P_select: return "@0 ? @1 : @2";
-    case DYNC__P_cast:
-        if (i->type == DYNC_BOOL) return "@0 != 0";
-        if ((from == DYNC_F32 || from == DYNC_F64) && i->type == DYNC_I32)
-            return "@0 != @0 ? 0 : @0 >= 2147483648.0 ? INT32_MAX : @0 <= -2147483648.0 ? INT32_MIN : (int32_t)@0";
-        if ((from == DYNC_F32 || from == DYNC_F64) && i->type == DYNC_I64)
-            return "@0 != @0 ? 0 : @0 >= 9223372036854775808.0 ? INT64_MAX : @0 <= -9223372036854775808.0 ? INT64_MIN : (int64_t)@0";
-        return "(@t)@0";
-    case DYNC__P_bitcast:
-        switch (i->type) {
-        case DYNC_F32: return "((union { int32_t i; float f; }){ .i = @0 }).f";
-        case DYNC_I32: return "((union { float f; int32_t i; }){ .f = @0 }).i";
-        case DYNC_F64: return "((union { int64_t i; double f; }){ .i = @0 }).f";
-        default: return "((union { double f; int64_t i; }){ .f = @0 }).i";
-        }
-    case DYNC__P_wrap:
-        switch (i->imm.i) {
-        case DYNC_I16: return "(int16_t)@0";
-        case DYNC_I8: return "(int8_t)@0";
-        case DYNC_U8: return "(uint8_t)@0";
-        default: return NULL;
-        }
+    bool f = dync__csrc_is_float(type), b = type == DYNC_BOOL;
+    switch (prim) {
+    case DYNC__P_add: return f ? "$a + $b" : "($T)(($U)$a + ($U)$b)";
+    case DYNC__P_sub: return f ? "$a - $b" : "($T)(($U)$a - ($U)$b)";
+    case DYNC__P_mul: return f ? "$a * $b" : "($T)(($U)$a * ($U)$b)";
+    case DYNC__P_div: return f ? "$a / $b" : "$b == 0 ? 0 : $b == -1 ? ($T)(0 - ($U)$a) : $a / $b";
+    case DYNC__P_rem: return "$b == 0 || $b == -1 ? 0 : $a % $b";
+    case DYNC__P_fma: return "$a * $b + $c";
+    case DYNC__P_neg: return f ? "-$a" : "($T)(0 - ($U)$a)";
+    case DYNC__P_abs: return f ? "fabs$F($a)" : "$a < 0 ? ($T)(0 - ($U)$a) : $a";
+    case DYNC__P_sqrt: return "sqrt$F($a)";
+    case DYNC__P_floor: return "floor$F($a)";
+    case DYNC__P_ceil: return "ceil$F($a)";
+    case DYNC__P_trunc: return "trunc$F($a)";
+    case DYNC__P_rint: return "rint$F($a)";
+    case DYNC__P_min: return f ? "$a < $b || $a != $a ? $a : $b" : "$a < $b ? $a : $b";
+    case DYNC__P_max: return f ? "$a > $b || $a != $a ? $a : $b" : "$a > $b ? $a : $b";
+    case DYNC__P_lt: return "$a < $b";
+    case DYNC__P_le: return "$a <= $b";
+    case DYNC__P_eq: return "$a == $b";
+    case DYNC__P_ne: return "$a != $b";
+    case DYNC__P_and_: return "$a & $b";
+    case DYNC__P_or_: return "$a | $b";
+    case DYNC__P_xor_: return "$a ^ $b";
+    case DYNC__P_not_: return b ? "!$a" : "~$a";
+    case DYNC__P_shl: return "($U)$b > $M ? 0 : ($T)(($U)$a << $b)";
+    case DYNC__P_shr: return "$a < 0 ? ~(~$a >> (($U)$b > $M ? $M : $b)) : $a >> (($U)$b > $M ? $M : $b)";
+    case DYNC__P_select: return "$a ? $b : $c";
     default: return NULL;
     }
 }
 
-static void dync__csrc_expand(dync__csrc *c, const dync__inst *i, const char *pattern)
+static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
 {
-    const char *type = dync__csrc_ctype(i->type);
-    for (const char *p = pattern; *p; p++) {
-        if (*p != '@') dync__str_addc(c->s, *p);
-        else switch (*++p) {
-        case 'f': dync__str_add(c->s, i->type == DYNC_F32 ? "f" : ""); break;
-        case 't': dync__str_add(c->s, type); break;
-        case 'u': dync__str_add(c->s, i->type == DYNC_I64 ? "uint64_t" : "uint32_t"); break;
-        default: dync__csrc_value(c, i, i->arg[*p - '0']);
-        }
+    int from = dync__csrc_inst(c, in->arg[0])->type;
+    bool wide = in->type == DYNC_I64;
+    if (in->type == DYNC_BOOL) dync__csrc_expand(c, in, in->type, "$a != 0");
+    else if (!dync__csrc_is_float(from) && in->type == DYNC_I32 && from == DYNC_I64) dync__csrc_expand(c, in, in->type, "(int32_t)(uint32_t)(uint64_t)$a");
+    else if (!dync__csrc_is_float(from) || dync__csrc_is_float(in->type)) dync__csrc_expand(c, in, in->type, "($T)$a");
+    else dync__csrc_expand(c, in, from, wide ? "$a != $a ? 0 : $a >= ($T)9223372036854775808.0 ? INT64_MAX : $a < ($T)-9223372036854775808.0 ? INT64_MIN : (int64_t)$a"
+                                             : "$a != $a ? 0 : $a >= ($T)2147483648.0 ? INT32_MAX : $a < ($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
+}
+
+static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
+{
+    switch (in->imm.i) {
+    case DYNC_I16: dync__csrc_expand(c, in, in->type, "(int16_t)(uint16_t)$a"); break;
+    case DYNC_I8: dync__csrc_expand(c, in, in->type, "(int8_t)(uint8_t)$a"); break;
+    case DYNC_U8: dync__csrc_expand(c, in, in->type, "(uint8_t)$a"); break;
+    default:
+        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name, dync__dtype_info((int)in->imm.i)->fx, c->name, dync__dtype_info((int)in->imm.i)->fx);
+        dync__csrc_use(c, in->arg[0], in->section);
+        dync__str_add(c->out, "))");
     }
+}
+
+static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
+{
+    int dtype = c->k->buf.at[in->buf].dtype;
+    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16;
+    if (half) dync__str_addf(c->out, "%s_from_%s(", c->name, dync__dtype_info(dtype)->fx);
+    dync__csrc_memory(c, in, in->prim == DYNC__P_loadx ? in->arg[0] : -1);
+    dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0" : "");
+}
+
+static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
+{
+    static const char *const unions[] = {"((union { float f; int32_t i; }){.f = $a}).i", "((union { float f; int32_t i; }){.i = $a}).f",
+                                         "((union { double f; int64_t i; }){.f = $a}).i", "((union { double f; int64_t i; }){.i = $a}).f"};
+    switch (in->prim) {
+    case DYNC__P_load:
+    case DYNC__P_loadx: dync__csrc_load(c, in); break;
+    case DYNC__P_index:
+        dync__str_add(c->out, "(int64_t)(");
+        dync__csrc_index(c, in->access);
+        dync__str_addc(c->out, ')');
+        break;
+    case DYNC__P_cast: dync__csrc_cast(c, in); break;
+    case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
+    case DYNC__P_bitcast:
+        dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32 ? 0 : in->type == DYNC_F32 ? 1 : in->type == DYNC_I64 ? 2 : 3]);
+        break;
+    default: {
+        int type = dync__csrc_inst(c, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+        dync__csrc_expand(c, in, type, dync__csrc_template(in->prim, type));
+    }
+    }
+}
+
+static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
+{
+    int dtype = c->k->buf.at[in->buf].dtype;
+    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16, narrow = dync__dtype_info(dtype)->compute != dtype;
+    dync__csrc_memory(c, in, in->prim == DYNC__P_storex ? in->arg[1] : -1);
+    dync__str_add(c->out, " = ");
+    if (half) dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
+    else if (narrow) dync__str_addf(c->out, "(%s)", dync__csrc_type(dtype));
+    dync__csrc_use(c, in->arg[0], in->section);
+    dync__str_add(c->out, half ? ");\n" : ";\n");
 }
 
 /* ---- reductions ------------------------------------------------------------------------------------------------------------ */
-static bool dync__csrc_is_arg(const dync__inst *i) { return i->imm.i == DYNC__R_ARGMAX || i->imm.i == DYNC__R_ARGMIN; }
 
-static void dync__csrc_reduce_start(dync__csrc *c, int v)
+static void dync__csrc_reduce_begin(dync__csrc *c, int i)
 {
-    const dync__inst *i = &c->k->inst.at[v];
-    int from = c->k->inst.at[i->arg[0]].type;
-    bool fl = from == DYNC_F32 || from == DYNC_F64;
-    const char *low = fl ? "-INFINITY" : from == DYNC_I64 ? "INT64_MIN" : from == DYNC_I32 ? "INT32_MIN" : "0";
-    const char *high = fl ? "INFINITY" : from == DYNC_I64 ? "INT64_MAX" : from == DYNC_I32 ? "INT32_MAX" : "1";
-    const char *start = "0";
-    switch (i->imm.i) {
-    case DYNC__R_PROD: case DYNC__R_ALL: start = "1"; break;
-    case DYNC__R_MAX: start = low; break;
-    case DYNC__R_MIN: start = high; break;
-    default: break;
-    }
-    dync__csrc_indent(c);
-    dync__str_addf(c->s, "%s v%d = %s;\n", dync__csrc_ctype(i->type), v, start);
-    if (!dync__csrc_is_arg(i)) return;
-    dync__csrc_indent(c);
-    dync__str_addf(c->s, "%s best%d = %s;\n", dync__csrc_ctype(from), v, i->imm.i == DYNC__R_ARGMAX ? low : high);
-}
-
-static void dync__csrc_reduce_step(dync__csrc *c, int v)
-{
-    const dync__inst *i = &c->k->inst.at[v];
-    int a = i->arg[0];
-    bool wraps = i->type == DYNC_I64 || i->type == DYNC_I32;
-    const char *t = dync__csrc_ctype(i->type), *u = i->type == DYNC_I64 ? "uint64_t" : "uint32_t";
-    dync__csrc_indent(c);
-    switch (i->imm.i) {
-    case DYNC__R_SUM: case DYNC__R_PROD: {
-        char op = i->imm.i == DYNC__R_SUM ? '+' : '*';
-        if (wraps) dync__str_addf(c->s, "v%d = (%s)((%s)v%d %c (%s)v%d);\n", v, t, u, v, op, u, a);
-        else dync__str_addf(c->s, "v%d %c= v%d;\n", v, op, a);
-        break;
-    }
-    case DYNC__R_MAX: dync__str_addf(c->s, "if (v%d > v%d || v%d != v%d) v%d = v%d;\n", a, v, a, a, v, a); break;
-    case DYNC__R_MIN: dync__str_addf(c->s, "if (v%d < v%d || v%d != v%d) v%d = v%d;\n", a, v, a, a, v, a); break;
-    case DYNC__R_ANY: dync__str_addf(c->s, "v%d |= v%d;\n", v, a); break;
-    case DYNC__R_ALL: dync__str_addf(c->s, "v%d &= v%d;\n", v, a); break;
-    default:
-        dync__str_addf(c->s, "if ((v%d %c best%d || v%d != v%d || n == 0) && best%d == best%d) { best%d = v%d; v%d = n; }\n", a,
-                       i->imm.i == DYNC__R_ARGMAX ? '>' : '<', v, a, a, v, v, v, a, v);
-    }
-}
-
-/* ---- statements -------------------------------------------------------------------------------------------------------------- */
-static void dync__csrc_store(dync__csrc *c, const dync__inst *i)
-{
-    int dtype = c->k->buf.at[i->buf].dtype;
-    dync__csrc_indent(c);
-    dync__str_addf(c->s, "b%d[", i->buf);
-    dync__csrc_access(c, i->access);
-    if (i->prim == DYNC__P_storex) {
-        dync__str_add(c->s, " + ");
-        dync__csrc_value(c, i, i->arg[1]);
-    }
-    dync__str_add(c->s, "] = ");
-    if (dtype != i->type) dync__str_addf(c->s, "(%s)", dync__csrc_ctype(dtype));
-    dync__csrc_value(c, i, i->arg[0]);
-    dync__str_add(c->s, ";\n");
-}
-
-static void dync__csrc_inst(dync__csrc *c, int v)
-{
-    const dync__inst *i = &c->k->inst.at[v];
-    if (i->prim == DYNC__P_store || i->prim == DYNC__P_storex) {
-        dync__csrc_store(c, i);
+    const dync__inst *in = dync__csrc_inst(c, i);
+    int type = dync__csrc_inst(c, in->arg[0])->type;
+    bool arg = in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN;
+    bool one = in->imm.i == DYNC__R_PROD || in->imm.i == DYNC__R_ALL, least = in->imm.i == DYNC__R_MAX, most = in->imm.i == DYNC__R_MIN;
+    dync__csrc_line(c);
+    if (arg) {
+        dync__str_addf(c->out, "int64_t v%d = 0;\n", i);
+        dync__csrc_line(c);
+        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_type(type), i);
         return;
     }
-    if (i->prim == DYNC__P_reduce) {
-        dync__csrc_reduce_step(c, v);
-        return;
-    }
-    dync__csrc_indent(c);
-    dync__str_addf(c->s, "const %s v%d = ", dync__csrc_ctype(i->type), v);
-    if (i->prim == DYNC__P_const_) dync__csrc_constant(c, i);
-    else if (i->prim == DYNC__P_index) dync__csrc_access(c, i->access);
-    else if (i->prim == DYNC__P_load || i->prim == DYNC__P_loadx) {
-        bool truth = c->k->buf.at[i->buf].dtype == DYNC_BOOL;
-        dync__str_addf(c->s, "b%d[", i->buf);
-        dync__csrc_access(c, i->access);
-        if (i->prim == DYNC__P_loadx) {
-            dync__str_add(c->s, " + ");
-            dync__csrc_value(c, i, i->arg[0]);
-        }
-        dync__str_add(c->s, truth ? "] != 0" : "]");
+    dync__str_addf(c->out, "%s v%d = ", dync__csrc_type(type), i);
+    if ((least || most) && dync__csrc_is_float(type)) dync__str_add(c->out, least ? "-INFINITY" : "INFINITY");
+    else if (least || most) dync__str_addf(c->out, "INT%s_%s", type == DYNC_I64 ? "64" : "32", least ? "MIN" : "MAX");
+    else dync__str_add(c->out, one ? "1" : "0");
+    dync__str_add(c->out, ";\n");
+}
+
+static void dync__csrc_reduce_step(dync__csrc *c, int i)
+{
+    const dync__inst *in = dync__csrc_inst(c, i);
+    int type = dync__csrc_inst(c, in->arg[0])->type;
+    bool f = dync__csrc_is_float(type), greatest = in->imm.i == DYNC__R_MAX || in->imm.i == DYNC__R_ARGMAX;
+    if (in->imm.i < DYNC__R_MAX) {
+        const char *op = in->imm.i == DYNC__R_SUM ? "+" : "*", *u = type == DYNC_I64 ? "uint64_t" : "uint32_t";
+        if (f) dync__str_addf(c->out, "v%d %s= ", i, op);
+        else dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op, u);
+        dync__csrc_use(c, in->arg[0], in->section);
+        dync__str_add(c->out, f ? ";\n" : ");\n");
+    } else if (in->imm.i == DYNC__R_ANY || in->imm.i == DYNC__R_ALL) {
+        dync__str_addf(c->out, "v%d %s= ", i, in->imm.i == DYNC__R_ANY ? "|" : "&");
+        dync__csrc_use(c, in->arg[0], in->section);
+        dync__str_add(c->out, ";\n");
     } else {
-        const char *pattern = dync__csrc_pattern(i, i->arg[0] >= 0 ? c->k->inst.at[i->arg[0]].type : -1);
-        if (pattern) dync__csrc_expand(c, i, pattern);
-        else c->why = dync__prim_info(i->prim)->name;
-    }
-    dync__str_add(c->s, ";\n");
-    if (!c->kept[v]) return;
-    dync__csrc_indent(c);
-    dync__str_addf(c->s, "keep%d[n] = v%d;\n", v, v);
-}
-
-static void dync__csrc_loops(dync__csrc *c, int from, int to)
-{
-    for (int d = from; d < to; d++) {
-        if (c->k->extent[d] == 1) continue;
-        dync__csrc_indent(c);
-        dync__str_addf(c->s, "for (%s i%d = 0; i%d < %lld; i%d++) {\n", c->wide ? "int64_t" : "int", d, d, (long long)c->k->extent[d], d);
-        c->depth++;
-    }
-}
-static void dync__csrc_close(dync__csrc *c, int from, int to)
-{
-    for (int d = from; d < to; d++) {
-        if (c->k->extent[d] == 1) continue;
-        c->depth--;
-        dync__csrc_indent(c);
-        dync__str_add(c->s, "}\n");
-    }
-}
-
-/* Does phase `section` count its indices: for kept values written or read, and positions of argmax? */
-static bool dync__csrc_counts(const dync__csrc *c, int section)
-{
-    for (int v = 0; v < c->k->inst.n; v++) {
-        const dync__inst *i = &c->k->inst.at[v];
-        if (i->section != section) continue;
-        if (c->kept[v] || (i->prim == DYNC__P_reduce && dync__csrc_is_arg(i))) return true;
-        for (int a = 0; a < 3; a++)
-            if (i->arg[a] >= 0 && c->kept[i->arg[a]]) return true;
-    }
-    return false;
-}
-
-static void dync__csrc_phase(dync__csrc *c, int first, int last)
-{
-    int section = c->k->inst.at[first].section;
-    bool counts = dync__csrc_counts(c, section);
-    for (int v = first; v < last; v++)
-        if (c->k->inst.at[v].prim == DYNC__P_reduce) dync__csrc_reduce_start(c, v);
-    if (counts) {
-        dync__csrc_indent(c);
-        dync__str_add(c->s, "{\n");
-        c->depth++;
-        dync__csrc_indent(c);
-        dync__str_addf(c->s, "%s n = 0;\n", c->wide ? "int64_t" : "int");
-    }
-    dync__csrc_loops(c, c->k->n_outer, c->k->n_dims);
-    for (int v = first; v < last; v++) dync__csrc_inst(c, v);
-    if (counts) {
-        dync__csrc_indent(c);
-        dync__str_add(c->s, "n++;\n");
-    }
-    dync__csrc_close(c, c->k->n_outer, c->k->n_dims);
-    if (!counts) return;
-    c->depth--;
-    dync__csrc_indent(c);
-    dync__str_add(c->s, "}\n");
-}
-
-/* Constants and other values of one phase stand inside its loops; a later phase that reads them reads the kept copy. */
-static dync_status dync__csrc_prepare(dync__csrc *c, int64_t *inner)
-{
-    const dync__kernel *k = c->k;
-    int64_t total = 1;
-    *inner = 1;
-    for (int d = 0; d < k->n_dims; d++) {
-        if (!dync__mul_ok(total, DYNC__MAX(k->extent[d], 1), &total)) total = INT64_MAX / 2;
-        if (d >= k->n_outer) *inner *= k->extent[d];
-    }
-    c->wide = total > INT32_MAX;
-    for (int i = 0; i < k->access.n; i++) {
-        int64_t reach = k->access.at[i].offset;
-        for (int d = 0; d < k->n_dims; d++) reach += (k->extent[d] - 1) * (k->access.at[i].stride[d] < 0 ? -k->access.at[i].stride[d] : k->access.at[i].stride[d]);
-        if (reach > INT32_MAX) c->wide = true;
-    }
-    for (int v = 0; v < k->inst.n; v++) {
-        const dync__inst *i = &k->inst.at[v];
-        for (int a = 0; a < 3; a++) {
-            if (i->arg[a] < 0) continue;
-            const dync__inst *from = &k->inst.at[i->arg[a]];
-            if ((from->section & 1) && from->section != i->section && from->prim != DYNC__P_reduce) c->kept[i->arg[a]] = true;
+        bool arg = in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN;
+        const char *best = arg ? "r" : "v";
+        dync__str_add(c->out, "if (");
+        if (arg) {
+            dync__csrc_position(c);
+            dync__str_add(c->out, " == 0 || ");
         }
+        if (f) dync__str_addf(c->out, "(%s%d == %s%d && !(", best, i, best, i);
+        dync__csrc_use(c, in->arg[0], in->section);
+        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ", f ? (greatest ? "<=" : ">=") : greatest ? ">" : "<", best, i);
+        dync__str_addf(c->out, arg ? "r%d = " : "v%d = ", i);
+        dync__csrc_use(c, in->arg[0], in->section);
+        if (arg) {
+            dync__str_addf(c->out, ", v%d = ", i);
+            dync__csrc_position(c);
+        }
+        dync__str_add(c->out, ";\n");
     }
-    for (int b = 0; b < k->buf.n; b++)
-        if (!dync__csrc_ctype(k->buf.at[b].dtype)) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: no %s", dync__dtype_info(k->buf.at[b].dtype)->name);
+}
+
+/* ---- sections --------------------------------------------------------------------------------------------------------------- */
+
+static void dync__csrc_statement(dync__csrc *c, int i)
+{
+    const dync__inst *in = dync__csrc_inst(c, i);
+    if (!c->needed[i] || in->prim == DYNC__P_const_) return;
+    dync__csrc_line(c);
+    if (in->prim == DYNC__P_reduce) {
+        dync__csrc_reduce_step(c, i);
+    } else if (!dync__inst_has_value(in)) {
+        dync__csrc_store(c, in);
+    } else {
+        dync__str_addf(c->out, "const %s v%d = ", dync__csrc_type(in->type), i);
+        dync__csrc_value(c, in);
+        dync__str_add(c->out, ";\n");
+        if (!c->kept[i]) return;
+        dync__csrc_line(c);
+        dync__str_addf(c->out, "k%d[", i);
+        dync__csrc_position(c);
+        dync__str_addf(c->out, "] = v%d;\n", i);
+    }
+}
+
+/* Opens loops [from, to); returns how many closing braces are due. */
+static int dync__csrc_open(dync__csrc *c, int from, int to)
+{
+    int opened = 0;
+    for (int d = from; d < to; d++) {
+        char loop = d < c->k->n_outer ? 'o' : 'i';
+        int number = d < c->k->n_outer ? d : d - c->k->n_outer;
+        if (c->k->extent[d] == 1) continue;
+        dync__csrc_line(c);
+        dync__str_addf(c->out, "for (int %c%d = 0; %c%d < %lld; %c%d++) {\n", loop, number, loop, number, (long long)c->k->extent[d], loop, number);
+        c->indent++;
+        opened++;
+    }
+    return opened;
+}
+
+static void dync__csrc_close(dync__csrc *c, int opened)
+{
+    for (; opened > 0; opened--) {
+        c->indent--;
+        dync__csrc_line(c);
+        dync__str_add(c->out, "}\n");
+    }
+}
+
+static void dync__csrc_phase(dync__csrc *c, int first, int end)
+{
+    bool any = false;
+    for (int i = first; i < end; i++) {
+        any |= c->needed[i] && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
+        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce) dync__csrc_reduce_begin(c, i);
+    }
+    if (!any) return;
+    int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);
+    bool block = opened == 0;           /* values of different phases never meet, but their scope must end */
+    if (block) {
+        dync__csrc_line(c);
+        dync__str_add(c->out, "{\n");
+        c->indent++;
+    }
+    for (int i = first; i < end; i++) dync__csrc_statement(c, i);
+    dync__csrc_close(c, opened + block);
+}
+
+/* What is needed, and which values a later phase asks for. */
+static void dync__csrc_analyse(dync__csrc *c)
+{
+    for (int i = c->k->inst.n - 1; i >= 0; i--) {
+        const dync__inst *in = dync__csrc_inst(c, i);
+        if (!dync__inst_has_value(in)) c->needed[i] = 1;
+        for (int a = 0; a < 3 && c->needed[i]; a++) {
+            if (in->arg[a] < 0) continue;
+            const dync__inst *arg = dync__csrc_inst(c, in->arg[a]);
+            c->needed[in->arg[a]] = 1;
+            if ((arg->section & 1) && arg->section != in->section && arg->prim != DYNC__P_reduce && arg->prim != DYNC__P_const_) c->kept[in->arg[a]] = 1;
+        }
+        if (!c->needed[i]) continue;
+        int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i : in->buf >= 0 ? c->k->buf.at[in->buf].dtype : -1;
+        if (dtype != DYNC_F16 && dtype != DYNC_BF16) continue;
+        bool in_wrap = in->prim == DYNC__P_wrap, stores = !dync__inst_has_value(in);
+        c->half_in[dtype == DYNC_BF16] |= in_wrap || !stores;
+        c->half_out[dtype == DYNC_BF16] |= in_wrap || stores;
+    }
+}
+
+static void dync__csrc_halves(dync__csrc *c)
+{
+    static const char *const text[2][2] = {
+        {"static float %s_from_f16(uint16_t h)\n{\n    uint32_t exp = h & 0x7c00u, mag = (h & 0x7fffu) << 13;\n"
+         "    union { uint32_t u; float f; } x = {mag + 0x38800000u};\n    x.f -= 6.103515625e-05f;\n"
+         "    if (exp) x.u = mag + (exp == 0x7c00u ? 0x70000000u : 0x38000000u);\n    x.u |= (h & 0x8000u) << 16;\n    return x.f;\n}\n",
+         "static float %s_from_bf16(uint16_t h)\n{\n    union { uint32_t u; float f; } x = {(uint32_t)h << 16};\n    return x.f;\n}\n"},
+        {"static uint16_t %s_to_f16(float f)\n{\n    union { float f; uint32_t u; } x = {f}, y;\n"
+         "    uint32_t mag = x.u & 0x7fffffffu, sign = x.u >> 16 & 0x8000u;\n"
+         "    if (mag >= 0x47800000u) return (uint16_t)(sign | (mag > 0x7f800000u ? 0x7e00u : 0x7c00u));\n"
+         "    if (mag >= 0x38800000u) return (uint16_t)(sign | (mag + 0xc8000fffu + (mag >> 13 & 1u)) >> 13);\n"
+         "    y.u = mag;\n    y.f += 0.5f;\n    return (uint16_t)(sign | (y.u - 0x3f000000u));\n}\n",
+         "static uint16_t %s_to_bf16(float f)\n{\n    union { float f; uint32_t u; } x = {f};\n"
+         "    if ((x.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(x.u >> 16 | 0x40u);\n"
+         "    return (uint16_t)((x.u + 0x7fffu + (x.u >> 16 & 1u)) >> 16);\n}\n"}};
+    for (int t = 0; t < 2; t++) {
+        if (c->half_in[t]) dync__str_addf(c->out, text[0][t], c->name);
+        if (c->half_out[t]) dync__str_addf(c->out, text[1][t], c->name);
+    }
+}
+
+static dync_status dync__csrc_check(const dync__csrc *c)
+{
+    int64_t total = 1;
+    for (int d = 0; d < c->k->n_dims; d++)
+        if (!dync__mul_ok(total, DYNC__MAX(c->k->extent[d], 1), &total) || total > INT32_MAX)
+            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: more than 2^31 indices do not go into C source", c->k->name);
+    for (int i = 0; i < c->k->inst.n; i++)
+        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_random)
+            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source", c->k->name);
     return DYNC_OK;
 }
 
-static void dync__csrc_body(dync__csrc *c, int64_t inner)
+static void dync__csrc_function(dync__csrc *c)
 {
     const dync__kernel *k = c->k;
-    for (int v = 0; v < k->inst.n; v++)
-        if (c->kept[v]) dync__str_addf(c->s, "    static %s keep%d[%lld];\n", dync__csrc_ctype(k->inst.at[v].type), v, (long long)inner);
-    dync__csrc_loops(c, 0, k->n_outer);
-    for (int v = 0; v < k->inst.n;) {
-        int last = v;
-        while (last < k->inst.n && k->inst.at[last].section == k->inst.at[v].section) last++;
-        if (k->inst.at[v].section & 1) dync__csrc_phase(c, v, last);
-        else
-            for (int i = v; i < last; i++) dync__csrc_inst(c, i);
-        v = last;
+    int64_t inner = 1;
+    dync__csrc_halves(c);
+    dync__str_addf(c->out, "static void %s(", c->name);
+    for (int i = 0; i < k->buf.n; i++)
+        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "", k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
+                       dync__csrc_type(k->buf.at[i].dtype), i);
+    dync__str_add(c->out, k->buf.n ? ")\n{\n" : "void)\n{\n");
+    c->indent = 1;
+    for (int d = k->n_outer; d < k->n_dims; d++) inner *= k->extent[d];
+    for (int i = 0; i < k->inst.n; i++)
+        if (c->kept[i] && c->needed[i])
+            dync__str_addf(c->out, "    static %s k%d[%lld];\n", dync__csrc_type(k->inst.at[i].type), i, (long long)DYNC__MAX(inner, 1));
+    for (int b = 0; b < k->buf.n; b++) {
+        bool used = false;
+        for (int i = 0; i < k->inst.n; i++) used |= c->needed[i] && k->inst.at[i].buf == b;
+        if (!used) dync__str_addf(c->out, "    (void)b%d;\n", b);
     }
-    dync__csrc_close(c, 0, k->n_outer);
+    int opened = dync__csrc_open(c, 0, k->n_outer);
+    for (int first = 0, end; first < k->inst.n; first = end) {
+        int section = k->inst.at[first].section;
+        for (end = first; end < k->inst.n && k->inst.at[end].section == section;) end++;
+        if (section & 1) dync__csrc_phase(c, first, end);
+        else for (int i = first; i < end; i++) dync__csrc_statement(c, i);
+    }
+    dync__csrc_close(c, opened);
+    dync__str_add(c->out, "}\n");
 }
 
-DYNC__FN dync_status dync__kernel_csource(dync__str *s, const dync__kernel *k, const char *fn_name)
+DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k, const char *fn_name)
 {
-    dync__csrc c = {.s = s, .k = k, .depth = 1};
-    int64_t inner;
-    c.kept = dync__calloc((size_t)k->inst.n + 1);
-    dync_status status = c.kept ? dync__csrc_prepare(&c, &inner) : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        dync__str_addf(s, "static void %s(", fn_name);
-        for (int b = 0; b < k->buf.n; b++) {
-            bool writes = (k->buf.at[b].mode & DYNC__BUF_OUT) != 0;
-            dync__str_addf(s, "%s%s%s *b%d", b ? ", " : "", writes ? "" : "const ", dync__csrc_ctype(k->buf.at[b].dtype), b);
-        }
-        dync__str_add(s, k->buf.n ? ")\n{\n" : "void)\n{\n");
-        dync__csrc_body(&c, inner);
-        dync__str_add(s, "}\n");
-        if (c.why) status = dync__fail(DYNC_ERR_UNSUPPORTED, "C source: primitive %s has no C form yet", c.why);
-        else if (s->failed) status = dync__fail_memory(s->n);
-    }
-    dync__free(c.kept, (size_t)k->inst.n + 1);
-    return status;
+    dync__csrc c;
+    size_t n = (size_t)DYNC__MAX(k->inst.n, 1);
+    memset(&c, 0, sizeof c);
+    c.out = out;
+    c.k = k;
+    c.name = fn_name;
+    c.needed = dync__calloc(2 * n);
+    if (!c.needed) return DYNC_ERR_MEMORY;
+    c.kept = c.needed + n;
+    dync__csrc_analyse(&c);
+    dync_status status = dync__csrc_check(&c);
+    if (status == DYNC_OK) dync__csrc_function(&c);
+    dync__free(c.needed, 2 * n);
+    return status == DYNC_OK && out->failed ? DYNC_ERR_MEMORY : status;
 }
 DYNC__COLD_END
 
@@ -19000,7 +19092,7 @@ static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_ent
 static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
-    void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT];
+    void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT] = {NULL};
     union { double f; int64_t i; } number[DYNC__MAX_ARGS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     bool in_place = call->row->cls == DYNC__INPLACE;
@@ -34786,6 +34878,7 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
     if (g && n == 0 && !dync__graph_has_effects(g)) dync_graph_free(g);   /* nothing of it is seen by anybody */
     else if (g) {
         dync_node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
+        if (!olds) dync_graph_free(g);
         for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
         status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
         for (int i = 0; olds && i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
@@ -40269,6 +40362,202 @@ DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
     const char *kept = dync__intern(name);
     if (kept) t->name = kept;
     return h;
+}
+
+/* ==== compile/config.c ========================================================================================== */
+/* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
+
+#define DYNC__CONFIGS(X) X(log) X(threads)
+static dync_status dync__config_log(const char *value)
+{
+    dync_set_log(value);
+    return DYNC_OK;
+}
+static dync_status dync__config_threads(const char *value)
+{
+    const char *end;
+    double n;
+    if (!value || !dync__text_double(value, &end, &n) || *end || n < 0 || n > 1024)
+        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: threads: expected a number from 0 to 1024, got '%s'", value ? value : "NULL");
+    dync__pool_set_threads((int)n);
+    return DYNC_OK;
+}
+
+typedef struct dync__config_row { const char *key; dync_status (*set)(const char *value); } dync__config_row;
+static const dync__config_row dync__config_rows[] = {
+#define DYNC__X(name) {#name, dync__config_##name},
+    DYNC__CONFIGS(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC_API dync_status dync_config_set(const char *key, const char *value)
+{
+    for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)
+        if (strcmp(key, dync__config_rows[i].key) == 0) return dync__config_rows[i].set(value);
+    dync__str s = {0};
+    for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++) dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].key);
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "dync_config_set: there is no key '%s'; those are: %s", key ? key : "NULL", dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+/* ==== compile/custom_op.c ======================================================================================= */
+/* compile/custom_op.c: operators by name: those of the table, and the user's own. A registered operator without a meta function is a
+ * composite: traced code runs through its body. One with a meta function is opaque: traced code breaks before it and runs it on real
+ * tensors. After capture/ and graph/, whose schemas it reads. */
+
+typedef struct dync__custom_op {
+    char *name, *schema;
+    dync_function impl, meta;
+    void *user;
+    int arity;                                   /* parameters of the schema */
+    struct dync__custom_op *next;
+} dync__custom_op;
+static struct { dync__mutex lock; dync__custom_op *first; } dync__custom_ops;
+
+static void dync__custom_op_free(dync__custom_op *o)
+{
+    if (!o) return;
+    dync__strfree(o->name);
+    dync__strfree(o->schema);
+    dync__free(o, sizeof *o);
+}
+static void dync__custom_ops_free(void)
+{
+    while (dync__custom_ops.first) {
+        dync__custom_op *o = dync__custom_ops.first;
+        dync__custom_ops.first = o->next;
+        dync__custom_op_free(o);
+    }
+}
+
+static dync__custom_op *dync__custom_op_find(const char *name)
+{
+    dync__lock(&dync__custom_ops.lock);
+    dync__custom_op *o = dync__custom_ops.first;
+    while (o && strcmp(o->name, name) != 0) o = o->next;
+    dync__unlock(&dync__custom_ops.lock);
+    return o;
+}
+
+DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user)
+{
+    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
+    if (!strstr(name, "::") || schema[0] != '(')
+        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
+    if (dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
+    dync__custom_op *o = dync__calloc(sizeof *o);
+    if (!o) return DYNC_ERR_MEMORY;
+    o->name = dync__strdup(name);
+    o->schema = dync__strdup(schema);
+    if (!o->name || !o->schema) {
+        dync__custom_op_free(o);
+        return DYNC_ERR_MEMORY;
+    }
+    dync__param param;
+    while (dync__schema_param(o->schema, o->arity, &param)) o->arity++;
+    o->impl = impl;
+    o->meta = meta_or_null;
+    o->user = user;
+    dync__at_shutdown(dync__custom_ops_free);
+    dync__lock(&dync__custom_ops.lock);
+    o->next = dync__custom_ops.first;
+    dync__custom_ops.first = o;
+    dync__unlock(&dync__custom_ops.lock);
+    return DYNC_OK;
+}
+
+/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
+static dync_value dync__custom_op_call(dync__custom_op *o, int nargs, const dync_value *args)
+{
+    dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
+    if (nargs != o->arity) {
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
+        return DYNC_NONE;
+    }
+    if (!t || !o->meta) return o->impl(args, nargs, o->user);
+    dync_callee opaque = dync_disable_callee(dync_fnv(o->impl));
+    opaque.user = o->user;
+    opaque.name = o->name;
+    return dync_frame_values(opaque, o->name, nargs, args);
+}
+
+/* A list of numbers as dims, of tensors as it is. */
+static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
+{
+    const dync_list *l = v.as.l;
+    int64_t *dims = dync__arena_alloc(arena, (size_t)(l->n + 1) * sizeof *dims);
+    if (p->type != DYNC__PARAM_DIMS) {
+        memset(out, 0, sizeof *out);
+        out->kind = DYNC__A_LIST;
+        out->n = -1;                              /* opened by dync__op_call */
+        out->as.p = v.as.l;
+        return true;
+    }
+    for (int i = 0; dims && i < l->n; i++) dims[i] = dync_as_int(l->items[i]);
+    if (dims) *out = dync__arg_dims(l->n, dims);
+    return dims != NULL;
+}
+
+static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
+{
+    if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__op_arg_list(arena, v, p, out);
+    switch (p->type) {
+    case DYNC__PARAM_INT: case DYNC__PARAM_DEVICE: *out = dync__arg_i(dync_as_int(v)); break;
+    case DYNC__PARAM_FLOAT: *out = dync__arg_f(dync_as_float(v)); break;
+    case DYNC__PARAM_BOOL: *out = dync__arg_b(dync_as_bool(v)); break;
+    case DYNC__PARAM_DTYPE: *out = dync__arg_dtype((int)dync_as_int(v)); break;
+    case DYNC__PARAM_DIMS: {
+        int64_t one = dync_as_int(v), *dims = dync__arena_copy(arena, &one, sizeof one);
+        if (!dims) return false;
+        *out = dync__arg_dims(1, dims);
+        break;
+    }
+    default: *out = dync__arg_value(v);
+    }
+    return true;
+}
+
+static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
+{
+    const dync__op_row *row = dync__op_info(op);
+    dync__arena arena = {0};
+    dync__arg list[DYNC__MAX_ARGS];
+    dync__param param;
+    dync_value result = DYNC_NONE;
+    int arity = 0;
+    while (dync__schema_param(row->schema, arity, &param)) arity++;
+    if (nargs != arity || nargs > DYNC__MAX_ARGS) {
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", row->name, row->schema, arity, nargs);
+        return result;
+    }
+    uint64_t errors = dync__error_count();
+    bool ok = true;
+    for (int i = 0; i < nargs && ok; i++) {
+        dync__schema_param(row->schema, i, &param);
+        ok = dync__op_arg(&arena, args[i], &param, &list[i]) && dync__error_count() == errors;
+    }
+    if (ok && row->nout > 1) result = dync__op_call_list(op, nargs, list, DYNC_NOWHERE);
+    else if (ok) {
+        dync_tensor *t = dync__op_call(op, nargs, list, DYNC_NOWHERE);
+        if (t) result = dync_v_tensor(t);
+    }
+    dync__arena_free(&arena);
+    return result;
+}
+
+DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args)
+{
+    if (!name || nargs < 0 || (nargs && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: expected the name of an operator and its arguments");
+        return DYNC_NONE;
+    }
+    int op = dync__op_find(name);
+    if (op >= 0) return dync__table_op_call(op, nargs, args);
+    dync__custom_op *o = dync__custom_op_find(name);
+    if (o) return dync__custom_op_call(o, nargs, args);
+    dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: there is no operator %s", name);
+    return DYNC_NONE;
 }
 DYNC__COLD_END
 #endif

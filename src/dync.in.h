@@ -205,5 +205,7 @@ DYNC__COLD_BEGIN
 #include "program/program_file.c"
 #include "program/safetensors.c"
 #include "compile/compile.c"
+#include "compile/config.c"
+#include "compile/custom_op.c"
 DYNC__COLD_END
 #endif

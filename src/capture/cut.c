@@ -325,6 +325,7 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
     if (g && n == 0 && !dync__graph_has_effects(g)) dync_graph_free(g);   /* nothing of it is seen by anybody */
     else if (g) {
         dync_node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
+        if (!olds) dync_graph_free(g);
         for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
         status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
         for (int i = 0; olds && i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;

@@ -271,7 +271,7 @@ static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_ent
 static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
-    void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT];
+    void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT] = {NULL};
     union { double f; int64_t i; } number[DYNC__MAX_ARGS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     bool in_place = call->row->cls == DYNC__INPLACE;

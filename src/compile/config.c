@@ -1,0 +1,37 @@
+/* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
+#include "../dync.in.h"
+#include "../backend/backend.h"
+
+#define DYNC__CONFIGS(X) X(log) X(threads)
+static dync_status dync__config_log(const char *value)
+{
+    dync_set_log(value);
+    return DYNC_OK;
+}
+static dync_status dync__config_threads(const char *value)
+{
+    const char *end;
+    double n;
+    if (!value || !dync__text_double(value, &end, &n) || *end || n < 0 || n > 1024)
+        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: threads: expected a number from 0 to 1024, got '%s'", value ? value : "NULL");
+    dync__pool_set_threads((int)n);
+    return DYNC_OK;
+}
+
+typedef struct dync__config_row { const char *key; dync_status (*set)(const char *value); } dync__config_row;
+static const dync__config_row dync__config_rows[] = {
+#define DYNC__X(name) {#name, dync__config_##name},
+    DYNC__CONFIGS(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC_API dync_status dync_config_set(const char *key, const char *value)
+{
+    for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)
+        if (strcmp(key, dync__config_rows[i].key) == 0) return dync__config_rows[i].set(value);
+    dync__str s = {0};
+    for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++) dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].key);
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "dync_config_set: there is no key '%s'; those are: %s", key ? key : "NULL", dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}

@@ -1,0 +1,160 @@
+/* compile/custom_op.c: operators by name: those of the table, and the user's own. A registered operator without a meta function is a
+ * composite: traced code runs through its body. One with a meta function is opaque: traced code breaks before it and runs it on real
+ * tensors. After capture/ and graph/, whose schemas it reads. */
+#include "../dync.in.h"
+#include "../capture/trace.h"
+#include "../graph/text.h"
+
+typedef struct dync__custom_op {
+    char *name, *schema;
+    dync_function impl, meta;
+    void *user;
+    int arity;                                   /* parameters of the schema */
+    struct dync__custom_op *next;
+} dync__custom_op;
+static struct { dync__mutex lock; dync__custom_op *first; } dync__custom_ops;
+
+static void dync__custom_op_free(dync__custom_op *o)
+{
+    if (!o) return;
+    dync__strfree(o->name);
+    dync__strfree(o->schema);
+    dync__free(o, sizeof *o);
+}
+static void dync__custom_ops_free(void)
+{
+    while (dync__custom_ops.first) {
+        dync__custom_op *o = dync__custom_ops.first;
+        dync__custom_ops.first = o->next;
+        dync__custom_op_free(o);
+    }
+}
+
+static dync__custom_op *dync__custom_op_find(const char *name)
+{
+    dync__lock(&dync__custom_ops.lock);
+    dync__custom_op *o = dync__custom_ops.first;
+    while (o && strcmp(o->name, name) != 0) o = o->next;
+    dync__unlock(&dync__custom_ops.lock);
+    return o;
+}
+
+DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user)
+{
+    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
+    if (!strstr(name, "::") || schema[0] != '(')
+        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
+    if (dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
+    dync__custom_op *o = dync__calloc(sizeof *o);
+    if (!o) return DYNC_ERR_MEMORY;
+    o->name = dync__strdup(name);
+    o->schema = dync__strdup(schema);
+    if (!o->name || !o->schema) {
+        dync__custom_op_free(o);
+        return DYNC_ERR_MEMORY;
+    }
+    dync__param param;
+    while (dync__schema_param(o->schema, o->arity, &param)) o->arity++;
+    o->impl = impl;
+    o->meta = meta_or_null;
+    o->user = user;
+    dync__at_shutdown(dync__custom_ops_free);
+    dync__lock(&dync__custom_ops.lock);
+    o->next = dync__custom_ops.first;
+    dync__custom_ops.first = o;
+    dync__unlock(&dync__custom_ops.lock);
+    return DYNC_OK;
+}
+
+/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
+static dync_value dync__custom_op_call(dync__custom_op *o, int nargs, const dync_value *args)
+{
+    dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
+    if (nargs != o->arity) {
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
+        return DYNC_NONE;
+    }
+    if (!t || !o->meta) return o->impl(args, nargs, o->user);
+    dync_callee opaque = dync_disable_callee(dync_fnv(o->impl));
+    opaque.user = o->user;
+    opaque.name = o->name;
+    return dync_frame_values(opaque, o->name, nargs, args);
+}
+
+/* A list of numbers as dims, of tensors as it is. */
+static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
+{
+    const dync_list *l = v.as.l;
+    int64_t *dims = dync__arena_alloc(arena, (size_t)(l->n + 1) * sizeof *dims);
+    if (p->type != DYNC__PARAM_DIMS) {
+        memset(out, 0, sizeof *out);
+        out->kind = DYNC__A_LIST;
+        out->n = -1;                              /* opened by dync__op_call */
+        out->as.p = v.as.l;
+        return true;
+    }
+    for (int i = 0; dims && i < l->n; i++) dims[i] = dync_as_int(l->items[i]);
+    if (dims) *out = dync__arg_dims(l->n, dims);
+    return dims != NULL;
+}
+
+static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
+{
+    if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__op_arg_list(arena, v, p, out);
+    switch (p->type) {
+    case DYNC__PARAM_INT: case DYNC__PARAM_DEVICE: *out = dync__arg_i(dync_as_int(v)); break;
+    case DYNC__PARAM_FLOAT: *out = dync__arg_f(dync_as_float(v)); break;
+    case DYNC__PARAM_BOOL: *out = dync__arg_b(dync_as_bool(v)); break;
+    case DYNC__PARAM_DTYPE: *out = dync__arg_dtype((int)dync_as_int(v)); break;
+    case DYNC__PARAM_DIMS: {
+        int64_t one = dync_as_int(v), *dims = dync__arena_copy(arena, &one, sizeof one);
+        if (!dims) return false;
+        *out = dync__arg_dims(1, dims);
+        break;
+    }
+    default: *out = dync__arg_value(v);
+    }
+    return true;
+}
+
+static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
+{
+    const dync__op_row *row = dync__op_info(op);
+    dync__arena arena = {0};
+    dync__arg list[DYNC__MAX_ARGS];
+    dync__param param;
+    dync_value result = DYNC_NONE;
+    int arity = 0;
+    while (dync__schema_param(row->schema, arity, &param)) arity++;
+    if (nargs != arity || nargs > DYNC__MAX_ARGS) {
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", row->name, row->schema, arity, nargs);
+        return result;
+    }
+    uint64_t errors = dync__error_count();
+    bool ok = true;
+    for (int i = 0; i < nargs && ok; i++) {
+        dync__schema_param(row->schema, i, &param);
+        ok = dync__op_arg(&arena, args[i], &param, &list[i]) && dync__error_count() == errors;
+    }
+    if (ok && row->nout > 1) result = dync__op_call_list(op, nargs, list, DYNC_NOWHERE);
+    else if (ok) {
+        dync_tensor *t = dync__op_call(op, nargs, list, DYNC_NOWHERE);
+        if (t) result = dync_v_tensor(t);
+    }
+    dync__arena_free(&arena);
+    return result;
+}
+
+DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args)
+{
+    if (!name || nargs < 0 || (nargs && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: expected the name of an operator and its arguments");
+        return DYNC_NONE;
+    }
+    int op = dync__op_find(name);
+    if (op >= 0) return dync__table_op_call(op, nargs, args);
+    dync__custom_op *o = dync__custom_op_find(name);
+    if (o) return dync__custom_op_call(o, nargs, args);
+    dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: there is no operator %s", name);
+    return DYNC_NONE;
+}
