@@ -2,7 +2,7 @@
  *
  *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row code, phases } }
  * One parameter per buffer in their order; one loop per loop, one constant per value. The text needs stdint.h and math.h. Values of
- * an earlier phase are kept in a static array with one element per inner index. fma is a * b + c; sums are plain;
+ * an earlier phase are loaded again or kept in a static array, one element per inner index. fma is a * b + c; sums are plain;
  * everything else is what eval.c says. Random numbers and sizes beyond int are refused.
  * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and i<d> (loops). */
 #include "../dync.in.h"
@@ -106,12 +106,28 @@ static void dync__csrc_memory(dync__csrc *c, const dync__inst *in, int index)
     dync__str_addc(c->out, ']');
 }
 
+/* A value of one phase that another phase asks for. */
+static bool dync__csrc_crosses(const dync__inst *in, int section)
+{
+    return (in->section & 1) && in->section != section && in->prim != DYNC__P_reduce && in->prim != DYNC__P_const_;
+}
+
+/* Such a value is loaded again where nothing has written the buffer since. */
+static bool dync__csrc_reloads(const dync__csrc *c, const dync__inst *in)
+{
+    return in->prim == DYNC__P_load && !(c->k->buf.at[in->buf].mode & DYNC__BUF_OUT);
+}
+
+static void dync__csrc_load(dync__csrc *c, const dync__inst *in);
+
 /* Value i as section `section` may name it. */
 static void dync__csrc_use(dync__csrc *c, int i, int section)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
     if (in->prim == DYNC__P_const_) {
         dync__csrc_constant(c->out, in);
+    } else if (dync__csrc_crosses(in, section) && dync__csrc_reloads(c, in)) {
+        dync__csrc_load(c, in);
     } else if (c->kept[i] && in->section != section) {
         dync__str_addf(c->out, "k%d[", i);
         dync__csrc_position(c);
@@ -204,8 +220,9 @@ static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
     int dtype = c->k->buf.at[in->buf].dtype;
     bool half = dtype == DYNC_F16 || dtype == DYNC_BF16;
     if (half) dync__str_addf(c->out, "%s_from_%s(", c->name, dync__dtype_info(dtype)->fx);
+    if (dtype == DYNC_BOOL) dync__str_addc(c->out, '(');
     dync__csrc_memory(c, in, in->prim == DYNC__P_loadx ? in->arg[0] : -1);
-    dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0" : "");
+    dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0)" : "");
 }
 
 static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
@@ -379,7 +396,7 @@ static void dync__csrc_analyse(dync__csrc *c)
             if (in->arg[a] < 0) continue;
             const dync__inst *arg = dync__csrc_inst(c, in->arg[a]);
             c->needed[in->arg[a]] = 1;
-            if ((arg->section & 1) && arg->section != in->section && arg->prim != DYNC__P_reduce && arg->prim != DYNC__P_const_) c->kept[in->arg[a]] = 1;
+            if (dync__csrc_crosses(arg, in->section) && !dync__csrc_reloads(c, arg)) c->kept[in->arg[a]] = 1;
         }
         if (!c->needed[i]) continue;
         int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i : in->buf >= 0 ? c->k->buf.at[in->buf].dtype : -1;

@@ -119,15 +119,15 @@ TEST(text_of_softmax)
         "  phase 2 {\n    v5 = div v3, v4\n    store y[4*o0 + i0], v5\n  }\n}\n";
     static const char want[] =
         "static void softmax(const float *restrict b0, float *restrict b1)\n{\n"
-        "    static float k0[4];\n    static float k3[4];\n"
+        "    static float k3[4];\n"
         "    for (int o0 = 0; o0 < 3; o0++) {\n"
         "        float v1 = -INFINITY;\n"
         "        for (int i0 = 0; i0 < 4; i0++) {\n"
-        "            const float v0 = b0[4 * o0 + i0];\n            k0[i0] = v0;\n"
+        "            const float v0 = b0[4 * o0 + i0];\n"
         "            if ((v1 == v1 && !(v0 <= v1))) v1 = v0;\n        }\n"
         "        float v4 = 0;\n"
         "        for (int i0 = 0; i0 < 4; i0++) {\n"
-        "            const float v2 = k0[i0] - v1;\n            const float v3 = fabsf(v2);\n            k3[i0] = v3;\n"
+        "            const float v2 = b0[4 * o0 + i0] - v1;\n            const float v3 = fabsf(v2);\n            k3[i0] = v3;\n"
         "            v4 += v3;\n        }\n"
         "        for (int i0 = 0; i0 < 4; i0++) {\n"
         "            const float v5 = k3[i0] / v4;\n            b1[4 * o0 + i0] = v5;\n        }\n    }\n}\n";
