@@ -8,6 +8,8 @@
 #include "../dync.in.h"
 #include "codegen.h"
 
+enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };  /* needed as a variable; only where a later phase loads it again */
+
 typedef struct dync__csrc {
     dync__str *out;
     const dync__kernel *k;
@@ -324,7 +326,7 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
 static void dync__csrc_statement(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
-    if (!c->needed[i] || in->prim == DYNC__P_const_) return;
+    if (!(c->needed[i] & DYNC__CSRC_HERE) || in->prim == DYNC__P_const_) return;
     dync__csrc_line(c);
     if (in->prim == DYNC__P_reduce) {
         dync__csrc_reduce_step(c, i);
@@ -371,7 +373,7 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
 {
     bool any = false;
     for (int i = first; i < end; i++) {
-        any |= c->needed[i] && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
+        any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce) dync__csrc_reduce_begin(c, i);
     }
     if (!any) return;
@@ -391,12 +393,13 @@ static void dync__csrc_analyse(dync__csrc *c)
 {
     for (int i = c->k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__csrc_inst(c, i);
-        if (!dync__inst_has_value(in)) c->needed[i] = 1;
+        if (!dync__inst_has_value(in)) c->needed[i] = DYNC__CSRC_HERE;
         for (int a = 0; a < 3 && c->needed[i]; a++) {
             if (in->arg[a] < 0) continue;
             const dync__inst *arg = dync__csrc_inst(c, in->arg[a]);
-            c->needed[in->arg[a]] = 1;
-            if (dync__csrc_crosses(arg, in->section) && !dync__csrc_reloads(c, arg)) c->kept[in->arg[a]] = 1;
+            bool crosses = dync__csrc_crosses(arg, in->section), reloads = crosses && dync__csrc_reloads(c, arg);
+            c->needed[in->arg[a]] |= reloads ? DYNC__CSRC_ELSEWHERE : DYNC__CSRC_HERE;
+            if (crosses && !reloads) c->kept[in->arg[a]] = 1;
         }
         if (!c->needed[i]) continue;
         int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i : in->buf >= 0 ? c->k->buf.at[in->buf].dtype : -1;
