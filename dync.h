@@ -14209,9 +14209,11 @@ DYNC__COLD_BEGIN
  *
  *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row code, phases } }
  * One parameter per buffer in their order; one loop per loop, one constant per value. The text needs stdint.h and math.h. Values of
- * an earlier phase are kept in a static array with one element per inner index. fma is a * b + c; sums are plain;
+ * an earlier phase are loaded again or kept in a static array, one element per inner index. fma is a * b + c; sums are plain;
  * everything else is what eval.c says. Random numbers and sizes beyond int are refused.
  * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and i<d> (loops). */
+
+enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };  /* needed as a variable; only where a later phase loads it again */
 
 typedef struct dync__csrc {
     dync__str *out;
@@ -14311,12 +14313,28 @@ static void dync__csrc_memory(dync__csrc *c, const dync__inst *in, int index)
     dync__str_addc(c->out, ']');
 }
 
+/* A value of one phase that another phase asks for. */
+static bool dync__csrc_crosses(const dync__inst *in, int section)
+{
+    return (in->section & 1) && in->section != section && in->prim != DYNC__P_reduce && in->prim != DYNC__P_const_;
+}
+
+/* Such a value is loaded again where nothing has written the buffer since. */
+static bool dync__csrc_reloads(const dync__csrc *c, const dync__inst *in)
+{
+    return in->prim == DYNC__P_load && !(c->k->buf.at[in->buf].mode & DYNC__BUF_OUT);
+}
+
+static void dync__csrc_load(dync__csrc *c, const dync__inst *in);
+
 /* Value i as section `section` may name it. */
 static void dync__csrc_use(dync__csrc *c, int i, int section)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
     if (in->prim == DYNC__P_const_) {
         dync__csrc_constant(c->out, in);
+    } else if (dync__csrc_crosses(in, section) && dync__csrc_reloads(c, in)) {
+        dync__csrc_load(c, in);
     } else if (c->kept[i] && in->section != section) {
         dync__str_addf(c->out, "k%d[", i);
         dync__csrc_position(c);
@@ -14409,8 +14427,9 @@ static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
     int dtype = c->k->buf.at[in->buf].dtype;
     bool half = dtype == DYNC_F16 || dtype == DYNC_BF16;
     if (half) dync__str_addf(c->out, "%s_from_%s(", c->name, dync__dtype_info(dtype)->fx);
+    if (dtype == DYNC_BOOL) dync__str_addc(c->out, '(');
     dync__csrc_memory(c, in, in->prim == DYNC__P_loadx ? in->arg[0] : -1);
-    dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0" : "");
+    dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0)" : "");
 }
 
 static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
@@ -14512,7 +14531,7 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
 static void dync__csrc_statement(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
-    if (!c->needed[i] || in->prim == DYNC__P_const_) return;
+    if (!(c->needed[i] & DYNC__CSRC_HERE) || in->prim == DYNC__P_const_) return;
     dync__csrc_line(c);
     if (in->prim == DYNC__P_reduce) {
         dync__csrc_reduce_step(c, i);
@@ -14559,7 +14578,7 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
 {
     bool any = false;
     for (int i = first; i < end; i++) {
-        any |= c->needed[i] && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
+        any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce) dync__csrc_reduce_begin(c, i);
     }
     if (!any) return;
@@ -14579,12 +14598,13 @@ static void dync__csrc_analyse(dync__csrc *c)
 {
     for (int i = c->k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__csrc_inst(c, i);
-        if (!dync__inst_has_value(in)) c->needed[i] = 1;
+        if (!dync__inst_has_value(in)) c->needed[i] = DYNC__CSRC_HERE;
         for (int a = 0; a < 3 && c->needed[i]; a++) {
             if (in->arg[a] < 0) continue;
             const dync__inst *arg = dync__csrc_inst(c, in->arg[a]);
-            c->needed[in->arg[a]] = 1;
-            if ((arg->section & 1) && arg->section != in->section && arg->prim != DYNC__P_reduce && arg->prim != DYNC__P_const_) c->kept[in->arg[a]] = 1;
+            bool crosses = dync__csrc_crosses(arg, in->section), reloads = crosses && dync__csrc_reloads(c, arg);
+            c->needed[in->arg[a]] |= reloads ? DYNC__CSRC_ELSEWHERE : DYNC__CSRC_HERE;
+            if (crosses && !reloads) c->kept[in->arg[a]] = 1;
         }
         if (!c->needed[i]) continue;
         int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i : in->buf >= 0 ? c->k->buf.at[in->buf].dtype : -1;
@@ -25206,15 +25226,6 @@ static const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
 #endif
 
-/* ==== autograd/grads.h ========================================================================================== */
-/* autograd/grads.h: the gradient rules, one row each, and what they are written with. After node.h; private to grads*.c.
- *
- * X(rule, n_diff, keep0, keep1, keep2, keep3): the column `grad` of op/ops.def.h names `rule`, which is the function dync__rule.
- * n_diff: how many outputs have a gradient. keep<i>: what the gradient of the argument at place i (3: and later ones) reads: A0, A1,
- * ... arguments by place, O0, O1 outputs. All else is not kept from forward to backward but for its shape. */
-#ifndef DYNC__GRADS_H
-#define DYNC__GRADS_H
-
 /* ==== autograd/node.h =========================================================================================== */
 /* autograd/node.h: what the files of autograd/ share: nodes, edges, what a tensor knows about its history. See autograd.h for the
  * contract with the other stages.
@@ -25356,6 +25367,15 @@ typedef struct dync__grad_rule {
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);        /* NULL: none */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what forgets its argument: zero_, uniform_ */
 #endif
+
+/* ==== autograd/grads.h ========================================================================================== */
+/* autograd/grads.h: the gradient rules, one row each, and what they are written with. After node.h; private to grads*.c.
+ *
+ * X(rule, n_diff, keep0, keep1, keep2, keep3): the column `grad` of op/ops.def.h names `rule`, which is the function dync__rule.
+ * n_diff: how many outputs have a gradient. keep<i>: what the gradient of the argument at place i (3: and later ones) reads: A0, A1,
+ * ... arguments by place, O0, O1 outputs. All else is not kept from forward to backward but for its shape. */
+#ifndef DYNC__GRADS_H
+#define DYNC__GRADS_H
 
 #define DYNC__GA(i) DYNC__KEEP_ARG(i)
 #define DYNC__GO(i) DYNC__KEEP_OUT(i)

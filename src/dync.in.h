@@ -116,8 +116,8 @@ DYNC__COLD_BEGIN
 #include "op/public.c"
 DYNC__COLD_END
 #include "autograd/autograd.h"
-#include "autograd/grads.h"
 #include "autograd/node.h"
+#include "autograd/grads.h"
 DYNC__COLD_BEGIN
 #include "autograd/autograd.c"
 DYNC__COLD_END
