@@ -20,11 +20,25 @@ static char *dync__program_identifier(const char *name)
     return out;
 }
 
-DYNC__FN dync_program *dync__program_from_graph(dync_graph *g, const char *name) { return dync__program_from_leaves(g, name, 0, NULL); }
+/* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph. */
+static dync_status dync__program_detach(dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *node = g->node.at[i];
+        if (node->kind != DYNC__N_GET_ATTR || !node->value || !(node->value->flags & DYNC__T_REQUIRES_GRAD)) continue;
+        dync__tensor *plain = dync__tensor_alias(node->value, node->value->dtype, &node->value->lay);
+        if (!plain) return DYNC_ERR_MEMORY;
+        bool requires_grad = node->requires_grad[0], bound = dync__graph_attr_bind(node, plain);
+        node->requires_grad[0] = requires_grad;
+        dync__unref(plain);
+        if (!bound) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
 
 DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves, const int *leaf)
 {
-    if (!g || dync__graph_check(g) != DYNC_OK) return NULL;
+    if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
         dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
         return NULL;
@@ -109,10 +123,14 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
+    bool wants_grad = false;                               /* then the interpreter runs, and the tape sees each operator */
     for (int i = 0; i < p->graph->n_inputs; i++) {
-        if (dync__program_check_input(p, i, flat.tensor[p->leaf[i]]) != DYNC_OK) return result;
-        inputs[i] = dync_v_tensor(dync__handle(flat.tensor[p->leaf[i]]));
+        dync__tensor *t = flat.tensor[p->leaf[i]];
+        if (dync__program_check_input(p, i, t) != DYNC_OK) return result;
+        inputs[i] = dync_v_tensor(dync__handle(t));
+        wants_grad = wants_grad || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
+    if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 1) return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
     return dync_graph_run(p->graph, inputs, p->graph->n_inputs);

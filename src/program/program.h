@@ -12,10 +12,9 @@ struct dync_program {
     int compiled;                  /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
 };
-/* The program of a finished graph that returns what the function returned (not a tuple around it). Keeps a reference. The inputs are tensors,
- * one for each tensor in the arguments of a call, in order; numbers were baked in. */
-DYNC__FN dync_program *dync__program_from_graph(dync_graph *, const char *name);
-/* The same where input i is tensor leaf[i] of the n_leaves tensors in the arguments of a call: for graphs that leave unused ones out. */
+/* The program of a finished graph that returns what the function returned (not a tuple around it). Keeps a reference and detaches the
+ * attributes from autograd (the memory stays shared). The inputs are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves
+ * tensors in the arguments of a call, lists flattened. leaf NULL: one each, in order. */
 DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves, const int *leaf);
 /* The file of a program as bytes (program_file.c) and back. */
 DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *);

@@ -167,6 +167,24 @@ TEST(nested_values)
     dync_program_free(p);
 }
 
+/* A program differentiates with respect to what it is given, not to its weights. */
+TEST(gradients)
+{
+    net = dync_sequential(dync_nn_linear(4, 3, true), dync_nn_relu());
+    dync_tensor *x = dync_randn(dync_shape(2, 4));
+    dync_program *p = dync_export(by_module, x);
+    REQUIRE(p != NULL);
+    dync_value args[1] = {DYNC_V(x)};
+    EXPECT(!dync_requires_grad(dync_as_tensor(dync_program_run(p, 1, args))));
+    dync_tensor *leaf = dync_requires_grad_(dync_clone(x), true), *same = dync_requires_grad_(dync_clone(x), true);
+    args[0] = DYNC_V(leaf);
+    EXPECT_OK(dync_backward(dync_sum(dync_as_tensor(dync_program_run(p, 1, args)), DYNC_ALL, false)));
+    EXPECT_OK(dync_backward(dync_sum(by_module(same), DYNC_ALL, false)));
+    EXPECT(dync_allclose(dync_grad(leaf), dync_grad(same), TOL_F32_SUM, TOL_F32_CHAIN));
+    dync_program_free(p);
+    dync_module_free(net);
+}
+
 TEST(refusals)
 {
     dync_on_error(NULL, NULL);
