@@ -133,7 +133,7 @@ examples: $(EXAMPLES) $(B)/tools/runtests
 samples: $(SAMPLES) $(B)/tools/runtests
 	@$(RUN) --examples tests/samples/expected $(SAMPLES)
 demo: $(B)/examples/demo
-	@$(B)/examples/demo
+	@cd $(B) && examples/demo $(CURDIR)/examples/data/digits.bin
 bench: $(BENCH)
 	@for b in $(BENCH); do $$b || exit 1; done
 soak: test

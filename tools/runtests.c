@@ -110,8 +110,8 @@ static void run(const char *item, totals *sum)
     command = tool_alloc(cap);
     if (equals) snprintf(command, cap, "( %s ) >%s 2>%s", equals + 1, out, err);
     else if (expected_dir)
-        snprintf(command, cap, "root=$PWD; rm -rf %s/%s.d; mkdir -p %s/%s.d && cd %s/%s.d && %s $root/%s >$root/%s 2>$root/%s",
-                 out_dir, name, out_dir, name, out_dir, name, with, item, out, err);
+        snprintf(command, cap, "( item=$(realpath %s); rm -rf %s/%s.d; mkdir -p %s/%s.d && cd %s/%s.d && %s $item ) >%s 2>%s",
+                 item, out_dir, name, out_dir, name, out_dir, name, with, out, err);
     else snprintf(command, cap, "%s %s >%s 2>%s", with, item, out, err);
     fflush(stdout);
     status = system(command);

@@ -17,13 +17,6 @@
  * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard headers and without feature macros.
  * C++: functions are extern "C"; overloads take the place of _Generic. C++20 has the option macros (options in the order of their
  * struct); C++17 takes the same options as a plain struct: dync_make o = {}; o.shape = dync_shape(2, 3); dync_zeros(o). */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#ifndef DYNC_NO_STDIO
-#include <stdio.h>
-#endif
-
 #if defined(DYNC_SMALL)
 #ifndef DYNC_NO_JIT
 #define DYNC_NO_JIT
@@ -40,6 +33,13 @@
 #ifndef DYNC_NO_LOCATION
 #define DYNC_NO_LOCATION
 #endif
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifndef DYNC_NO_STDIO
+#include <stdio.h>
 #endif
 
 #if defined(__cplusplus) && defined(DYNC_STATIC)

@@ -5,7 +5,7 @@ out=${1:-build/embed}; shift
 here=tests/embed
 : "${CC:=cc}" "${CXX:=c++}"
 LIBS="-lm -pthread"
-WARN="-std=c11 -pedantic -Wall -Wextra -Werror -O1"
+WARN="-std=c11 -pedantic -Wall -Wextra -Werror -O0"
 mkdir -p "$out"
 passed=0 failed=0 skipped=0
 
