@@ -80,13 +80,6 @@
  * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard headers and without feature macros.
  * C++: functions are extern "C"; overloads take the place of _Generic. C++20 has the option macros (options in the order of their
  * struct); C++17 takes the same options as a plain struct: dync_make o = {}; o.shape = dync_shape(2, 3); dync_zeros(o). */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#ifndef DYNC_NO_STDIO
-#include <stdio.h>
-#endif
-
 #if defined(DYNC_SMALL)
 #ifndef DYNC_NO_JIT
 #define DYNC_NO_JIT
@@ -103,6 +96,13 @@
 #ifndef DYNC_NO_LOCATION
 #define DYNC_NO_LOCATION
 #endif
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifndef DYNC_NO_STDIO
+#include <stdio.h>
 #endif
 
 #if defined(__cplusplus) && defined(DYNC_STATIC)
@@ -272,6 +272,20 @@ inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
 #else
 #define DYNC_V(x) DYNC_V_OF(x)
 #endif
+#endif
+
+/* DYNC_SEQ2(f, a, b, ...): f(a, b, ...) with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes first on every
+ * compiler, so graphs and random numbers do not depend on it. (C leaves the order of arguments open; elsewhere it stays so.) */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#define DYNC_SEQ2(f, ...) DYNC_SEQ2_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_(f, x_, y_, x, y, ...) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); f(x_, y_, __VA_ARGS__); }))
+#define DYNC_SEQ3(f, ...) \
+    DYNC_SEQ3_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ3_(f, x_, y_, z_, x, y, z, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); f(x_, y_, z_, __VA_ARGS__); }))
+#else
+#define DYNC_SEQ2(f, ...) f(__VA_ARGS__)
+#define DYNC_SEQ3(f, ...) f(__VA_ARGS__)
 #endif
 
 /* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full expression. */
@@ -612,103 +626,103 @@ DYNC_API dync_value dync_unbind(dync_tensor *t, int dim);
 /* dync_add: self + other; type promotion and broadcasting as PyTorch. */
 DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_add_at(dync_value self, dync_value other, dync_loc at);
-#define dync_add(self, other) dync_add_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_add(self, other) DYNC_SEQ2(dync_add_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_atan2: the angle of the point (other, self), in (-pi, pi]. */
 DYNC_API dync_tensor *(dync_atan2)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_atan2_at(dync_value self, dync_value other, dync_loc at);
-#define dync_atan2(self, other) dync_atan2_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_atan2(self, other) DYNC_SEQ2(dync_atan2_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_bitwise_and: bitwise and of integers, logical and of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_and)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_bitwise_and_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_and(self, other) dync_bitwise_and_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_bitwise_and(self, other) DYNC_SEQ2(dync_bitwise_and_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_bitwise_or: bitwise or of integers, logical or of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_or)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_bitwise_or_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_or(self, other) dync_bitwise_or_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_bitwise_or(self, other) DYNC_SEQ2(dync_bitwise_or_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_bitwise_xor: bitwise exclusive or of integers and bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_xor)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_bitwise_xor_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_xor(self, other) dync_bitwise_xor_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_bitwise_xor(self, other) DYNC_SEQ2(dync_bitwise_xor_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_div: self / other; integers give a float. */
 DYNC_API dync_tensor *(dync_div)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_div_at(dync_value self, dync_value other, dync_loc at);
-#define dync_div(self, other) dync_div_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_div(self, other) DYNC_SEQ2(dync_div_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_eq: self == other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_eq)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_eq_at(dync_value self, dync_value other, dync_loc at);
-#define dync_eq(self, other) dync_eq_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_eq(self, other) DYNC_SEQ2(dync_eq_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_floor_divide: the quotient rounded towards minus infinity; keeps integers. No gradient. */
 DYNC_API dync_tensor *(dync_floor_divide)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_floor_divide_at(dync_value self, dync_value other, dync_loc at);
-#define dync_floor_divide(self, other) dync_floor_divide_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_floor_divide(self, other) DYNC_SEQ2(dync_floor_divide_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_fmod: C's remainder: the sign of self. */
 DYNC_API dync_tensor *(dync_fmod)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_fmod_at(dync_value self, dync_value other, dync_loc at);
-#define dync_fmod(self, other) dync_fmod_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_fmod(self, other) DYNC_SEQ2(dync_fmod_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_ge: self >= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ge)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_ge_at(dync_value self, dync_value other, dync_loc at);
-#define dync_ge(self, other) dync_ge_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_ge(self, other) DYNC_SEQ2(dync_ge_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_gt: self > other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_gt)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_gt_at(dync_value self, dync_value other, dync_loc at);
-#define dync_gt(self, other) dync_gt_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_gt(self, other) DYNC_SEQ2(dync_gt_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_le: self <= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_le)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_le_at(dync_value self, dync_value other, dync_loc at);
-#define dync_le(self, other) dync_le_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_le(self, other) DYNC_SEQ2(dync_le_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_logical_and: both are not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_and)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_logical_and_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_and(self, other) dync_logical_and_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_logical_and(self, other) DYNC_SEQ2(dync_logical_and_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_logical_or: one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_or)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_logical_or_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_or(self, other) dync_logical_or_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_logical_or(self, other) DYNC_SEQ2(dync_logical_or_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_logical_xor: exactly one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_xor)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_logical_xor_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_xor(self, other) dync_logical_xor_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_logical_xor(self, other) DYNC_SEQ2(dync_logical_xor_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_lt: self < other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_lt)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_lt_at(dync_value self, dync_value other, dync_loc at);
-#define dync_lt(self, other) dync_lt_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_lt(self, other) DYNC_SEQ2(dync_lt_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_maximum: the larger of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_maximum)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_maximum_at(dync_value self, dync_value other, dync_loc at);
-#define dync_maximum(self, other) dync_maximum_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_maximum(self, other) DYNC_SEQ2(dync_maximum_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_minimum: the smaller of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_minimum)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_minimum_at(dync_value self, dync_value other, dync_loc at);
-#define dync_minimum(self, other) dync_minimum_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_minimum(self, other) DYNC_SEQ2(dync_minimum_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_mul: self * other. */
 DYNC_API dync_tensor *(dync_mul)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_mul_at(dync_value self, dync_value other, dync_loc at);
-#define dync_mul(self, other) dync_mul_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_mul(self, other) DYNC_SEQ2(dync_mul_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_ne: self != other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ne)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_ne_at(dync_value self, dync_value other, dync_loc at);
-#define dync_ne(self, other) dync_ne_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_ne(self, other) DYNC_SEQ2(dync_ne_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_pow: self to the power other. */
 DYNC_API dync_tensor *(dync_pow)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_pow_at(dync_value self, dync_value other, dync_loc at);
-#define dync_pow(self, other) dync_pow_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_pow(self, other) DYNC_SEQ2(dync_pow_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_remainder: Python's remainder: the sign of other. */
 DYNC_API dync_tensor *(dync_remainder)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_remainder_at(dync_value self, dync_value other, dync_loc at);
-#define dync_remainder(self, other) dync_remainder_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_remainder(self, other) DYNC_SEQ2(dync_remainder_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_sub: self - other; not of bools. */
 DYNC_API dync_tensor *(dync_sub)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_sub_at(dync_value self, dync_value other, dync_loc at);
-#define dync_sub(self, other) dync_sub_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_sub(self, other) DYNC_SEQ2(dync_sub_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_addcdiv: self + value * tensor1 / tensor2. */
 DYNC_API dync_tensor *(dync_addcdiv)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcdiv_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcdiv(self, tensor1, tensor2, value) dync_addcdiv_at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcdiv(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcdiv_at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_addcmul: self + value * tensor1 * tensor2. */
 DYNC_API dync_tensor *(dync_addcmul)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcmul_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcmul(self, tensor1, tensor2, value) dync_addcmul_at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcmul(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcmul_at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_clamp: self held between low and high; DYNC_NONE leaves a side open. */
 DYNC_API dync_tensor *(dync_clamp)(dync_tensor *self, dync_value low, dync_value high);
 DYNC_API dync_tensor *dync_clamp_at(dync_tensor *self, dync_value low, dync_value high, dync_loc at);
@@ -716,15 +730,15 @@ DYNC_API dync_tensor *dync_clamp_at(dync_tensor *self, dync_value low, dync_valu
 /* dync_lerp: self + weight * (end - self). */
 DYNC_API dync_tensor *(dync_lerp)(dync_tensor *self, dync_tensor *end, dync_value weight);
 DYNC_API dync_tensor *dync_lerp_at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at);
-#define dync_lerp(self, end, weight) dync_lerp_at(self, end, DYNC_V(weight), DYNC_HERE)
+#define dync_lerp(self, end, weight) DYNC_SEQ3(dync_lerp_at, self, end, DYNC_V(weight), DYNC_HERE)
 /* dync_masked_fill: value where the bool mask is set, self elsewhere. */
 DYNC_API dync_tensor *(dync_masked_fill)(dync_tensor *self, dync_tensor *mask, dync_value value);
 DYNC_API dync_tensor *dync_masked_fill_at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at);
-#define dync_masked_fill(self, mask, value) dync_masked_fill_at(self, mask, DYNC_V(value), DYNC_HERE)
+#define dync_masked_fill(self, mask, value) DYNC_SEQ3(dync_masked_fill_at, self, mask, DYNC_V(value), DYNC_HERE)
 /* dync_where: self where the condition holds, other elsewhere. */
 DYNC_API dync_tensor *(dync_where)(dync_tensor *condition, dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_where_at(dync_tensor *condition, dync_value self, dync_value other, dync_loc at);
-#define dync_where(condition, self, other) dync_where_at(condition, DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_where(condition, self, other) DYNC_SEQ3(dync_where_at, condition, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_abs: absolute value. */
 DYNC_API dync_tensor *(dync_abs)(dync_tensor *self);
 DYNC_API dync_tensor *dync_abs_at(dync_tensor *self, dync_loc at);
@@ -924,15 +938,15 @@ DYNC_API dync_tensor *dync_abs__at(dync_tensor *self, dync_loc at);
 /* dync_add_: adds other into self; self keeps its dtype. In place; returns self. */
 DYNC_API dync_tensor *(dync_add_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_add__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_add_(self, other) dync_add__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_add_(self, other) DYNC_SEQ2(dync_add__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_addcdiv_: adds value * tensor1 / tensor2. In place; returns self. */
 DYNC_API dync_tensor *(dync_addcdiv_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcdiv__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcdiv_(self, tensor1, tensor2, value) dync_addcdiv__at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcdiv_(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcdiv__at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_addcmul_: adds value * tensor1 * tensor2. In place; returns self. */
 DYNC_API dync_tensor *(dync_addcmul_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcmul__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcmul_(self, tensor1, tensor2, value) dync_addcmul__at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcmul_(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcmul__at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_ceil_: rounds towards plus infinity. In place; returns self. */
 DYNC_API dync_tensor *(dync_ceil_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_ceil__at(dync_tensor *self, dync_loc at);
@@ -944,7 +958,7 @@ DYNC_API dync_tensor *dync_clamp__at(dync_tensor *self, dync_value low, dync_val
 /* dync_copy_: writes src, broadcast and cast, over self. In place; returns self. */
 DYNC_API dync_tensor *(dync_copy_)(dync_tensor *self, dync_value src);
 DYNC_API dync_tensor *dync_copy__at(dync_tensor *self, dync_value src, dync_loc at);
-#define dync_copy_(self, src) dync_copy__at(self, DYNC_V(src), DYNC_HERE)
+#define dync_copy_(self, src) DYNC_SEQ2(dync_copy__at, self, DYNC_V(src), DYNC_HERE)
 /* dync_cos_: cosine. In place; returns self. */
 DYNC_API dync_tensor *(dync_cos_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_cos__at(dync_tensor *self, dync_loc at);
@@ -952,7 +966,7 @@ DYNC_API dync_tensor *dync_cos__at(dync_tensor *self, dync_loc at);
 /* dync_div_: divides self by other. In place; returns self. */
 DYNC_API dync_tensor *(dync_div_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_div__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_div_(self, other) dync_div__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_div_(self, other) DYNC_SEQ2(dync_div__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_exp_: e to the power self. In place; returns self. */
 DYNC_API dync_tensor *(dync_exp_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_exp__at(dync_tensor *self, dync_loc at);
@@ -960,7 +974,7 @@ DYNC_API dync_tensor *dync_exp__at(dync_tensor *self, dync_loc at);
 /* dync_fill_: writes one number everywhere. In place; returns self. */
 DYNC_API dync_tensor *(dync_fill_)(dync_tensor *self, dync_value value);
 DYNC_API dync_tensor *dync_fill__at(dync_tensor *self, dync_value value, dync_loc at);
-#define dync_fill_(self, value) dync_fill__at(self, DYNC_V(value), DYNC_HERE)
+#define dync_fill_(self, value) DYNC_SEQ2(dync_fill__at, self, DYNC_V(value), DYNC_HERE)
 /* dync_floor_: rounds towards minus infinity. In place; returns self. */
 DYNC_API dync_tensor *(dync_floor_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_floor__at(dync_tensor *self, dync_loc at);
@@ -972,7 +986,7 @@ DYNC_API dync_tensor *dync_index_add__at(dync_tensor *self, int dim, dync_tensor
 /* dync_lerp_: moves self towards end. In place; returns self. */
 DYNC_API dync_tensor *(dync_lerp_)(dync_tensor *self, dync_tensor *end, dync_value weight);
 DYNC_API dync_tensor *dync_lerp__at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at);
-#define dync_lerp_(self, end, weight) dync_lerp__at(self, end, DYNC_V(weight), DYNC_HERE)
+#define dync_lerp_(self, end, weight) DYNC_SEQ3(dync_lerp__at, self, end, DYNC_V(weight), DYNC_HERE)
 /* dync_log_: natural logarithm. In place; returns self. */
 DYNC_API dync_tensor *(dync_log_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_log__at(dync_tensor *self, dync_loc at);
@@ -980,11 +994,11 @@ DYNC_API dync_tensor *dync_log__at(dync_tensor *self, dync_loc at);
 /* dync_masked_fill_: writes value where the mask is set. In place; returns self. */
 DYNC_API dync_tensor *(dync_masked_fill_)(dync_tensor *self, dync_tensor *mask, dync_value value);
 DYNC_API dync_tensor *dync_masked_fill__at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at);
-#define dync_masked_fill_(self, mask, value) dync_masked_fill__at(self, mask, DYNC_V(value), DYNC_HERE)
+#define dync_masked_fill_(self, mask, value) DYNC_SEQ3(dync_masked_fill__at, self, mask, DYNC_V(value), DYNC_HERE)
 /* dync_mul_: multiplies self by other. In place; returns self. */
 DYNC_API dync_tensor *(dync_mul_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_mul__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_mul_(self, other) dync_mul__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_mul_(self, other) DYNC_SEQ2(dync_mul__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_neg_: negates self. In place; returns self. */
 DYNC_API dync_tensor *(dync_neg_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_neg__at(dync_tensor *self, dync_loc at);
@@ -996,7 +1010,7 @@ DYNC_API dync_tensor *dync_normal__at(dync_tensor *self, double mean, double std
 /* dync_pow_: raises self to a power. In place; returns self. */
 DYNC_API dync_tensor *(dync_pow_)(dync_tensor *self, dync_value exponent);
 DYNC_API dync_tensor *dync_pow__at(dync_tensor *self, dync_value exponent, dync_loc at);
-#define dync_pow_(self, exponent) dync_pow__at(self, DYNC_V(exponent), DYNC_HERE)
+#define dync_pow_(self, exponent) DYNC_SEQ2(dync_pow__at, self, DYNC_V(exponent), DYNC_HERE)
 /* dync_relu_: max(self, 0). In place; returns self. */
 DYNC_API dync_tensor *(dync_relu_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_relu__at(dync_tensor *self, dync_loc at);
@@ -1028,7 +1042,7 @@ DYNC_API dync_tensor *dync_sqrt__at(dync_tensor *self, dync_loc at);
 /* dync_sub_: subtracts other from self. In place; returns self. */
 DYNC_API dync_tensor *(dync_sub_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_sub__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_sub_(self, other) dync_sub__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_sub_(self, other) DYNC_SEQ2(dync_sub__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_tanh_: hyperbolic tangent. In place; returns self. */
 DYNC_API dync_tensor *(dync_tanh_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_tanh__at(dync_tensor *self, dync_loc at);
@@ -1056,7 +1070,7 @@ DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_d
 /* dync_full_like: one number everywhere, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_full_like)(dync_tensor *self, dync_value fill_value);
 DYNC_API dync_tensor *dync_full_like_at(dync_tensor *self, dync_value fill_value, dync_loc at);
-#define dync_full_like(self, fill_value) dync_full_like_at(self, DYNC_V(fill_value), DYNC_HERE)
+#define dync_full_like(self, fill_value) DYNC_SEQ2(dync_full_like_at, self, DYNC_V(fill_value), DYNC_HERE)
 /* dync_ones_like: all ones, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_ones_like)(dync_tensor *self);
 DYNC_API dync_tensor *dync_ones_like_at(dync_tensor *self, dync_loc at);
@@ -1124,7 +1138,7 @@ DYNC_API dync_value dync_min_dim_at(dync_tensor *self, int dim, bool keepdim, dy
 /* dync_norm: the p-norm: sum(abs(self) ** p) ** (1 / p). */
 DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_norm(self, p, dim, keepdim) dync_norm_at(self, DYNC_V(p), dim, keepdim, DYNC_HERE)
+#define dync_norm(self, p, dim, keepdim) DYNC_SEQ2(dync_norm_at, self, DYNC_V(p), dim, keepdim, DYNC_HERE)
 /* dync_prod: the product; integers give int64. */
 DYNC_API dync_tensor *(dync_prod)(dync_tensor *self, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_prod_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
@@ -1148,35 +1162,35 @@ DYNC_API dync_tensor *dync_var_at(dync_tensor *self, dync_dims dim, int correcti
 /* dync_addmm: self + mat1 @ mat2; self is broadcast. */
 DYNC_API dync_tensor *(dync_addmm)(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2);
 DYNC_API dync_tensor *dync_addmm_at(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2, dync_loc at);
-#define dync_addmm(self, mat1, mat2) dync_addmm_at(self, mat1, mat2, DYNC_HERE)
+#define dync_addmm(self, mat1, mat2) DYNC_SEQ3(dync_addmm_at, self, mat1, mat2, DYNC_HERE)
 /* dync_bmm: a batch of matrix products: [B, M, K] @ [B, K, N]. */
 DYNC_API dync_tensor *(dync_bmm)(dync_tensor *self, dync_tensor *mat2);
 DYNC_API dync_tensor *dync_bmm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
-#define dync_bmm(self, mat2) dync_bmm_at(self, mat2, DYNC_HERE)
+#define dync_bmm(self, mat2) DYNC_SEQ2(dync_bmm_at, self, mat2, DYNC_HERE)
 /* dync_dot: the scalar product of two vectors. */
 DYNC_API dync_tensor *(dync_dot)(dync_tensor *self, dync_tensor *tensor);
 DYNC_API dync_tensor *dync_dot_at(dync_tensor *self, dync_tensor *tensor, dync_loc at);
-#define dync_dot(self, tensor) dync_dot_at(self, tensor, DYNC_HERE)
+#define dync_dot(self, tensor) DYNC_SEQ2(dync_dot_at, self, tensor, DYNC_HERE)
 /* dync_linear: input @ weight^T + bias, over any leading dims. */
 DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias);
 DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at);
-#define dync_linear(input, weight, bias) dync_linear_at(input, weight, bias, DYNC_HERE)
+#define dync_linear(input, weight, bias) DYNC_SEQ2(dync_linear_at, input, weight, bias, DYNC_HERE)
 /* dync_matmul: matrix product of vectors, matrices and batches of them, broadcast. */
 DYNC_API dync_tensor *(dync_matmul)(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_matmul_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_matmul(self, other) dync_matmul_at(self, other, DYNC_HERE)
+#define dync_matmul(self, other) DYNC_SEQ2(dync_matmul_at, self, other, DYNC_HERE)
 /* dync_mm: matrix product of [M, K] and [K, N]. */
 DYNC_API dync_tensor *(dync_mm)(dync_tensor *self, dync_tensor *mat2);
 DYNC_API dync_tensor *dync_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
-#define dync_mm(self, mat2) dync_mm_at(self, mat2, DYNC_HERE)
+#define dync_mm(self, mat2) DYNC_SEQ2(dync_mm_at, self, mat2, DYNC_HERE)
 /* dync_mv: matrix times vector. */
 DYNC_API dync_tensor *(dync_mv)(dync_tensor *self, dync_tensor *vec);
 DYNC_API dync_tensor *dync_mv_at(dync_tensor *self, dync_tensor *vec, dync_loc at);
-#define dync_mv(self, vec) dync_mv_at(self, vec, DYNC_HERE)
+#define dync_mv(self, vec) DYNC_SEQ2(dync_mv_at, self, vec, DYNC_HERE)
 /* dync_outer: all products of two vectors' elements. */
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2);
 DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_loc at);
-#define dync_outer(self, vec2) dync_outer_at(self, vec2, DYNC_HERE)
+#define dync_outer(self, vec2) DYNC_SEQ2(dync_outer_at, self, vec2, DYNC_HERE)
 /* dync_adaptive_avg_pool2d: means over equal tiles, so that output_size come out; sizes must divide. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
@@ -1192,7 +1206,7 @@ DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight
 /* dync_conv2d: 2-d cross-correlation of [N, C, H, W] or [C, H, W]. */
 DYNC_API dync_tensor *(dync_conv2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups);
 DYNC_API dync_tensor *dync_conv2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at);
-#define dync_conv2d(input, weight, bias, stride, padding, dilation, groups) dync_conv2d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_HERE)
+#define dync_conv2d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2(dync_conv2d_at, input, weight, bias, stride, padding, dilation, groups, DYNC_HERE)
 /* dync_dropout: in training zero with probability p, else scaled by 1 / (1 - p). */
 DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training);
 DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training, dync_loc at);
@@ -1200,7 +1214,7 @@ DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training
 /* dync_embedding: the rows of weight that indices name. */
 DYNC_API dync_tensor *(dync_embedding)(dync_tensor *weight, dync_tensor *indices);
 DYNC_API dync_tensor *dync_embedding_at(dync_tensor *weight, dync_tensor *indices, dync_loc at);
-#define dync_embedding(weight, indices) dync_embedding_at(weight, indices, DYNC_HERE)
+#define dync_embedding(weight, indices) DYNC_SEQ2(dync_embedding_at, weight, indices, DYNC_HERE)
 /* dync_layer_norm: normalises over the trailing dims. */
 DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps);
 DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
@@ -1220,31 +1234,31 @@ DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dy
 /* dync_binary_cross_entropy: the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_binary_cross_entropy(self, target) dync_binary_cross_entropy_at(self, target, DYNC_HERE)
+#define dync_binary_cross_entropy(self, target) DYNC_SEQ2(dync_binary_cross_entropy_at, self, target, DYNC_HERE)
 /* dync_binary_cross_entropy_with_logits: binary_cross_entropy of sigmoid(self), without overflow. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy_with_logits)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_binary_cross_entropy_with_logits_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_binary_cross_entropy_with_logits(self, target) dync_binary_cross_entropy_with_logits_at(self, target, DYNC_HERE)
+#define dync_binary_cross_entropy_with_logits(self, target) DYNC_SEQ2(dync_binary_cross_entropy_with_logits_at, self, target, DYNC_HERE)
 /* dync_cross_entropy: the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out. */
 DYNC_API dync_tensor *(dync_cross_entropy)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_cross_entropy(self, target) dync_cross_entropy_at(self, target, DYNC_HERE)
+#define dync_cross_entropy(self, target) DYNC_SEQ2(dync_cross_entropy_at, self, target, DYNC_HERE)
 /* dync_l1_loss: the mean of abs(self - target). */
 DYNC_API dync_tensor *(dync_l1_loss)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_l1_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_l1_loss(self, target) dync_l1_loss_at(self, target, DYNC_HERE)
+#define dync_l1_loss(self, target) DYNC_SEQ2(dync_l1_loss_at, self, target, DYNC_HERE)
 /* dync_mse_loss: the mean of (self - target) ** 2. */
 DYNC_API dync_tensor *(dync_mse_loss)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_mse_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_mse_loss(self, target) dync_mse_loss_at(self, target, DYNC_HERE)
+#define dync_mse_loss(self, target) DYNC_SEQ2(dync_mse_loss_at, self, target, DYNC_HERE)
 /* dync_nll_loss: the mean of -self[target]; classes on dim 1; target -100 is left out. */
 DYNC_API dync_tensor *(dync_nll_loss)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_nll_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_nll_loss(self, target) dync_nll_loss_at(self, target, DYNC_HERE)
+#define dync_nll_loss(self, target) DYNC_SEQ2(dync_nll_loss_at, self, target, DYNC_HERE)
 /* dync_smooth_l1_loss: squared below beta, absolute above; the mean. */
 DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *target, double beta);
 DYNC_API dync_tensor *dync_smooth_l1_loss_at(dync_tensor *self, dync_tensor *target, double beta, dync_loc at);
-#define dync_smooth_l1_loss(self, target, beta) dync_smooth_l1_loss_at(self, target, beta, DYNC_HERE)
+#define dync_smooth_l1_loss(self, target, beta) DYNC_SEQ2(dync_smooth_l1_loss_at, self, target, beta, DYNC_HERE)
 /* dync_as_strided: any sizes, strides and offset over the storage, which they must not leave. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset);
 DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset, dync_loc at);
@@ -1264,7 +1278,7 @@ DYNC_API dync_tensor *dync_expand_at(dync_tensor *self, dync_dims size, dync_loc
 /* dync_expand_as: expand to the shape of other. */
 DYNC_API dync_tensor *(dync_expand_as)(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_expand_as_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_expand_as(self, other) dync_expand_as_at(self, other, DYNC_HERE)
+#define dync_expand_as(self, other) DYNC_SEQ2(dync_expand_as_at, self, other, DYNC_HERE)
 /* dync_flatten: the dims from start to end as one. */
 DYNC_API dync_tensor *(dync_flatten)(dync_tensor *self, int start_dim, int end_dim);
 DYNC_API dync_tensor *dync_flatten_at(dync_tensor *self, int start_dim, int end_dim, dync_loc at);
@@ -1320,7 +1334,7 @@ DYNC_API dync_tensor *dync_view_at(dync_tensor *self, dync_dims size, dync_loc a
 /* dync_view_as: view in the shape of other. */
 DYNC_API dync_tensor *(dync_view_as)(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_view_as_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_view_as(self, other) dync_view_as_at(self, other, DYNC_HERE)
+#define dync_view_as(self, other) DYNC_SEQ2(dync_view_as_at, self, other, DYNC_HERE)
 /* dync_argsort: the places that sort self along dim, int64. No gradient. */
 DYNC_API dync_tensor *(dync_argsort)(dync_tensor *self, int dim, bool descending);
 DYNC_API dync_tensor *dync_argsort_at(dync_tensor *self, int dim, bool descending, dync_loc at);
@@ -1352,7 +1366,7 @@ DYNC_API dync_tensor *dync_index_select_at(dync_tensor *self, int dim, dync_tens
 /* dync_masked_select: the elements whose mask is set, as a vector. The shape depends on data: a graph break. */
 DYNC_API dync_tensor *(dync_masked_select)(dync_tensor *self, dync_tensor *mask);
 DYNC_API dync_tensor *dync_masked_select_at(dync_tensor *self, dync_tensor *mask, dync_loc at);
-#define dync_masked_select(self, mask) dync_masked_select_at(self, mask, DYNC_HERE)
+#define dync_masked_select(self, mask) DYNC_SEQ2(dync_masked_select_at, self, mask, DYNC_HERE)
 /* dync_nonzero: the places of elements that are not zero, [count, rank], int64. No gradient. The shape depends on data: a graph break. */
 DYNC_API dync_tensor *(dync_nonzero)(dync_tensor *self);
 DYNC_API dync_tensor *dync_nonzero_at(dync_tensor *self, dync_loc at);
@@ -1384,7 +1398,7 @@ DYNC_API dync_tensor *dync_stack_at(dync_value tensors, int dim, dync_loc at);
 /* dync_take_along_dim: gather with self and indices broadcast outside dim. */
 DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim);
 DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *indices, int dim, dync_loc at);
-#define dync_take_along_dim(self, indices, dim) dync_take_along_dim_at(self, indices, dim, DYNC_HERE)
+#define dync_take_along_dim(self, indices, dim) DYNC_SEQ2(dync_take_along_dim_at, self, indices, dim, DYNC_HERE)
 /* dync_topk: the k largest or smallest along dim, in order, and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted);
 DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted, dync_loc at);
@@ -12067,8 +12081,9 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
  *   chunk     R = 1, J < I or J = I       lanes run along the inner loops
  *   block     R > 1, J = I                lanes: row after row
  *   vertical  J = 1, or R = N             lanes: inner index after inner index, the rows side by side
+ *   square    R > 1, J < I                lanes: row after row; the rows are neighbours along the last row loop: for transpositions
  * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
-typedef enum { DYNC__INTERP_CHUNK, DYNC__INTERP_BLOCK, DYNC__INTERP_VERTICAL } dync__interp_mode;
+typedef enum { DYNC__INTERP_CHUNK, DYNC__INTERP_BLOCK, DYNC__INTERP_VERTICAL, DYNC__INTERP_SQUARE } dync__interp_mode;
 
 /* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1: linear. */
 typedef struct dync__interp_dim { int64_t extent, stride; } dync__interp_dim;
@@ -12122,7 +12137,7 @@ typedef struct dync__interp_value {
 struct dync__code {
     char *name;
     int isa, mode, n_phases, n_bufs;
-    int64_t n_rows, n_inner, tile_rows, tile_inner;
+    int64_t n_rows, n_inner, tile_rows, tile_inner, row_group; /* row_group: rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, serial;    /* serial: order between lanes matters (storex) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
     int32_t *section;                 /* first step of prologue, row 0, phase 0, row 1, ..., row P; 2 * n_phases + 3 entries */
@@ -12145,7 +12160,8 @@ DYNC__FN size_t dync__type_bytes(int compute_type);
  *
  * Tiles of a few hundred lanes stay in L1; each instruction is one pass of a tile kernel over them. Three ways to cut the loops
  * into tiles (dync__interp_mode): pointwise kernels and long rows go in chunks of the inner loops; short rows several at a time
- * (block); reductions along strided loops with contiguous rows beside each other (vertical).
+ * (block); reductions along strided loops with contiguous rows beside each other (vertical); transpositions in squares of cache
+ * lines (square).
  *   loads    dense ones are used where they lie; what is constant along the inner loops becomes a scalar operand or row code;
  *            the rest is copied into a tile by an odometer
  *   stores   the last operation computes straight into dense output memory where nothing can observe it
@@ -12319,6 +12335,23 @@ static bool dync__ib_wants_vertical(const dync__ib *b)
     return votes > 0 && b->n_rows >= 4;
 }
 
+/* Does some buffer run along the last row loop while others run along the inner ones? Then both sides waste cache lines. */
+static bool dync__ib_wants_square(const dync__ib *b)
+{
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool across = false, along = false;
+    if (b->has_reduce || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8) return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
+        int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
+        int64_t inner = n ? dims[0].stride : 0;
+        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 && (inner > 8 || inner < -8);
+        along |= n == 1 && (inner == 1 || inner == -1);
+    }
+    return across && along;
+}
+
 static void dync__ib_set_tile(dync__ib *b)
 {
     int64_t lanes = b->lanes;
@@ -12327,12 +12360,18 @@ static void dync__ib_set_tile(dync__ib *b)
     b->inner = DYNC__MIN(b->n_inner, lanes);
     if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b)) {
         b->mode = DYNC__INTERP_VERTICAL;
+        lanes *= 4;                     /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);
         b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
     } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 && (b->has_reduce || b->n_inner < 96)) {
         b->mode = DYNC__INTERP_BLOCK;
         b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
         b->inner = b->n_inner;
+    }
+    if (b->mode == DYNC__INTERP_CHUNK && dync__ib_wants_square(b)) {
+        b->mode = DYNC__INTERP_SQUARE;
+        b->rows = 64;
+        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8));     /* a cache line of floats */
     }
     b->whole = b->inner >= b->n_inner;
 }
@@ -12385,6 +12424,7 @@ static bool dync__ib_may_direct(const dync__ib *b, int store)
     if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] || b->keep[v]) return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load || in->prim == DYNC__P_bitcast) return false;
     if (b->level[v] == 2 ? dync__ib_phase(b, v) != dync__ib_phase(b, store) : dync__ib_list(b, v) != dync__ib_list(b, store)) return false;
+    if (b->mode == DYNC__INTERP_SQUARE && b->level[v] == 2) return false;
     int from = b->mode == DYNC__INTERP_CHUNK && b->level[v] == 2 ? b->split : 0;
     int to = b->level[v] == 2 ? b->k->n_dims : b->split;
     if (b->mode == DYNC__INTERP_VERTICAL) to = b->split;      /* each inner index apart; several at a time do not store */
@@ -12465,6 +12505,14 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+        s.lanes_from = DYNC__FROM_INNER;
+    } else if (level == 2 && b->mode == DYNC__INTERP_SQUARE) {         /* two loops: the last of the rows, the inner ones */
+        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.fixed_from = DYNC__FROM_ROW;
+        int64_t step = dync__ib_merge(b, access, split, n, dims) ? dims[0].stride : 0;
+        dims[0] = (dync__interp_dim){b->rows, b->k->access.at[access].stride[split - 1]};
+        dims[1] = (dync__interp_dim){b->n_inner, step};
+        s.lanes = dync__ib_nest(b, dims, 2);
         s.lanes_from = DYNC__FROM_INNER;
     } else if (level == 2 && b->mode == DYNC__INTERP_BLOCK) {
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, n, dims));
@@ -12633,6 +12681,7 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s, dync__interp_nest lanes, int level)
 {
     if (level == 0 || (level == 1 && b->rows == 1)) return true;      /* one lane */
+    if (b->mode == DYNC__INTERP_SQUARE && level == 2) return false;
     if (lanes.n == 0) return b->n_rows * b->n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }
@@ -13025,6 +13074,7 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->n_inner = b->n_inner;
     c->tile_rows = b->rows;
     c->tile_inner = DYNC__MAX(b->inner, 1);
+    c->row_group = b->mode == DYNC__INTERP_SQUARE ? b->k->extent[b->split - 1] : b->n_rows;
     c->empty = b->n_rows == 0;
     c->has_reduce = b->has_reduce;
     c->serial = b->serial;
@@ -13110,7 +13160,7 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
 
 DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
 {
-    static const char *const modes[] = {"chunk", "block", "vertical"};
+    static const char *const modes[] = {"chunk", "block", "vertical", "square"};
     static const char *const isas[] = {"baseline", "avx2", "avx512"};
     dync__str_addf(out, "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n", c->name, modes[c->mode],
                    (long long)c->n_rows, (long long)c->n_inner, (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
@@ -13255,9 +13305,63 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
     return DYNC__MIN(piece, left);
 }
 
-static void dync__irun_gather(const dync__irun *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+/* Rows x inner elements between memory and a tile, along whichever loop memory is dense in. */
+#define DYNC__IRUN_SQUARE(T, name)                                                                   \
+    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
+    {                                                                                                \
+        int64_t pitch = r->inner;                                                                    \
+        if (inner == 1) {                                                                            \
+            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T)); \
+            return;                                                                                  \
+        }                                                                                            \
+        for (int64_t j = 0; j < pitch; j++)                                                          \
+            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];     \
+    }                                                                                                \
+    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
+    {                                                                                                \
+        int64_t pitch = r->inner;                                                                    \
+        if (inner == 1) {                                                                            \
+            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T)); \
+            return;                                                                                  \
+        }                                                                                            \
+        for (int64_t j = 0; j < pitch; j++)                                                          \
+            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];     \
+    }
+DYNC__IRUN_SQUARE(uint8_t, 1)
+DYNC__IRUN_SQUARE(uint16_t, 2)
+DYNC__IRUN_SQUARE(uint32_t, 4)
+DYNC__IRUN_SQUARE(uint64_t, 8)
+
+static bool dync__irun_is_square(const dync__irun *r, int level) { return level == 2 && r->c->mode == DYNC__INTERP_SQUARE; }
+
+static void dync__irun_square_in(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+{
+    switch (bytes) {
+    case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
+    case 2: dync__irun_square_in_2(r, to, from, d[0].stride, d[1].stride); break;
+    case 4: dync__irun_square_in_4(r, to, from, d[0].stride, d[1].stride); break;
+    default: dync__irun_square_in_8(r, to, from, d[0].stride, d[1].stride); break;
+    }
+}
+
+static void dync__irun_square_out(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+{
+    switch (bytes) {
+    case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
+    case 2: dync__irun_square_out_2(r, to, from, d[0].stride, d[1].stride); break;
+    case 4: dync__irun_square_out_4(r, to, from, d[0].stride, d[1].stride); break;
+    default: dync__irun_square_out_8(r, to, from, d[0].stride, d[1].stride); break;
+    }
+}
+
+static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
+                              int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
+    if (dync__irun_is_square(r, level)) {
+        dync__irun_square_in(r, to, from + start * d[1].stride * bytes, d, bytes);
+        return;
+    }
     if (nest.n <= 1) {
         int64_t stride = nest.n ? d->stride : 0;
         dync__irun_in(to, from + start * stride * bytes, n, stride, bytes);
@@ -13275,9 +13379,14 @@ static void dync__irun_gather(const dync__irun *r, char *to, const char *from, d
     }
 }
 
-static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
+                              int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
+    if (dync__irun_is_square(r, level)) {
+        dync__irun_square_out(r, to + start * d[1].stride * bytes, from, d, bytes);
+        return;
+    }
     if (nest.n <= 1) {
         int64_t stride = nest.n ? d->stride : 0;
         dync__irun_out(to + start * stride * bytes, from, n, stride, bytes);
@@ -13310,12 +13419,12 @@ static void dync__irun_load(const dync__irun *r, const dync__interp_step *s, int
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
     if (!s->fn) {
-        dync__irun_gather(r, to, from, st->lanes, start, n, s->bytes);
+        dync__irun_gather(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
         s->fn(to, from + start * s->bytes, NULL, NULL, n);
     } else {
         char *raw = r->scratch + r->c->raw_at;
-        dync__irun_gather(r, raw, from, st->lanes, start, n, s->bytes);
+        dync__irun_gather(r, raw, from, s->level, st->lanes, start, n, s->bytes);
         s->fn(to, raw, NULL, NULL, n);
     }
 }
@@ -13328,13 +13437,13 @@ static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, in
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
     if (!s->fn) {
-        dync__irun_scatter(r, to, from, st->lanes, start, n, s->bytes);
+        dync__irun_scatter(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
         s->fn(to + start * s->bytes, from, NULL, NULL, n);
     } else {
         char *raw = r->scratch + r->c->raw_at;
         s->fn(raw, from, NULL, NULL, n);
-        dync__irun_scatter(r, to, raw, st->lanes, start, n, s->bytes);
+        dync__irun_scatter(r, to, raw, s->level, st->lanes, start, n, s->bytes);
     }
 }
 
@@ -13342,6 +13451,12 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st), start = r->from[st->lanes_from];
+    if (dync__irun_is_square(r, s->level)) {
+        const dync__interp_dim *d = r->c->dims + st->lanes.at;
+        for (int64_t i = 0; i < r->rows; i++)
+            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride, d[1].stride, r->inner);
+        return;
+    }
     if (st->lanes.n <= 1) {
         int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0;
         dync__irun_iota(to, base + start * stride, stride, n);
@@ -13650,8 +13765,8 @@ static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, 
 {
     const dync__code *c = r->c;
     dync__irun_steps(r, 0, 1);
-    for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += c->tile_rows) {
-        r->rows = DYNC__MIN(c->tile_rows, row_end - row);
+    for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
+        r->rows = DYNC__MIN(DYNC__MIN(c->tile_rows, row_end - row), c->row_group - row % c->row_group);
         r->from[DYNC__FROM_ROW] = row;
         r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
         for (int p = 0; p < c->n_phases; p++) {
@@ -14023,7 +14138,8 @@ DYNC__STRICT_FP_BEGIN
         DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                     \
         uint32_t z; { DYNC__TILE_HALF_TO_FLOAT(y, z) } memcpy(&y0, &z, 4);)
 
-/* 32 independent lanes over a grain, then a tree. Lanes that got no element hold the identity. */
+/* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity. Short rows go one after another:
+ * the machine overlaps them. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                     \
     DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                                \
     {                                                                                                \
@@ -14031,7 +14147,12 @@ DYNC__STRICT_FP_BEGIN
         const T *x = a_;                                                                             \
         int64_t length = *(const int64_t *)c_, left = length;                                        \
         (void)b_;                                                                                    \
-        for (const T *end = x + n; x < end;) {                                                       \
+        for (const T *end = x + n; length < 32 && x < end; x += length) {                            \
+            T a = x[0];                                                                              \
+            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                             \
+            *d++ = a;                                                                                \
+        }                                                                                            \
+        for (const T *end = (const T *)a_ + n; x < end;) {                                                 \
             int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;                \
             T lane[32];                                                                              \
             for (int k = 0; k < 32; k++) lane[k] = identity;                                         \
@@ -14931,12 +15052,13 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
  *
  * Micro kernels keep a block of C in vector registers (GNU vector types: the compiler picks the instructions) and walk k once:
  *   main    packed A panel of MR rows x packed B panel of NR = 2 vectors; MR x NR fills the register file: 14x32, 6x16, 4x8
- *   rows4, rows1   A where it lies, any strides; B rows dense: small matrices and the last rows
- *   dots    both operands dense along k and few rows: inner products, reads every element of B once
+ *   rows    four rows or one, NR or half of it columns; A where it lies, B rows dense: small matrices and the last rows
+ *   axpy    lines of B added to a line of C: very few rows and a wide B, which is read once and in order
+ *   dots    both operands dense along k and few rows: inner products
  * Large products are blocked as by Goto and van de Geijn 2008 (KC x NC of B, MC x KC of A packed, transposes free in packing);
- * small ones pack only what is not dense. Sums run along k in order within a block of KC; threads take ranges of rows or columns,
- * so the thread count does not change a bit of the result.
- * Invariant: a column block narrower than NR is computed in a zero-padded copy of B and a scratch block of C. */
+ * small ones pack only what is not dense. The path is chosen from the whole product and an element's sum does not depend on where its
+ * block lies; threads take ranges of rows or columns, so the thread count does not change a bit of the result.
+ * Invariant: columns that do not fill a vector are computed in a zero-padded copy of B and a scratch block of C. */
 
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_MAX_BLOCK = 14 * 32 };
 #define DYNC__GEMM_SMALL (96 * 96 * 96)         /* products of m n k up to which A is not packed */
@@ -14956,9 +15078,11 @@ enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEM
 typedef void (*dync__gemm_block)(int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row, void *c,
                                  int64_t c_row, bool accumulate);
 typedef void (*dync__gemm_dots)(int64_t k, const void *a, const void *b, int64_t b_col, void *out);
+typedef void (*dync__gemm_axpy)(int64_t n, int64_t k, const void *a, int64_t a_col, const void *b, int64_t b_row, void *c);
 typedef struct dync__gemm_kernels {
     int mr, nr;
-    dync__gemm_block main, rows4, rows1;
+    dync__gemm_block main, rows[2][2];   /* [one or two vectors][one or four rows] */
+    dync__gemm_axpy axpy;
     dync__gemm_dots dot4, dot1;
 } dync__gemm_kernels;
 
@@ -14986,11 +15110,18 @@ typedef double dync__gemm_d2;
 #define DYNC__GEMM_ZERO 0
 #endif
 
-#define DYNC__GEMM_DECLARE(i) V c##i##0 = DYNC__GEMM_ZERO, c##i##1 = DYNC__GEMM_ZERO;
-#define DYNC__GEMM_STEP(i) c##i##0 += b0 * a[(i) * A_ROW], c##i##1 += b1 * a[(i) * A_ROW];
-#define DYNC__GEMM_ADD(i) c##i##0 += *(const V *)(c + (i) * c_row), c##i##1 += *(const V *)(c + (i) * c_row + W);
-#define DYNC__GEMM_STORE(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
-#define DYNC__GEMM_KERNEL(A, name, T, VT, ROWS, A_ROW_OF, A_COL_OF)                                  \
+#define DYNC__GEMM_DECLARE2(i) V c##i##0 = DYNC__GEMM_ZERO, c##i##1 = DYNC__GEMM_ZERO;
+#define DYNC__GEMM_LOAD2 V b0 = *(const V *)b, b1 = *(const V *)(b + W);
+#define DYNC__GEMM_STEP2(i) c##i##0 += b0 * a[(i) * A_ROW], c##i##1 += b1 * a[(i) * A_ROW];
+#define DYNC__GEMM_ADD2(i) c##i##0 += *(const V *)(c + (i) * c_row), c##i##1 += *(const V *)(c + (i) * c_row + W);
+#define DYNC__GEMM_STORE2(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
+#define DYNC__GEMM_DECLARE1(i) V c##i = DYNC__GEMM_ZERO;
+#define DYNC__GEMM_LOAD1 V b0 = *(const V *)b;
+#define DYNC__GEMM_STEP1(i) c##i += b0 * a[(i) * A_ROW];
+#define DYNC__GEMM_ADD1(i) c##i += *(const V *)(c + (i) * c_row);
+#define DYNC__GEMM_STORE1(i) *(V *)(c + (i) * c_row) = c##i;
+/* ROWS rows by N vectors of C */
+#define DYNC__GEMM_KERNEL(A, name, T, VT, ROWS, N, A_ROW_OF, A_COL_OF)                               \
     A static void name(int64_t k, const void *a_, int64_t a_row, int64_t a_col, const void *b_, int64_t b_row, void *c_, \
                        int64_t c_row, bool accumulate)                                               \
     {                                                                                                \
@@ -15001,34 +15132,69 @@ typedef double dync__gemm_d2;
         const T *a = a_, *b = b_;                                                                    \
         T *c = c_;                                                                                   \
         (void)a_row, (void)a_col, (void)A_ROW, (void)c_row;                                          \
-        ROWS(DYNC__GEMM_DECLARE)                                                                     \
+        ROWS(DYNC__GEMM_DECLARE##N)                                                                  \
         for (; k > 0; k--) {                                                                         \
-            V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                          \
-            ROWS(DYNC__GEMM_STEP)                                                                    \
+            DYNC__GEMM_LOAD##N                                                                       \
+            ROWS(DYNC__GEMM_STEP##N)                                                                 \
             a += A_COL;                                                                              \
             b += b_row;                                                                              \
         }                                                                                            \
-        if (accumulate) { ROWS(DYNC__GEMM_ADD) }                                                     \
-        ROWS(DYNC__GEMM_STORE)                                                                       \
+        if (accumulate) { ROWS(DYNC__GEMM_ADD##N) }                                                  \
+        ROWS(DYNC__GEMM_STORE##N)                                                                    \
+    }
+/* c[0, n) += a[p] b[p, 0 .. n) for p in [0, k): whole lines of B, four at a time */
+#define DYNC__GEMM_AXPY_LOAD(i) x##i = a[(i) * a_col];
+#define DYNC__GEMM_AXPY_STEP(i) y += x##i * *(const V *)(b + (i) * b_row + j);
+#define DYNC__GEMM_AXPY_LAST(i) z += x##i * b[(i) * b_row + j];
+#define DYNC__GEMM_AXPY_LINES(ROWS, lines)                                                           \
+    for (; k >= lines; k -= lines, a += lines * a_col, b += lines * b_row) {                         \
+        ROWS(DYNC__GEMM_AXPY_LOAD)                                                                   \
+        int64_t j = 0;                                                                               \
+        for (; j + W <= n; j += W) {                                                                 \
+            V y = *(const V *)(c + j);                                                               \
+            ROWS(DYNC__GEMM_AXPY_STEP)                                                               \
+            *(V *)(c + j) = y;                                                                       \
+        }                                                                                            \
+        for (; j < n; j++) {                                                                         \
+            E z = c[j];                                                                              \
+            ROWS(DYNC__GEMM_AXPY_LAST)                                                               \
+            c[j] = z;                                                                                \
+        }                                                                                            \
+    }
+#define DYNC__GEMM_AXPY(A, name, T, VT)                                                              \
+    A static void name(int64_t n, int64_t k, const void *a_, int64_t a_col, const void *b_, int64_t b_row, void *c_) \
+    {                                                                                                \
+        DYNC__GEMM_CONTRACT                                                                          \
+        typedef VT V;                                                                                \
+        typedef T E;                                                                                 \
+        enum { W = sizeof(V) / sizeof(T) };                                                          \
+        const E *a = a_, *b = b_;                                                                    \
+        E *c = c_, x0, x1, x2, x3;                                                                   \
+        DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R4, 4)                                                      \
+        DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R1, 1)                                                      \
     }
 /* N inner products of a with columns of b, all dense along k. */
 #define DYNC__GEMM_DOT_DECLARE(i) V s##i = DYNC__GEMM_ZERO;
 #define DYNC__GEMM_DOT_STEP(i) s##i += x * *(const V *)(b + (i) * b_col + p);
 #define DYNC__GEMM_DOT_END(i)                                                                        \
     {                                                                                                \
-        E t = 0, l[W];                                                                               \
+        E l[W];                                                                                      \
         memcpy(l, &s##i, sizeof l);                                                                  \
-        for (int w = 0; w < W; w++) t += l[w];                                                       \
-        for (int64_t q = p; q < k; q++) t += a[q] * b[(i) * b_col + q];                              \
-        out[i] = t;                                                                                  \
+        Q sum = *(const Q *)l;                                                                       \
+        for (int w = QW; w < W; w += QW) sum += *(const Q *)(l + w);                                 \
+        memcpy(l, &sum, sizeof sum);                                                                 \
+        for (int w = 1; w < QW; w++) l[0] += l[w];                                                   \
+        for (int64_t q = p; q < k; q++) l[0] += a[q] * b[(i) * b_col + q];                           \
+        out[i] = l[0];                                                                               \
     }
-#define DYNC__GEMM_DOTS(A, name, T, VT, ROWS)                                                        \
+#define DYNC__GEMM_DOTS(A, name, T, VT, QT, ROWS)                                                    \
     A static void name(int64_t k, const void *a_, const void *b_, int64_t b_col, void *out_)         \
     {                                                                                                \
         DYNC__GEMM_CONTRACT                                                                          \
         typedef VT V;                                                                                \
+        typedef QT Q;                /* a vector of 16 bytes */                                      \
         typedef T E;                                                                                 \
-        enum { W = sizeof(V) / sizeof(T) };                                                          \
+        enum { W = sizeof(V) / sizeof(T), QW = sizeof(Q) / sizeof(T) };                              \
         const T *a = a_, *b = b_;                                                                    \
         T *out = out_;                                                                               \
         int64_t p = 0;                                                                               \
@@ -15040,25 +15206,29 @@ typedef double dync__gemm_d2;
         }                                                                                            \
         ROWS(DYNC__GEMM_DOT_END)                                                                     \
     }
-#define DYNC__GEMM_SET(A, isa, t, T, V, MR, ROWS)                                                    \
-    DYNC__GEMM_KERNEL(A, dync__gemm_main_##isa##_##t, T, V, ROWS, 1, MR)                             \
-    DYNC__GEMM_KERNEL(A, dync__gemm_rows4_##isa##_##t, T, V, DYNC__GEMM_R4, a_row, a_col)            \
-    DYNC__GEMM_KERNEL(A, dync__gemm_rows1_##isa##_##t, T, V, DYNC__GEMM_R1, a_row, a_col)            \
-    DYNC__GEMM_DOTS(A, dync__gemm_dot4_##isa##_##t, T, V, DYNC__GEMM_R4)                             \
-    DYNC__GEMM_DOTS(A, dync__gemm_dot1_##isa##_##t, T, V, DYNC__GEMM_R1)                             \
+#define DYNC__GEMM_SET(A, isa, t, T, V, Q, MR, ROWS)                                                 \
+    DYNC__GEMM_KERNEL(A, dync__gemm_main_##isa##_##t, T, V, ROWS, 2, 1, MR)                          \
+    DYNC__GEMM_KERNEL(A, dync__gemm_rows4_##isa##_##t, T, V, DYNC__GEMM_R4, 2, a_row, a_col)         \
+    DYNC__GEMM_KERNEL(A, dync__gemm_rows1_##isa##_##t, T, V, DYNC__GEMM_R1, 2, a_row, a_col)         \
+    DYNC__GEMM_KERNEL(A, dync__gemm_half4_##isa##_##t, T, V, DYNC__GEMM_R4, 1, a_row, a_col)         \
+    DYNC__GEMM_KERNEL(A, dync__gemm_half1_##isa##_##t, T, V, DYNC__GEMM_R1, 1, a_row, a_col)         \
+    DYNC__GEMM_AXPY(A, dync__gemm_axpy_##isa##_##t, T, V)                                            \
+    DYNC__GEMM_DOTS(A, dync__gemm_dot4_##isa##_##t, T, V, Q, DYNC__GEMM_R4)                             \
+    DYNC__GEMM_DOTS(A, dync__gemm_dot1_##isa##_##t, T, V, Q, DYNC__GEMM_R1)                             \
     static const dync__gemm_kernels dync__gemm_##isa##_##t = {                                       \
-        MR, 2 * (int)(sizeof(V) / sizeof(T)), dync__gemm_main_##isa##_##t, dync__gemm_rows4_##isa##_##t, \
-        dync__gemm_rows1_##isa##_##t, dync__gemm_dot4_##isa##_##t, dync__gemm_dot1_##isa##_##t};
+        MR, 2 * (int)(sizeof(V) / sizeof(T)), dync__gemm_main_##isa##_##t,                           \
+        {{dync__gemm_half1_##isa##_##t, dync__gemm_half4_##isa##_##t}, {dync__gemm_rows1_##isa##_##t, dync__gemm_rows4_##isa##_##t}}, \
+        dync__gemm_axpy_##isa##_##t, dync__gemm_dot4_##isa##_##t, dync__gemm_dot1_##isa##_##t};
 
-DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f32, float, dync__gemm_f4, 4, DYNC__GEMM_R4)
-DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f64, double, dync__gemm_d2, 4, DYNC__GEMM_R4)
+DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f32, float, dync__gemm_f4, dync__gemm_f4, 4, DYNC__GEMM_R4)
+DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f64, double, dync__gemm_d2, dync__gemm_d2, 4, DYNC__GEMM_R4)
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYNC__GEMM_AVX2 DYNC__GEMM_CODE __attribute__((target("avx2,fma")))
 #define DYNC__GEMM_AVX512 DYNC__GEMM_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
-DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f32, float, dync__gemm_f8, 6, DYNC__GEMM_R6)
-DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f64, double, dync__gemm_d4, 6, DYNC__GEMM_R6)
-DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f32, float, dync__gemm_f16, 14, DYNC__GEMM_R14)
-DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f64, double, dync__gemm_d8, 14, DYNC__GEMM_R14)
+DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f32, float, dync__gemm_f8, dync__gemm_f4, 6, DYNC__GEMM_R6)
+DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f64, double, dync__gemm_d4, dync__gemm_d2, 6, DYNC__GEMM_R6)
+DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f32, float, dync__gemm_f16, dync__gemm_f4, 14, DYNC__GEMM_R14)
+DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f64, double, dync__gemm_d8, dync__gemm_d2, 14, DYNC__GEMM_R14)
 #endif
 
 /* Narrow products use narrower vectors: less padding. */
@@ -15088,7 +15258,7 @@ typedef struct dync__gemm_job {
     bool accumulate;
     uint8_t path;
 } dync__gemm_job;
-enum { DYNC__GEMM_BY_DOTS, DYNC__GEMM_BY_ROWS, DYNC__GEMM_BY_BLOCKS };
+enum { DYNC__GEMM_BY_DOTS, DYNC__GEMM_BY_LINES, DYNC__GEMM_BY_ROWS, DYNC__GEMM_BY_BLOCKS };
 
 static const char *dync__gemm_at(const dync__gemm_job *g, const char *p, int64_t i, int64_t row, int64_t j, int64_t col)
 {
@@ -15100,22 +15270,69 @@ static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
     return g->c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
 }
 
+/* n elements in a row; where they are few, a call of memcpy costs more than they do. */
+#define DYNC__GEMM_COPY(T, to, from, n)                                                              \
+    do {                                                                                             \
+        int64_t dync__e = 0, dync__step = 16 / (int64_t)sizeof(T);                                   \
+        if ((n) >= 4 * dync__step) {                                                                 \
+            memcpy((to), (from), (size_t)(n) * sizeof(T));                                           \
+            break;                                                                                   \
+        }                                                                                            \
+        for (; dync__e + dync__step <= (n); dync__e += dync__step) memcpy((to) + dync__e, (from) + dync__e, 16); \
+        for (; dync__e < (n); dync__e++) (to)[dync__e] = (from)[dync__e];                            \
+    } while (0)
+/* Blocks of four lines by four elements along k, transposed in registers; returns how many of k are done. */
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#define DYNC__GEMM_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+static int64_t dync__gemm_pack_turned_4(uint32_t *to, const uint32_t *from, int64_t line_step, int64_t k, int64_t width)
+{
+    typedef dync__gemm_f4 V;
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4, from += 4, to += 4 * width) {
+        V a = *(const V *)(const void *)from, b = *(const V *)(const void *)(from + line_step);
+        V c = *(const V *)(const void *)(from + 2 * line_step), d = *(const V *)(const void *)(from + 3 * line_step);
+        V ac = DYNC__GEMM_SHUFFLE(a, c, 0, 4, 1, 5), bd = DYNC__GEMM_SHUFFLE(b, d, 0, 4, 1, 5);
+        *(V *)(void *)to = DYNC__GEMM_SHUFFLE(ac, bd, 0, 4, 1, 5);
+        *(V *)(void *)(to + width) = DYNC__GEMM_SHUFFLE(ac, bd, 2, 6, 3, 7);
+        ac = DYNC__GEMM_SHUFFLE(a, c, 2, 6, 3, 7), bd = DYNC__GEMM_SHUFFLE(b, d, 2, 6, 3, 7);
+        *(V *)(void *)(to + 2 * width) = DYNC__GEMM_SHUFFLE(ac, bd, 0, 4, 1, 5);
+        *(V *)(void *)(to + 3 * width) = DYNC__GEMM_SHUFFLE(ac, bd, 2, 6, 3, 7);
+    }
+    return p;
+}
+#else
+static int64_t dync__gemm_pack_turned_4(uint32_t *to, const uint32_t *from, int64_t line_step, int64_t k, int64_t width)
+{
+    (void)to, (void)from, (void)line_step, (void)k, (void)width;
+    return 0;
+}
+#endif
+static int64_t dync__gemm_pack_turned_8(uint64_t *to, const uint64_t *from, int64_t line_step, int64_t k, int64_t width)
+{
+    (void)to, (void)from, (void)line_step, (void)k, (void)width;
+    return 0;
+}
+
 /* Panels of `width` lines (rows of A, columns of B): panel[p * width + line], lines beyond `lines` zero. */
 #define DYNC__GEMM_PACK(T, name)                                                                     \
     static void dync__gemm_pack_##name(T *to, const T *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step, \
                                        int64_t width)                                                \
     {                                                                                                \
         for (int64_t l0 = 0; l0 < lines; l0 += width, to += width * k) {                             \
-            int64_t n = DYNC__MIN(width, lines - l0);                                                \
+            int64_t n = DYNC__MIN(width, lines - l0), l = 0;                                         \
             const T *s = from + l0 * line_step;                                                      \
             if (n < width) memset(to, 0, (size_t)(width * k) * sizeof(T));                           \
             if (line_step == 1) {                                                                    \
-                for (int64_t p = 0; p < k; p++) memcpy(to + p * width, s + p * k_step, (size_t)n * sizeof(T)); \
+                for (int64_t p = 0; p < k; p++) DYNC__GEMM_COPY(T, to + p * width, s + p * k_step, n); \
                 continue;                                                                            \
             }                                                                                        \
-            for (int64_t p0 = 0; p0 < k; p0 += 16)                                                   \
-                for (int64_t l = 0; l < n; l++)                                                      \
-                    for (int64_t p = p0; p < DYNC__MIN(p0 + 16, k); p++) to[p * width + l] = s[l * line_step + p * k_step]; \
+            while (l < n) {                                                                          \
+                int64_t few = n - l >= 4 ? 4 : 1, done = 0;                                          \
+                if (few == 4 && k_step == 1) done = dync__gemm_pack_turned_##name(to + l, s + l * line_step, line_step, k, width); \
+                for (int64_t p = done; p < k; p++)                                                   \
+                    for (int64_t e = l; e < l + few; e++) to[p * width + e] = s[e * line_step + p * k_step]; \
+                l += few;                                                                            \
+            }                                                                                        \
         }                                                                                            \
     }
 DYNC__GEMM_PACK(uint32_t, 4)
@@ -15131,21 +15348,26 @@ static void dync__gemm_pack(const dync__gemm_job *g, char *to, const char *from,
 }
 
 /* A block of C that the micro kernel cannot write: part of a block, or strided. */
-static void dync__gemm_add_block(const dync__gemm_job *g, char *c, const char *block, int64_t rows, int64_t columns, bool accumulate)
+#define DYNC__GEMM_ADD_BLOCK(T, name)                                                                \
+    static void dync__gemm_add_block_##name(T *c, int64_t c_row, int64_t c_col, const T *block, int64_t width, int64_t rows, \
+                                            int64_t columns, bool accumulate)                        \
+    {                                                                                                \
+        for (int64_t i = 0; i < rows; i++, c += c_row, block += width) {                             \
+            if (accumulate)                                                                          \
+                for (int64_t j = 0; j < columns; j++) c[j * c_col] += block[j];                      \
+            else                                                                                     \
+                for (int64_t j = 0; j < columns; j++) c[j * c_col] = block[j];                       \
+        }                                                                                            \
+    }
+DYNC__GEMM_ADD_BLOCK(float, f32)
+DYNC__GEMM_ADD_BLOCK(double, f64)
+
+static void dync__gemm_add_block(const dync__gemm_job *g, char *c, const char *block, int64_t width, int64_t rows, int64_t columns, bool accumulate)
 {
-    int nr = g->kernels->nr;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++) {
-            char *to = c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
-            const char *from = block + (i * nr + j) * (int64_t)g->bytes;
-            if (g->bytes == 4) {
-                float x = *(const float *)(const void *)from;
-                *(float *)(void *)to = accumulate ? *(float *)(void *)to + x : x;
-            } else {
-                double x = *(const double *)(const void *)from;
-                *(double *)(void *)to = accumulate ? *(double *)(void *)to + x : x;
-            }
-        }
+    if (g->bytes == 4)
+        dync__gemm_add_block_f32((float *)(void *)c, g->c_row, g->c_col, (const float *)(const void *)block, width, rows, columns, accumulate);
+    else
+        dync__gemm_add_block_f64((double *)(void *)c, g->c_row, g->c_col, (const double *)(const void *)block, width, rows, columns, accumulate);
 }
 
 static void dync__gemm_clear(const dync__gemm_job *g)
@@ -15154,22 +15376,21 @@ static void dync__gemm_clear(const dync__gemm_job *g)
         for (int64_t j = 0; j < g->n; j++) memset(dync__gemm_c(g, i, j), 0, g->bytes);
 }
 
-/* Rows [0, m) of columns [j, j + columns) from a panel of B with dense rows. */
-static void dync__gemm_column_block(const dync__gemm_job *g, int64_t j, int64_t columns, const char *b, int64_t b_row)
+/* Rows [0, m) of columns [j, j + columns) from a panel of B with dense rows, `width` (one vector or two) of which may be read. */
+static void dync__gemm_column_block(const dync__gemm_job *g, int64_t j, int64_t columns, int64_t width, const char *b, int64_t b_row)
 {
-    _Alignas(64) char block[4 * 32 * 8];
-    const dync__gemm_kernels *ker = g->kernels;
-    bool direct = columns == ker->nr && g->c_col == 1;
+    _Alignas(64) char block[4 * 32 * 4];          /* 4 rows of at most 128 bytes */
+    const dync__gemm_block *fn = g->kernels->rows[width == g->kernels->nr];
+    bool direct = columns == width && g->c_col == 1;
     for (int64_t i = 0; i < g->m;) {
         int64_t rows = g->m - i >= 4 ? 4 : 1;
         const char *a = dync__gemm_at(g, g->a, i, g->a_row, 0, 0);
         char *c = dync__gemm_c(g, i, j);
-        dync__gemm_block fn = rows == 4 ? ker->rows4 : ker->rows1;
         if (direct) {
-            fn(g->k, a, g->a_row, g->a_col, b, b_row, c, g->c_row, g->accumulate);
+            fn[rows == 4](g->k, a, g->a_row, g->a_col, b, b_row, c, g->c_row, g->accumulate);
         } else {
-            fn(g->k, a, g->a_row, g->a_col, b, b_row, block, ker->nr, false);
-            dync__gemm_add_block(g, c, block, rows, columns, g->accumulate);
+            fn[rows == 4](g->k, a, g->a_row, g->a_col, b, b_row, block, width, false);
+            dync__gemm_add_block(g, c, block, width, rows, columns, g->accumulate);
         }
         i += rows;
     }
@@ -15180,28 +15401,46 @@ static void dync__gemm_small(const dync__gemm_job *g, char *panel)
 {
     int nr = g->kernels->nr;
     for (int64_t j = 0; j < g->n; j += nr) {
-        int64_t columns = DYNC__MIN(nr, g->n - j);
+        int64_t columns = DYNC__MIN(nr, g->n - j), width = columns <= nr / 2 ? nr / 2 : nr;
         const char *b = dync__gemm_at(g, g->b, 0, 0, j, g->b_col);
-        if (columns == nr && g->b_col == 1) {
-            dync__gemm_column_block(g, j, columns, b, g->b_row);
+        if (columns == width && g->b_col == 1) {
+            dync__gemm_column_block(g, j, columns, width, b, g->b_row);
             continue;
         }
-        dync__gemm_pack(g, panel, b, columns, g->b_col, g->k, g->b_row, nr);
-        dync__gemm_column_block(g, j, columns, panel, nr);
+        dync__gemm_pack(g, panel, b, columns, g->b_col, g->k, g->b_row, width);
+        dync__gemm_column_block(g, j, columns, width, panel, width);
     }
 }
 
-static void dync__gemm_by_dots(const dync__gemm_job *g)
+/* Very few rows and a wide dense B, read once and in order; a few of its lines stay in L1 for all rows. */
+static void dync__gemm_by_lines(const dync__gemm_job *g)
+{
+    enum { LINES = 8 };
+    int64_t bytes = (int64_t)g->bytes, width = 4096 / bytes, lines = g->m == 1 ? g->k : LINES;
+    for (int64_t j = 0; j < g->n; j += width)
+        for (int64_t p = 0; p < g->k; p += lines)
+            for (int64_t i = 0; i < g->m; i++) {
+                int64_t n = DYNC__MIN(width, g->n - j), k = DYNC__MIN(lines, g->k - p);
+                char *c = dync__gemm_c(g, i, j);
+                if (p == 0 && !g->accumulate) memset(c, 0, (size_t)(n * bytes));
+                g->kernels->axpy(n, k, dync__gemm_at(g, g->a, i, g->a_row, p, g->a_col), g->a_col,
+                                 dync__gemm_at(g, g->b, p, g->b_row, j, 1), g->b_row, c);
+            }
+}
+
+/* Few rows of A, dense along k at `a`. */
+static void dync__gemm_by_dots(const dync__gemm_job *g, const char *a, int64_t a_row)
 {
     double out[4];
-    for (int64_t i = 0; i < g->m; i++)
-        for (int64_t j = 0; j < g->n;) {
-            int64_t columns = g->n - j >= 4 ? 4 : 1;
-            const char *a = dync__gemm_at(g, g->a, i, g->a_row, 0, 0), *b = dync__gemm_at(g, g->b, 0, 0, j, g->b_col);
-            (columns == 4 ? g->kernels->dot4 : g->kernels->dot1)(g->k, a, b, g->b_col, out);
-            dync__gemm_add_block(g, dync__gemm_c(g, i, j), (const char *)out, 1, columns, g->accumulate);
-            j += columns;
+    for (int64_t j = 0; j < g->n;) {
+        int64_t columns = g->n - j >= 4 ? 4 : 1;
+        const char *b = dync__gemm_at(g, g->b, 0, 0, j, g->b_col);
+        for (int64_t i = 0; i < g->m; i++) {
+            (columns == 4 ? g->kernels->dot4 : g->kernels->dot1)(g->k, a + i * a_row * (int64_t)g->bytes, b, g->b_col, out);
+            dync__gemm_add_block(g, dync__gemm_c(g, i, j), (const char *)out, 4, 1, columns, g->accumulate);
         }
+        j += columns;
+    }
 }
 
 /* One packed block of A times one packed block of B. */
@@ -15216,12 +15455,18 @@ static void dync__gemm_inner(const dync__gemm_job *g, int64_t i0, int64_t rows, 
             int64_t r = DYNC__MIN(mr, rows - i), n = DYNC__MIN(nr, columns - j);
             const char *a = pa + i * k * (int64_t)g->bytes, *b = pb + j * k * (int64_t)g->bytes;
             char *c = dync__gemm_c(g, i0 + i, j0 + j);
-            if (r == mr && n == nr && g->c_col == 1) {
+            bool direct = n == nr && g->c_col == 1;
+            if (r == mr && direct) {
                 ker->main(k, a, 1, mr, b, nr, c, g->c_row, accumulate);
                 continue;
             }
-            ker->main(k, a, 1, mr, b, nr, block, nr, false);
-            dync__gemm_add_block(g, c, block, r, n, accumulate);
+            if (r == mr) ker->main(k, a, 1, mr, b, nr, block, nr, false);
+            for (int64_t e = 0, few; r < mr && e < r; e += few) {          /* the last rows: by four, then one by one */
+                few = r - e >= 4 ? 4 : 1;
+                ker->rows[1][few == 4](k, a + e * (int64_t)g->bytes, 1, mr, b, nr, direct ? c + e * g->c_row * (int64_t)g->bytes
+                                       : block + e * nr * (int64_t)g->bytes, direct ? g->c_row : nr, direct && accumulate);
+            }
+            if (!direct) dync__gemm_add_block(g, c, block, nr, r, n, accumulate);
         }
 }
 
@@ -15255,23 +15500,28 @@ static void dync__gemm_plain(const dync__gemm_job *g)
                                      : *(const double *)(const void *)a * *(const double *)(const void *)b;
             }
             float narrow = (float)sum;
-            dync__gemm_add_block(g, dync__gemm_c(g, i, j), g->bytes == 4 ? (const char *)&narrow : (const char *)&sum, 1, 1, g->accumulate);
+            dync__gemm_add_block(g, dync__gemm_c(g, i, j), g->bytes == 4 ? (const char *)&narrow : (const char *)&sum, 1, 1, 1, g->accumulate);
         }
+}
+
+/* Bytes of packed A and B that a path needs. */
+static void dync__gemm_room(const dync__gemm_job *g, int64_t *a_bytes, int64_t *b_bytes)
+{
+    int64_t nr = g->kernels->nr, kc = DYNC__MIN(g->k, DYNC__GEMM_KC), bytes = (int64_t)g->bytes;
+    bool dense_b = g->b_col == 1 && g->n % (nr / 2) == 0;
+    *a_bytes = *b_bytes = 0;
+    if (g->path == DYNC__GEMM_BY_DOTS && g->a_col != 1) *a_bytes = g->m * g->k * bytes;
+    if (g->path == DYNC__GEMM_BY_ROWS && !dense_b) *b_bytes = nr * g->k * bytes;
+    if (g->path != DYNC__GEMM_BY_BLOCKS) return;
+    *a_bytes = dync__gemm_round_up(dync__gemm_round_up(DYNC__MIN(g->m, DYNC__GEMM_MC), g->kernels->mr) * kc * bytes, 64);
+    *b_bytes = dync__gemm_round_up(DYNC__MIN(g->n, DYNC__GEMM_NC), nr) * kc * bytes;
 }
 
 static void dync__gemm_run(const dync__gemm_job *g)
 {
     _Alignas(64) char stack[8192];
-    if (g->path == DYNC__GEMM_BY_DOTS) {
-        dync__gemm_by_dots(g);
-        return;
-    }
-    bool small = g->path == DYNC__GEMM_BY_ROWS;
-    int64_t mr = g->kernels->mr, nr = g->kernels->nr, kc = DYNC__MIN(g->k, DYNC__GEMM_KC), bytes = (int64_t)g->bytes;
-    int64_t a_bytes = small ? 0 : dync__gemm_round_up(DYNC__MIN(g->m, DYNC__GEMM_MC), mr) * kc * bytes;
-    bool dense_b = g->b_col == 1 && g->n % nr == 0;
-    int64_t b_bytes = small ? (dense_b ? 0 : nr * g->k * bytes) : dync__gemm_round_up(DYNC__MIN(g->n, DYNC__GEMM_NC), nr) * kc * bytes;
-    a_bytes = dync__gemm_round_up(a_bytes, 64);
+    int64_t a_bytes, b_bytes;
+    dync__gemm_room(g, &a_bytes, &b_bytes);
     size_t total = (size_t)(a_bytes + b_bytes);
     char *memory = total <= sizeof stack ? stack : dync__alloc_data(total);
     if (!memory) {
@@ -15279,8 +15529,15 @@ static void dync__gemm_run(const dync__gemm_job *g)
         dync__gemm_plain(g);
         return;
     }
-    if (small) dync__gemm_small(g, memory);
-    else dync__gemm_large(g, memory, memory + a_bytes);
+    switch (g->path) {
+    case DYNC__GEMM_BY_DOTS:
+        if (a_bytes) dync__gemm_pack(g, memory, g->a, g->m, g->a_row, g->k, g->a_col, 1);
+        dync__gemm_by_dots(g, a_bytes ? memory : g->a, a_bytes ? g->k : g->a_row);
+        break;
+    case DYNC__GEMM_BY_LINES: dync__gemm_by_lines(g); break;
+    case DYNC__GEMM_BY_ROWS: dync__gemm_small(g, memory); break;
+    default: dync__gemm_large(g, memory, memory + a_bytes);
+    }
     if (memory != stack) dync__free_data(memory, total);
 }
 
@@ -15310,6 +15567,16 @@ static void dync__gemm_swap(int64_t *a, int64_t *b)
     *b = t;
 }
 
+/* Decided for the whole product, before threads cut it. Bounds by measurement. */
+static uint8_t dync__gemm_path(const dync__gemm_job *g, double work)
+{
+    bool dense_b = g->b_col == 1;
+    if (!dense_b && g->b_row == 1 && g->m <= 16 && g->k >= (g->m == 1 ? 32 : 128 * g->m)) return DYNC__GEMM_BY_DOTS;
+    if (dense_b && g->c_col == 1 && g->m <= 3 && g->n * (int64_t)g->bytes >= 2048) return DYNC__GEMM_BY_LINES;
+    if (work <= (double)DYNC__GEMM_SMALL || g->m <= 4 || (dense_b && g->m <= 12)) return DYNC__GEMM_BY_ROWS;
+    return DYNC__GEMM_BY_BLOCKS;
+}
+
 static void dync__gemm(dync__gemm_job *g)
 {
     if (g->m <= 0 || g->n <= 0) return;
@@ -15327,11 +15594,9 @@ static void dync__gemm(dync__gemm_job *g)
         dync__gemm_swap(&g->a_col, &g->b_row);
         dync__gemm_swap(&g->c_row, &g->c_col);
     }
-    /* decided for the whole product, before threads cut it */
     double work = (double)g->m * (double)g->n * (double)g->k;
     g->kernels = dync__gemm_choose(g->bytes, g->n);
-    g->path = work <= (double)DYNC__GEMM_SMALL || g->m <= 4 ? DYNC__GEMM_BY_ROWS : DYNC__GEMM_BY_BLOCKS;
-    if (g->a_col == 1 && g->b_row == 1 && g->b_col != 1 && g->m <= 4) g->path = DYNC__GEMM_BY_DOTS;
+    g->path = dync__gemm_path(g, work);
     if (work >= (double)DYNC__GEMM_PARALLEL && dync__pool_threads() > 1)
         dync__pool_run(dync__gemm_part, g, dync__pool_threads());
     else
@@ -30212,37 +30477,64 @@ DYNC__FN dync_status dync__graph_fold(dync_graph *);                           /
 
 /* Parameter types of operator schemas. */
 typedef enum dync__param_type {
-    DYNC__PARAM_END, DYNC__PARAM_VALUE, DYNC__PARAM_VALUE_OPT, DYNC__PARAM_TENSOR, DYNC__PARAM_TENSOR_OPT, DYNC__PARAM_TENSORS, DYNC__PARAM_INT,
-    DYNC__PARAM_FLOAT, DYNC__PARAM_BOOL, DYNC__PARAM_DIMS, DYNC__PARAM_DTYPE, DYNC__PARAM_DEVICE, DYNC__PARAM_STR, DYNC__PARAM_PTR
+    DYNC__PARAM_END,
+    DYNC__PARAM_VALUE,
+    DYNC__PARAM_VALUE_OPT,
+    DYNC__PARAM_TENSOR,
+    DYNC__PARAM_TENSOR_OPT,
+    DYNC__PARAM_TENSORS,
+    DYNC__PARAM_INT,
+    DYNC__PARAM_FLOAT,
+    DYNC__PARAM_BOOL,
+    DYNC__PARAM_DIMS,
+    DYNC__PARAM_DTYPE,
+    DYNC__PARAM_DEVICE,
+    DYNC__PARAM_STR,
+    DYNC__PARAM_PTR
 } dync__param_type;
-typedef struct dync__param { dync__param_type type; const char *name; int name_n; } dync__param;
+typedef struct dync__param {
+    dync__param_type type;
+    const char *name;
+    int name_n;
+} dync__param;
 /* Walks a schema: *at NULL starts; false behind the last parameter. */
 DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param *out);
 DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out);
 
-/* The C expression of an operator with holes {0} {1} ... for its arguments: "dync_add({0}, {1})"; of operators without a function of their
- * own "dync_zeros({0}, .dtype = {1}, .device = {2})", or a call by name with {i:v} holes, where every argument is a dync_value. */
+/* The C expression of an operator with holes {0} {1} ... for its arguments: "dync_add({0}, {1})";
+ * of operators without a function of their own "dync_zeros({0}, .dtype = {1}, .device = {2})", or a
+ * call by name with {i:v} holes, where every argument is a dync_value. */
 DYNC__FN void dync__graph_c_pattern(dync__str *, int op);
 
-DYNC__FN void dync__text_size(dync__str *, const dync_graph *, int64_t size);                 /* 3, or s0 */
-DYNC__FN void dync__text_shape(dync__str *, const dync_graph *, int ndim, const int64_t *sizes);  /* [2, s0] */
-/* f32[2, 3], then where it is not the usual: {1, 2} strides, +5 offset, cuda:0, @0 shares argument 0's memory, grad. */
-DYNC__FN void dync__text_info(dync__str *, const dync_graph *, const dync__info *, bool requires_grad);
+DYNC__FN void dync__text_size(dync__str *, const dync_graph *, int64_t size); /* 3, or s0 */
+DYNC__FN void dync__text_shape(dync__str *, const dync_graph *, int ndim,
+                               const int64_t *sizes); /* [2, s0] */
+/* f32[2, 3], then where it is not the usual: {1, 2} strides, +5 offset, cuda:0, @0 shares argument
+ * 0's memory, grad. */
+DYNC__FN void dync__text_info(dync__str *, const dync_graph *, const dync__info *,
+                              bool requires_grad);
 #endif
 DYNC__COLD_BEGIN
 
 /* ==== graph/check.c ============================================================================================= */
-/* graph/check.c: the verifier of graphs. Run between passes in debug builds and on every graph that came from text.
+/* graph/check.c: the verifier of graphs. Run between passes in debug builds and on every graph that
+ * came from text.
  *
- * dync__graph_check looks at the structure: placeholders first, one output and it is last, every value defined before its uses and in this
- * graph, names unique, arguments as many and of such kinds as the operator's row says. dync__graph_check_types runs shape inference again
- * on tensors without data and compares. */
+ * dync__graph_check looks at the structure: placeholders first, one output and it is last, every
+ * value defined before its uses and in this graph, names unique, arguments as many and of such
+ * kinds as the operator's row says. dync__graph_check_types runs shape inference again on tensors
+ * without data and compares. */
 
-typedef struct dync__check { const dync_graph *graph; const dync_node *node; dync_status status; } dync__check;
+typedef struct dync__check {
+    const dync_graph *graph;
+    const dync_node *node;
+    dync_status status;
+} dync__check;
 
 static dync_status dync__node_fail(const dync_node *node, const char *what)
 {
-    return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s", node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
+    return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s",
+                      node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
 }
 
 static void dync__check_use(void *user, dync__arg *arg)
@@ -30250,10 +30542,13 @@ static void dync__check_use(void *user, dync__arg *arg)
     dync__check *c = user;
     const dync_node *used = arg->as.node;
     if (c->status != DYNC_OK) return;
-    if (!used || used->graph != c->graph) c->status = dync__node_fail(c->node, "uses a value of another graph");
-    else if (used->index < 0 || used->index >= c->node->index || c->graph->node.at[used->index] != used)
+    if (!used || used->graph != c->graph)
+        c->status = dync__node_fail(c->node, "uses a value of another graph");
+    else if (used->index < 0 || used->index >= c->node->index ||
+             c->graph->node.at[used->index] != used)
         c->status = dync__node_fail(c->node, "uses a value that is defined later, or not at all");
-    else if (used->kind == DYNC__N_OUTPUT) c->status = dync__node_fail(c->node, "uses the output node");
+    else if (used->kind == DYNC__N_OUTPUT)
+        c->status = dync__node_fail(c->node, "uses the output node");
 }
 
 static dync_status dync__check_info(const dync_node *node)
@@ -30261,23 +30556,30 @@ static dync_status dync__check_info(const dync_node *node)
     for (int i = 0; node->has_info && i < node->nout; i++) {
         const dync__info *info = &node->info[i];
         if (!dync__dtype_valid(info->dtype)) return dync__node_fail(node, "has no valid dtype");
-        if (info->lay.ndim < 0 || info->lay.ndim > DYNC_MAX_DIMS) return dync__node_fail(node, "has too many dimensions");
+        if (info->lay.ndim < 0 || info->lay.ndim > DYNC_MAX_DIMS)
+            return dync__node_fail(node, "has too many dimensions");
         for (int d = 0; d < info->lay.ndim; d++)
             if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
-        if (info->alias >= node->nargs) return dync__node_fail(node, "shares memory with an argument that it does not have");
+        if (info->alias >= node->nargs)
+            return dync__node_fail(node, "shares memory with an argument that it does not have");
     }
     return DYNC_OK;
 }
 
 static bool dync__is_value(const dync__arg *a) { return a->kind == DYNC__A_NODE; }
-static bool dync__is_sym(const dync__arg *a) { return a->kind == DYNC__A_NODE && !a->as.node->has_info; }
+static bool dync__is_sym(const dync__arg *a)
+{
+    return a->kind == DYNC__A_NODE && !a->as.node->has_info;
+}
 
-/* May this argument stand for a parameter of that type? A node without info may be a symbolic number. */
+/* May this argument stand for a parameter of that type? A node without info may be a symbolic
+ * number. */
 static bool dync__check_kind(const dync__arg *a, dync__param_type type)
 {
     switch (type) {
     case DYNC__PARAM_VALUE: return dync__is_value(a) || dync__arg_is_number(a);
-    case DYNC__PARAM_VALUE_OPT: return dync__is_value(a) || dync__arg_is_number(a) || a->kind == DYNC__A_NONE;
+    case DYNC__PARAM_VALUE_OPT:
+        return dync__is_value(a) || dync__arg_is_number(a) || a->kind == DYNC__A_NONE;
     case DYNC__PARAM_TENSOR: return dync__is_value(a);
     case DYNC__PARAM_TENSOR_OPT: return dync__is_value(a) || a->kind == DYNC__A_NONE;
     case DYNC__PARAM_TENSORS:
@@ -30285,7 +30587,8 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
             if (!dync__is_value(&a->as.list[i])) return false;
         return a->kind == DYNC__A_LIST || dync__is_sym(a);
     case DYNC__PARAM_INT: return a->kind == DYNC__A_INT || dync__is_sym(a);
-    case DYNC__PARAM_FLOAT: return a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_INT || dync__is_sym(a);
+    case DYNC__PARAM_FLOAT:
+        return a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_INT || dync__is_sym(a);
     case DYNC__PARAM_BOOL: return a->kind == DYNC__A_BOOL;
     case DYNC__PARAM_DIMS: return a->kind == DYNC__A_DIMS && a->n >= 0 && a->n <= DYNC_MAX_DIMS;
     case DYNC__PARAM_DTYPE: return a->kind == DYNC__A_DTYPE || a->kind == DYNC__A_NONE;
@@ -30300,24 +30603,31 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
 static dync_status dync__check_call(const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
-        bool ok = node->nargs == 2 && dync__is_value(&node->args[0]) && node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
+        bool ok = node->nargs == 2 && dync__is_value(&node->args[0]) &&
+                  node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
         if (!ok) return dync__node_fail(node, "is not an item of a list");
         const dync_node *list = node->args[0].as.node;
-        if (dync__node_is_call(list) && list->op >= 0 && (list->nout < 2 || node->args[1].as.i >= list->nout))
+        if (dync__node_is_call(list) && list->op >= 0 &&
+            (list->nout < 2 || node->args[1].as.i >= list->nout))
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
     if (node->op < -1 || node->op >= DYNC__N_OPS) return dync__node_fail(node, "has no operator");
     if (node->op == -1) return DYNC_OK;
     const dync__op_row *row = dync__op_info(node->op);
-    if (node->nout != row->nout) return dync__node_fail(node, "has another number of outputs than its operator");
+    if (node->nout != row->nout)
+        return dync__node_fail(node, "has another number of outputs than its operator");
     dync__param param;
     const char *at = NULL;
     for (int i = 0; i < node->nargs; i++) {
-        if (!dync__schema_next(row->schema, &at, &param)) return dync__node_fail(node, "has too many arguments");
-        if (!dync__check_kind(&node->args[i], param.type)) return dync__node_fail(node, "has an argument of the wrong kind");
+        if (!dync__schema_next(row->schema, &at, &param))
+            return dync__node_fail(node, "has too many arguments");
+        if (!dync__check_kind(&node->args[i], param.type))
+            return dync__node_fail(node, "has an argument of the wrong kind");
     }
-    return dync__schema_next(row->schema, &at, &param) ? dync__node_fail(node, "has too few arguments") : DYNC_OK;
+    return dync__schema_next(row->schema, &at, &param)
+               ? dync__node_fail(node, "has too few arguments")
+               : DYNC_OK;
 }
 
 static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync__map *names)
@@ -30327,30 +30637,38 @@ static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync_
     uint64_t key = dync__hash_bytes(node->name, strlen(node->name), 0);
     if (dync__map_get(names, key, NULL)) return dync__node_fail(node, "has a name that is taken");
     if (!dync__map_put(names, key, 1)) return DYNC_ERR_MEMORY;
-    if ((node->kind == DYNC__N_PLACEHOLDER) != (i < g->n_inputs)) return dync__node_fail(node, "is an input behind other nodes");
-    if ((node->kind == DYNC__N_OUTPUT) != (i == g->node.n - 1)) return dync__node_fail(node, "is not the one output at the end");
+    if ((node->kind == DYNC__N_PLACEHOLDER) != (i < g->n_inputs))
+        return dync__node_fail(node, "is an input behind other nodes");
+    if ((node->kind == DYNC__N_OUTPUT) != (i == g->node.n - 1))
+        return dync__node_fail(node, "is not the one output at the end");
     dync__check c = {g, node, DYNC_OK};
     dync__node_each_input(node, dync__check_use, &c);
     DYNC__TRY(c.status);
     DYNC__TRY(dync__check_info(node));
-    if (node->kind == DYNC__N_OUTPUT) return node->nargs == 1 ? DYNC_OK : dync__node_fail(node, "returns no value");
-    if (node->kind == DYNC__N_GET_ATTR && node->value && !node->has_info) return dync__node_fail(node, "has no type");
-    return dync__node_is_call(node) && node->kind != DYNC__N_CALL_MODULE ? dync__check_call(node) : DYNC_OK;
+    if (node->kind == DYNC__N_OUTPUT)
+        return node->nargs == 1 ? DYNC_OK : dync__node_fail(node, "returns no value");
+    if (node->kind == DYNC__N_GET_ATTR && node->value && !node->has_info)
+        return dync__node_fail(node, "has no type");
+    return dync__node_is_call(node) && node->kind != DYNC__N_CALL_MODULE ? dync__check_call(node)
+                                                                         : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__graph_check(const dync_graph *graph)
 {
-    dync_graph *g = (dync_graph *)(uintptr_t)graph;      /* the walk over arguments hands out pointers; nothing is written */
-    if (!g || g->failed) return dync__fail(DYNC_ERR_MEMORY, "graph: out of memory while it was built");
+    dync_graph *g = (dync_graph *)(uintptr_t)
+        graph; /* the walk over arguments hands out pointers; nothing is written */
+    if (!g || g->failed)
+        return dync__fail(DYNC_ERR_MEMORY, "graph: out of memory while it was built");
     if (g->node.n == 0) return dync__fail(DYNC_ERR_INTERNAL, "graph %s: no output node", g->name);
     dync__map names = {0};
     dync_status status = DYNC_OK;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) status = dync__check_node(g, g->node.at[i], i, &names);
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++)
+        status = dync__check_node(g, g->node.at[i], i, &names);
     dync__map_free(&names);
     return status;
 }
 
-/* ---- types again ------------------------------------------------------------------------------------------------------------------- */
+/* ---- types again ----------------------------------------------------------------------------- */
 
 /* Answers every call by inference. */
 static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call)
@@ -30363,7 +30681,9 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t)
 {
     if (a->dtype != t->dtype || a->lay.ndim != t->lay.ndim) return false;
     for (int d = 0; d < a->lay.ndim; d++)
-        if (a->lay.shape[d] != t->lay.shape[d] || (t->lay.shape[d] > 1 && t->numel > 0 && a->lay.stride[d] != t->lay.stride[d])) return false;
+        if (a->lay.shape[d] != t->lay.shape[d] ||
+            (t->lay.shape[d] > 1 && t->numel > 0 && a->lay.stride[d] != t->lay.stride[d]))
+            return false;
     return true;
 }
 
@@ -30375,10 +30695,13 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
     if (node->nargs > DYNC__MAX_ARGS) return dync__node_fail(node, "has too many arguments");
     for (int i = 0; i < node->nargs; i++) {
         args[i] = node->args[i];
-        if (args[i].kind == DYNC__A_NODE) args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
+        if (args[i].kind == DYNC__A_NODE)
+            args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
         if (args[i].kind != DYNC__A_LIST) continue;
-        if (args[i].n > DYNC__COUNT_OF(items)) return DYNC_OK;      /* a cat of so many: its inputs were checked, its shape is not */
-        for (int k = 0; k < args[i].n; k++) items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
+        if (args[i].n > DYNC__COUNT_OF(items))
+            return DYNC_OK; /* a cat of so many: its inputs were checked, its shape is not */
+        for (int k = 0; k < args[i].n; k++)
+            items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
         args[i].as.list = items;
     }
     DYNC__TRY(dync__op_run(node->op, node->nargs, args, out));
@@ -30386,14 +30709,15 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
     for (int i = 0; i < node->nout; i++) {
         slots[node->index * DYNC__MAX_OUT + i] = out[i];
         if (out[i] && !dync__same_type(&node->info[i], out[i]))
-            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: its type is not what %s gives", node->graph->name, node->name, node->target);
+            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: its type is not what %s gives",
+                                node->graph->name, node->name, node->target);
     }
     return status;
 }
 
 DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
 {
-    if (g->symbol.n > 0) return DYNC_OK;                             /* inference is over plain sizes */
+    if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
     size_t bytes = (size_t)g->node.n * DYNC__MAX_OUT * sizeof(dync__tensor *);
     dync__tensor **slots = dync__calloc(bytes);
     if (!slots) return DYNC_ERR_MEMORY;
@@ -30410,8 +30734,11 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
         } else if (node->op >= 0 && node->has_info) {
             status = dync__types_of_call(node, slots);
         }
-        for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK; k++)     /* inputs, attributes, unknown operators: as they say */
-            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) status = DYNC_ERR_MEMORY;
+        for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK;
+             k++) /* inputs, attributes, unknown operators: as they say */
+            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device,
+                                                          &node->info[k].lay)))
+                status = DYNC_ERR_MEMORY;
     }
     dync_scope_end(&scope);
     dync__handler_pop(&fake);
@@ -30422,9 +30749,11 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
 }
 
 /* ==== graph/copy.c ============================================================================================== */
-/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and export share. */
+/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and
+ * export share. */
 
-DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out, dync__node_map map, void *user)
+DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out,
+                                   dync__node_map map, void *user)
 {
     *out = *in;
     if (in->kind == DYNC__A_NODE) {
@@ -30455,17 +30784,22 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
     n->nout = old->nout;
     n->at = old->at;
     n->seq_nr = old->seq_nr;
-    return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack) ? n : NULL;
+    return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack)
+               ? n
+               : NULL;
 }
 
-DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map, void *user)
+DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map,
+                                          void *user)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
     dync_node *n;
     if (old->kind == DYNC__N_GET_ATTR) {
         n = dync__graph_attr(g, old->name, old->target, old->value);
     } else {
-        if (old->nargs > DYNC__MAX_ARGS && !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args))) return NULL;
+        if (old->nargs > DYNC__MAX_ARGS &&
+            !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
+            return NULL;
         for (int i = 0; i < old->nargs; i++)
             if (!dync__graph_copy_arg(g, &old->args[i], &args[i], map, user)) return NULL;
         n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
@@ -30477,7 +30811,8 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
     return dync__copy_types(n, old);
 }
 
-DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old, const char *name)
+DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old,
+                                                 const char *name)
 {
     dync_node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
     if (!n) return NULL;
@@ -30505,22 +30840,28 @@ DYNC__FN dync_status dync__graph_output_list(dync_graph *g, int n, dync_node *co
 }
 
 /* ==== graph/cse.c =============================================================================================== */
-/* graph/cse.c: common subexpressions: a node that computes what an earlier one did is replaced by it. dce.c then drops it.
+/* graph/cse.c: common subexpressions: a node that computes what an earlier one did is replaced by
+ * it. dce.c then drops it.
  *
- * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not one tensor where one of them is
- * written later. Random operators differ from themselves. Two values that are both returned stay two, since the caller may write one. */
+ * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
+ * one tensor where one of them is written later. Random operators differ from themselves. Two
+ * values that are both returned stay two, since the caller may write one. */
 
 static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
 {
     h = dync__hash_mix(h, a->kind);
     switch (a->kind) {
     case DYNC__A_NODE: return dync__hash_mix(h, (uint64_t)a->as.node->index);
-    case DYNC__A_DIMS: return dync__hash_mix(h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t), (uint64_t)a->n));
+    case DYNC__A_DIMS:
+        return dync__hash_mix(h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t),
+                                                  (uint64_t)a->n));
     case DYNC__A_STR: return dync__hash_mix(h, dync__hash_bytes(a->as.s, strlen(a->as.s), 0));
     case DYNC__A_LIST:
         for (int i = 0; i < a->n; i++) h = dync__cse_hash_arg(h, &a->as.list[i]);
         return dync__hash_mix(h, (uint64_t)a->n);
-    case DYNC__A_FLOAT: return dync__hash_mix(h, dync__hash_bytes(&a->as.f, sizeof a->as.f, 0));     /* -0.0 is not 0.0 */
+    case DYNC__A_FLOAT:
+        return dync__hash_mix(h,
+                              dync__hash_bytes(&a->as.f, sizeof a->as.f, 0)); /* -0.0 is not 0.0 */
     default: return dync__hash_mix(h, (uint64_t)a->as.i);
     }
 }
@@ -30531,7 +30872,8 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
     switch (a->kind) {
     case DYNC__A_NONE: return true;
     case DYNC__A_NODE: return a->as.node == b->as.node;
-    case DYNC__A_DIMS: return a->n == b->n && memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof(int64_t)) == 0;
+    case DYNC__A_DIMS:
+        return a->n == b->n && memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof(int64_t)) == 0;
     case DYNC__A_STR: return strcmp(a->as.s, b->as.s) == 0;
     case DYNC__A_FLOAT: return memcmp(&a->as.f, &b->as.f, sizeof a->as.f) == 0;
     case DYNC__A_LIST:
@@ -30545,8 +30887,10 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
 
 static bool dync__cse_same(const dync_node *a, const dync_node *b)
 {
-    if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout) return false;
-    if (a->kind == DYNC__N_GET_ATTR) return a->value == b->value && strcmp(a->target, b->target) == 0;
+    if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
+        return false;
+    if (a->kind == DYNC__N_GET_ATTR)
+        return a->value == b->value && strcmp(a->target, b->target) == 0;
     for (int i = 0; i < a->nargs; i++)
         if (!dync__cse_same_arg(&a->args[i], &b->args[i])) return false;
     return true;
@@ -30555,7 +30899,8 @@ static bool dync__cse_same(const dync_node *a, const dync_node *b)
 static uint64_t dync__cse_hash(const dync_node *node)
 {
     uint64_t h = dync__hash_mix((uint64_t)node->kind, (uint64_t)(int64_t)node->op);
-    if (node->kind == DYNC__N_GET_ATTR) h = dync__hash_mix(h, dync__hash_bytes(node->target, strlen(node->target), 0));
+    if (node->kind == DYNC__N_GET_ATTR)
+        h = dync__hash_mix(h, dync__hash_bytes(node->target, strlen(node->target), 0));
     for (int i = 0; i < node->nargs; i++) h = dync__cse_hash_arg(h, &node->args[i]);
     return h;
 }
@@ -30581,7 +30926,8 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g)
     dync_node **instead = dync__calloc(bytes);
     if (!instead) return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
-    if (g->node.n > 0) dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
+    if (g->node.n > 0)
+        dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync_node *node = g->node.at[i];
@@ -30604,7 +30950,8 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g)
 }
 
 /* ==== graph/dce.c =============================================================================================== */
-/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before cse.c, which leaves such nodes behind. */
+/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before
+ * cse.c, which leaves such nodes behind. */
 
 static void dync__dce_unuse(void *user, dync__arg *arg)
 {
@@ -30616,7 +30963,8 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g)
 {
     int n = 0;
     dync__graph_renumber(g);
-    for (int i = g->node.n - 1; i >= 0; i--) {             /* backwards: what only dead nodes used is dead when its turn comes */
+    for (int i = g->node.n - 1; i >= 0;
+         i--) { /* backwards: what only dead nodes used is dead when its turn comes */
         dync_node *node = g->node.at[i];
         if (node->n_users > 0 || !dync__node_is_pure(node)) continue;
         dync__node_each_input(node, dync__dce_unuse, NULL);
@@ -30630,14 +30978,18 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g)
 }
 
 /* ==== graph/fold.c ============================================================================================== */
-/* graph/fold.c: operators whose tensors are all constants of the graph run once, now. Before dce.c, which drops what they read.
+/* graph/fold.c: operators whose tensors are all constants of the graph run once, now. Before dce.c,
+ * which drops what they read.
  *
- * Only constants (dync__node_is_constant) of graphs without writes: parameters and buffers change between calls. A result that would be
- * much larger than what it comes from stays an operator. */
+ * Only constants (dync__node_is_constant) of graphs without writes: parameters and buffers change
+ * between calls. A result that would be much larger than what it comes from stays an operator. */
 
 enum { DYNC__FOLD_ELEMENTS = 4096 };
 
-typedef struct dync__fold_inputs { int tensors; bool constant; } dync__fold_inputs;
+typedef struct dync__fold_inputs {
+    int tensors;
+    bool constant;
+} dync__fold_inputs;
 static void dync__fold_input(void *user, dync__arg *arg)
 {
     dync__fold_inputs *f = user;
@@ -30649,10 +31001,13 @@ static bool dync__fold_wanted(dync_node *node)
 {
     dync__fold_inputs f = {0, true};
     int64_t numel;
-    if (node->op < 0 || node->nout != 1 || !node->has_info || node->requires_grad[0] || !dync__node_is_pure(node)) return false;
+    if (node->op < 0 || node->nout != 1 || !node->has_info || node->requires_grad[0] ||
+        !dync__node_is_pure(node))
+        return false;
     dync__node_each_input(node, dync__fold_input, &f);
     if (f.tensors == 0 || !f.constant) return false;
-    return dync__numel(node->info[0].lay.ndim, node->info[0].lay.shape, &numel) == DYNC_OK && numel <= DYNC__FOLD_ELEMENTS;
+    return dync__numel(node->info[0].lay.ndim, node->info[0].lay.shape, &numel) == DYNC_OK &&
+           numel <= DYNC__FOLD_ELEMENTS;
 }
 
 /* Runs a node of constants without tape or tracer. */
@@ -30665,7 +31020,8 @@ static dync_status dync__fold_run(dync_node *node, dync__tensor **out)
         if (!dync__arg_copy(&arena, &node->args[i], &args[i])) status = DYNC_ERR_MEMORY;
         if (args[i].kind == DYNC__A_NODE) args[i] = dync__arg_t(args[i].as.node->value);
         for (int k = 0; args[i].kind == DYNC__A_LIST && k < args[i].n; k++)
-            if (args[i].as.list[k].kind == DYNC__A_NODE) args[i].as.list[k] = dync__arg_t(args[i].as.list[k].as.node->value);
+            if (args[i].as.list[k].kind == DYNC__A_NODE)
+                args[i].as.list[k] = dync__arg_t(args[i].as.list[k].as.node->value);
     }
     if (status == DYNC_OK) {
         dync__handler *stack = dync__handler_swap(NULL);
@@ -30683,7 +31039,7 @@ static dync_status dync__fold_run(dync_node *node, dync__tensor **out)
 DYNC__FN dync_status dync__graph_fold(dync_graph *g)
 {
     if (dync__graph_has_writes(g)) return DYNC_OK;
-    int n = g->node.n;                                      /* new constants are put behind, then moved to their node's place */
+    int n = g->node.n; /* new constants are put behind, then moved to their node's place */
     for (int i = 0; i < n; i++) {
         dync_node *node = g->node.at[i];
         dync__tensor *value = NULL;
@@ -30700,18 +31056,20 @@ DYNC__FN dync_status dync__graph_fold(dync_graph *g)
 }
 
 /* ==== graph/graph.c ============================================================================================= */
-/* graph/graph.c: FX-like graphs: nodes, uses, names. After nn/ (the tracers of capture/ and aot/ fill graphs), before the passes and printers.
+/* graph/graph.c: FX-like graphs: nodes, uses, names. After nn/ (the tracers of capture/ and aot/
+ * fill graphs), before the passes and printers.
  *
- * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every attribute tensor. Nodes stand in execution
- * order: placeholders first, the output last. Nothing in the arena is freed before the graph is.
- * Names follow torch.fx's Namespace (torch/fx/graph.py, create_name): illegal characters become _, a taken name gets the next number.
- * Out of memory is sticky: graph->failed, and every later call gives NULL or false. */
+ * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every
+ * attribute tensor. Nodes stand in execution order: placeholders first, the output last. Nothing in
+ * the arena is freed before the graph is. Names follow torch.fx's Namespace (torch/fx/graph.py,
+ * create_name): illegal characters become _, a taken name gets the next number. Out of memory is
+ * sticky: graph->failed, and every later call gives NULL or false. */
 
 #if defined(DYNC__SPLIT)
 dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
 #endif
 
-enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 };   /* two kinds of keys share the map of names */
+enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 
 DYNC__FN dync_graph *dync__graph_new(const char *name)
 {
@@ -30741,41 +31099,58 @@ DYNC_API void dync_graph_free(dync_graph *g)
     dync__free(g, sizeof *g);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in the headers a printed graph meets. */
+/* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
+ * the headers a printed graph meets. */
 static bool dync__name_is_reserved(const char *s)
 {
     static const char *const words[] = {
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-        "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
-        "return", "try", "while", "with", "yield",
-        "abs", "all", "any", "ascii", "bin", "bool", "breakpoint", "bytearray", "bytes", "callable", "chr", "classmethod", "compile",
-        "complex", "delattr", "dict", "dir", "divmod", "enumerate", "eval", "exec", "filter", "float", "format", "frozenset", "getattr",
-        "globals", "hasattr", "hash", "help", "hex", "id", "input", "int", "isinstance", "issubclass", "iter", "len", "list", "locals",
-        "map", "max", "memoryview", "min", "next", "object", "oct", "open", "ord", "pow", "print", "property", "range", "repr",
-        "reversed", "round", "set", "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super", "tuple", "type", "vars", "zip",
-        "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "goto", "inline", "long", "register", "restrict",
-        "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile",
-        "alignas", "alignof", "atomic", "catch", "constexpr", "decltype", "delete", "explicit", "export", "false", "friend", "mutable",
-        "namespace", "new", "noexcept", "nullptr", "operator", "private", "protected", "public", "template", "this", "throw", "true",
-        "typename", "using", "virtual", "wchar_t", "xor", "I", "NULL", "NAN", "INFINITY", "errno", "linux", "unix", "stdin", "stdout",
-        "stderr", "main", "self", "torch", "inf", "nan", "device",
+        "False",      "None",     "True",     "and",       "as",           "assert",   "async",
+        "await",      "break",    "class",    "continue",  "def",          "del",      "elif",
+        "else",       "except",   "finally",  "for",       "from",         "global",   "if",
+        "import",     "in",       "is",       "lambda",    "nonlocal",     "not",      "or",
+        "pass",       "raise",    "return",   "try",       "while",        "with",     "yield",
+        "abs",        "all",      "any",      "ascii",     "bin",          "bool",     "breakpoint",
+        "bytearray",  "bytes",    "callable", "chr",       "classmethod",  "compile",  "complex",
+        "delattr",    "dict",     "dir",      "divmod",    "enumerate",    "eval",     "exec",
+        "filter",     "float",    "format",   "frozenset", "getattr",      "globals",  "hasattr",
+        "hash",       "help",     "hex",      "id",        "input",        "int",      "isinstance",
+        "issubclass", "iter",     "len",      "list",      "locals",       "map",      "max",
+        "memoryview", "min",      "next",     "object",    "oct",          "open",     "ord",
+        "pow",        "print",    "property", "range",     "repr",         "reversed", "round",
+        "set",        "setattr",  "slice",    "sorted",    "staticmethod", "str",      "sum",
+        "super",      "tuple",    "type",     "vars",      "zip",          "auto",     "case",
+        "char",       "const",    "default",  "do",        "double",       "enum",     "extern",
+        "goto",       "inline",   "long",     "register",  "restrict",     "short",    "signed",
+        "sizeof",     "static",   "struct",   "switch",    "typedef",      "union",    "unsigned",
+        "void",       "volatile", "alignas",  "alignof",   "atomic",       "catch",    "constexpr",
+        "decltype",   "delete",   "explicit", "export",    "false",        "friend",   "mutable",
+        "namespace",  "new",      "noexcept", "nullptr",   "operator",     "private",  "protected",
+        "public",     "template", "this",     "throw",     "true",         "typename", "using",
+        "virtual",    "wchar_t",  "xor",      "I",         "NULL",         "NAN",      "INFINITY",
+        "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
+        "self",       "torch",    "inf",      "nan",       "device",
     };
     for (int i = 0; i < DYNC__COUNT_OF(words); i++)
         if (strcmp(words[i], s) == 0) return true;
     return false;
 }
 
-static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed) { return dync__hash_bytes(s, n, seed); }
+static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
+{
+    return dync__hash_bytes(s, n, seed);
+}
 
-/* Letters, digits and single _ in place of runs of anything else; never empty, never a digit first. */
+/* Letters, digits and single _ in place of runs of anything else; never empty, never a digit first.
+ */
 static char *dync__name_clean(dync__arena *arena, const char *hint)
 {
     dync__str s = {0};
     bool gap = false;
     for (const char *p = hint ? hint : ""; *p; p++) {
-        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_';
+        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
+                  (*p >= 'A' && *p <= 'Z') || *p == '_';
         if (ok) {
             if (s.n == 0 && *p >= '0' && *p <= '9') dync__str_addc(&s, '_');
             dync__str_addc(&s, *p);
@@ -30816,13 +31191,15 @@ DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
     uint64_t base_key = dync__name_key(name, base_n, DYNC__BASE_SEED), last = 0;
     if (given <= 0) number = dync__map_get(&g->names, base_key, &last) ? (int64_t)last : 0;
     const char *base = name;
-    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) || dync__name_is_reserved(name)) {
+    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
+           dync__name_is_reserved(name)) {
         number++;
         name = dync__arena_printf(&g->arena, "%.*s_%lld", (int)base_n, base, (long long)number);
         if (!name) goto failed;
     }
     if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||
-        !dync__map_put(&g->names, base_key, (uint64_t)number)) goto failed;
+        !dync__map_put(&g->names, base_key, (uint64_t)number))
+        goto failed;
     return name;
 failed:
     g->failed = true;
@@ -30861,7 +31238,7 @@ DYNC__FN const char *dync__graph_symbol_text(const dync_graph *g, int64_t token)
     return NULL;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg *out)
 {
@@ -30870,22 +31247,20 @@ DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg 
     case DYNC__A_DIMS:
         out->as.dims = dync__arena_copy(arena, in->as.dims, (size_t)in->n * sizeof *in->as.dims);
         return out->as.dims != NULL;
-    case DYNC__A_STR:
-        out->as.s = dync__arena_strdup(arena, in->as.s);
-        return out->as.s != NULL;
+    case DYNC__A_STR: out->as.s = dync__arena_strdup(arena, in->as.s); return out->as.s != NULL;
     case DYNC__A_LIST:
         out->as.list = dync__arena_alloc(arena, (size_t)in->n * sizeof *in->as.list);
         if (!out->as.list) return false;
         for (int i = 0; i < in->n; i++)
             if (!dync__arg_copy(arena, &in->as.list[i], &out->as.list[i])) return false;
         return true;
-    default:
-        return true;
+    default: return true;
     }
 }
 
 /* A node of no inputs at position `at`; the nodes behind it move up. */
-static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind, const char *name_hint)
+static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind,
+                                     const char *name_hint)
 {
     if (!g || g->failed) return NULL;
     dync_node *node = dync__arena_alloc(&g->arena, sizeof *node);
@@ -30918,7 +31293,8 @@ static bool dync__node_set_text(dync_graph *g, const char **field, const char *t
     return !g->failed;
 }
 
-DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source, const dync__info *info)
+DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source,
+                                            const dync__info *info)
 {
     dync_node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
     if (!node) return NULL;
@@ -30931,9 +31307,11 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, con
     return dync__node_set_text(g, &node->source, source) ? node : NULL;
 }
 
-DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path, dync__tensor *value)
+DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path,
+                                     dync__tensor *value)
 {
-    if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1)) g->failed = true;
+    if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
+        g->failed = true;
     dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
     if (!node || !dync__node_set_text(g, &node->target, path)) return NULL;
     if (value) dync__graph_attr_bind(node, value);
@@ -30949,7 +31327,10 @@ DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value)
     }
     dync__ref(value);
     node->value = value;
-    node->info[0] = (dync__info){.dtype = value->dtype, .device = value->device, .lay = value->lay, .alias = -1};
+    node->info[0] = (dync__info){.dtype = value->dtype,
+                                 .device = value->device,
+                                 .lay = value->lay,
+                                 .alias = -1};
     node->requires_grad[0] = (value->flags & DYNC__T_REQUIRES_GRAD) != 0;
     node->has_info = true;
     return true;
@@ -30969,7 +31350,8 @@ DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value)
 
 DYNC__FN bool dync__node_is_constant(const dync_node *node)
 {
-    return node->kind == DYNC__N_GET_ATTR && strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
+    return node->kind == DYNC__N_GET_ATTR &&
+           strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
            !node->requires_grad[0];
 }
 
@@ -30979,17 +31361,19 @@ static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *arg
     node->nargs = nargs;
     node->args = dync__arena_alloc(&g->arena, (size_t)nargs * sizeof *args);
     g->failed = g->failed || !node->args;
-    for (int i = 0; i < nargs && !g->failed; i++) g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
+    for (int i = 0; i < nargs && !g->failed; i++)
+        g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
     return !g->failed;
 }
 
-DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dync__arg *args, int nout, const dync__info *info,
-                                     const char *name_hint)
+DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dync__arg *args,
+                                     int nout, const dync__info *info, const char *name_hint)
 {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
+    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0,
+                                         is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
                                          name_hint ? name_hint : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
@@ -31010,7 +31394,8 @@ DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i)
     if (!list) return NULL;
     args[0] = dync__arg_node(list);
     bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
-    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1, known ? &list->info[i] : NULL, "getitem");
+    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
+                                       known ? &list->info[i] : NULL, "getitem");
     if (node && known) {
         node->info[0].alias = -1;
         node->requires_grad[0] = list->requires_grad[i];
@@ -31028,7 +31413,7 @@ DYNC__FN dync_node *dync__graph_output(dync_graph *g, const dync__arg *value)
     return node;
 }
 
-/* ---- uses -------------------------------------------------------------------------------------------------------------------- */
+/* ---- uses ------------------------------------------------------------------------------------ */
 
 static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user)
 {
@@ -31037,7 +31422,8 @@ static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg
         for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
 }
 
-DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *), void *user)
+DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *),
+                                    void *user)
 {
     for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
 }
@@ -31057,7 +31443,9 @@ DYNC__FN void dync__graph_renumber(dync_graph *g)
     for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
 }
 
-typedef struct dync__replace { dync_node *from, *to; } dync__replace;
+typedef struct dync__replace {
+    dync_node *from, *to;
+} dync__replace;
 static void dync__replace_use(void *user, dync__arg *arg)
 {
     dync__replace *r = user;
@@ -31073,13 +31461,15 @@ DYNC__FN void dync__node_replace_all(dync_graph *g, dync_node *old_node, dync_no
 
 static bool dync__row_writes(const dync__op_row *row)
 {
-    return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & DYNC__OP_WRITES) != 0;
+    return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
+           (row->flags & DYNC__OP_WRITES) != 0;
 }
 
 DYNC__FN bool dync__node_is_pure(const dync_node *node)
 {
     if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
-    if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0) return false;
+    if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0)
+        return false;
     const dync__op_row *row = dync__op_info(node->op);
     return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
 }
@@ -31088,7 +31478,8 @@ DYNC__FN bool dync__graph_has_writes(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         const dync_node *node = g->node.at[i];
-        if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM && (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
+        if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM &&
+            (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
             return true;
     }
     return false;
@@ -31104,27 +31495,32 @@ DYNC__FN int dync__graph_op_count(const dync_graph *g)
     return n;
 }
 
-/* ---- what users see ------------------------------------------------------------------------------------------------------------ */
+/* ---- what users see -------------------------------------------------------------------------- */
 
 DYNC_API int dync_graph_len(const dync_graph *g) { return g ? g->node.n : 0; }
 
 DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i)
 {
     if (g && i >= 0 && i < g->node.n) return g->node.at[i];
-    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", dync_graph_len(g), i);
+    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d",
+               dync_graph_len(g), i);
     return NULL;
 }
 
 DYNC_API const char *dync_node_op(const dync_node *node)
 {
-    static const char *const names[] = {"placeholder", "get_attr", "call_function", "call_method", "call_module", "output"};
+    static const char *const names[] = {"placeholder", "get_attr",    "call_function",
+                                        "call_method", "call_module", "output"};
     return node ? names[node->kind] : "";
 }
 
 DYNC_API const char *dync_node_target(const dync_node *node) { return node ? node->target : ""; }
 DYNC_API const char *dync_node_name(const dync_node *node) { return node ? node->name : ""; }
 
-typedef struct dync__collect { dync_node **out; int n, capacity; } dync__collect;
+typedef struct dync__collect {
+    dync_node **out;
+    int n, capacity;
+} dync__collect;
 static void dync__collect_input(void *user, dync__arg *arg)
 {
     dync__collect *c = user;
@@ -31135,23 +31531,26 @@ static void dync__collect_input(void *user, dync__arg *arg)
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity)
 {
     dync__collect c = {out, 0, out ? capacity : 0};
-    for (int i = 0; node && i < node->nargs; i++) dync__arg_each_node(&node->args[i], dync__collect_input, &c);
+    for (int i = 0; node && i < node->nargs; i++)
+        dync__arg_each_node(&node->args[i], dync__collect_input, &c);
     return c.n;
 }
 
 /* ==== graph/parse.c ============================================================================================= */
-/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of that form only, not of C.
+/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of
+ * that form only, not of C.
  *
- * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must exist, arguments must fit their schemas
- * (dync__graph_check at the end). Attributes come back without their tensors: dync__graph_attr_bind gives them. */
+ * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must
+ * exist, arguments must fit their schemas (dync__graph_check at the end). Attributes come back
+ * without their tensors: dync__graph_attr_bind gives them. */
 
 enum { DYNC__PARSE_DEPTH = 32 };
 
 typedef struct dync__parser {
     const char *text, *p;
     dync_graph *g;
-    dync__map nodes;             /* hash of the name -> node */
-    dync_status status;          /* sticky */
+    dync__map nodes;    /* hash of the name -> node */
+    dync_status status; /* sticky */
 } dync__parser;
 
 static bool dync__parse_fail(dync__parser *q, const char *expected)
@@ -31160,7 +31559,8 @@ static bool dync__parse_fail(dync__parser *q, const char *expected)
     if (q->status != DYNC_OK) return false;
     for (const char *c = q->text; c < q->p; c++) line += *c == '\n';
     while (n < 30 && q->p[n] && q->p[n] != '\n') n++;
-    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line, expected, n, q->p);
+    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line,
+                           expected, n, q->p);
     return false;
 }
 
@@ -31170,14 +31570,15 @@ static bool dync__parse_no_memory(dync__parser *q)
     return false;
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void dync__parse_space(dync__parser *q)
 {
     while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r') q->p++;
 }
 
-/* Takes `word` if it stands here. Spaces in it match any space; a word that ends in a letter must end there in the text too. */
+/* Takes `word` if it stands here. Spaces in it match any space; a word that ends in a letter must
+ * end there in the text too. */
 static bool dync__parse_take(dync__parser *q, const char *word)
 {
     const char *start = q->p;
@@ -31193,8 +31594,10 @@ static bool dync__parse_take(dync__parser *q, const char *word)
             return false;
         }
     }
-    bool letter = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '_' || (last >= '0' && last <= '9');
-    bool goes_on = (*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' || (*q->p >= '0' && *q->p <= '9');
+    bool letter = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '_' ||
+                  (last >= '0' && last <= '9');
+    bool goes_on = (*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') ||
+                   *q->p == '_' || (*q->p >= '0' && *q->p <= '9');
     if (letter && goes_on) {
         q->p = start;
         return false;
@@ -31212,7 +31615,9 @@ static char *dync__parse_name(dync__parser *q)
 {
     dync__parse_space(q);
     const char *start = q->p;
-    while ((*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' || (q->p > start && *q->p >= '0' && *q->p <= '9')) q->p++;
+    while ((*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' ||
+           (q->p > start && *q->p >= '0' && *q->p <= '9'))
+        q->p++;
     if (q->p == start) return NULL;
     char *name = dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
     if (!name) dync__parse_no_memory(q);
@@ -31232,7 +31637,8 @@ static bool dync__parse_int(dync__parser *q, int64_t *out)
     }
     for (; *q->p >= '0' && *q->p <= '9'; q->p++) {
         int64_t digit = *q->p - '0';
-        if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, digit, &v)) return dync__parse_fail(q, "an integer of 64 bits");
+        if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, digit, &v))
+            return dync__parse_fail(q, "an integer of 64 bits");
     }
     *out = minus ? -v : v;
     return true;
@@ -31255,11 +31661,14 @@ static dync_node *dync__parse_node(dync__parser *q)
 static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *name)
 {
     if (!node) return dync__parse_no_memory(q);
-    if (strcmp(node->name, name) != 0) return dync__parse_fail(q, "a name that is free and no reserved word");
-    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0), (uint64_t)(uintptr_t)node) || dync__parse_no_memory(q);
+    if (strcmp(node->name, name) != 0)
+        return dync__parse_fail(q, "a name that is free and no reserved word");
+    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
+                         (uint64_t)(uintptr_t)node) ||
+           dync__parse_no_memory(q);
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
 
@@ -31283,11 +31692,13 @@ static bool dync__parse_items(dync__parser *q, const char *close, int depth, dyn
 static bool dync__parse_as_dims(dync__parser *q, dync__arg *a)
 {
     if (a->kind == DYNC__A_DIMS) return true;
-    if (a->kind != DYNC__A_LIST || a->n > DYNC_MAX_DIMS) return dync__parse_fail(q, "a shape before this");
+    if (a->kind != DYNC__A_LIST || a->n > DYNC_MAX_DIMS)
+        return dync__parse_fail(q, "a shape before this");
     int64_t *dims = dync__arena_alloc(&q->g->arena, DYNC_MAX_DIMS * sizeof *dims);
     if (!dims) return dync__parse_no_memory(q);
     for (int i = 0; i < a->n; i++) {
-        if (a->as.list[i].kind != DYNC__A_INT) return dync__parse_fail(q, "a shape of integers before this");
+        if (a->as.list[i].kind != DYNC__A_INT)
+            return dync__parse_fail(q, "a shape of integers before this");
         dims[i] = a->as.list[i].as.i;
     }
     *a = dync__arg_dims(a->n, dims);
@@ -31307,7 +31718,8 @@ static bool dync__parse_number(dync__parser *q, dync__arg *out)
         *out = dync__arg_f((double)NAN);
         return true;
     }
-    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?'); end++)
+    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?');
+         end++)
         is_float = is_float || *end == '.' || *end == 'e' || *end == 'E';
     if (!is_float) {
         *out = dync__arg_i(0);
@@ -31325,8 +31737,10 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out)
     for (q->p++; *q->p && *q->p != '"' && *q->p != '\n'; q->p++) {
         if (*q->p != '\\') {
             dync__str_addc(&s, *q->p);
-        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' && q->p[3] >= '0' && q->p[3] <= '7') {
-            dync__str_addc(&s, (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
+        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' &&
+                   q->p[3] >= '0' && q->p[3] <= '7') {
+            dync__str_addc(&s,
+                           (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
             q->p += 3;
         } else if (q->p[1] == '"' || q->p[1] == '\\') {
             dync__str_addc(&s, *++q->p);
@@ -31342,13 +31756,31 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out)
     return !failed || dync__parse_no_memory(q);
 }
 
-static const struct { const char *text; uint8_t kind; int value; } dync__parse_words[] = {
-    {"NULL", DYNC__A_NONE, 0}, {"DYNC_NONE", DYNC__A_NONE, 0}, {"true", DYNC__A_BOOL, 1}, {"false", DYNC__A_BOOL, 0},
-    {"DYNC_TRUE", DYNC__A_BOOL, 1}, {"DYNC_FALSE", DYNC__A_BOOL, 0}, {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU}, {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
-    {"DYNC_F32", DYNC__A_DTYPE, DYNC_F32}, {"DYNC_F64", DYNC__A_DTYPE, DYNC_F64}, {"DYNC_F16", DYNC__A_DTYPE, DYNC_F16},
-    {"DYNC_BF16", DYNC__A_DTYPE, DYNC_BF16}, {"DYNC_I64", DYNC__A_DTYPE, DYNC_I64}, {"DYNC_I32", DYNC__A_DTYPE, DYNC_I32},
-    {"DYNC_I16", DYNC__A_DTYPE, DYNC_I16}, {"DYNC_I8", DYNC__A_DTYPE, DYNC_I8}, {"DYNC_U8", DYNC__A_DTYPE, DYNC_U8},
-    {"DYNC_BOOL", DYNC__A_DTYPE, DYNC_BOOL}, {"DYNC_SCALAR", DYNC__A_DIMS, 0}, {"DYNC_ALL", DYNC__A_DIMS, 0},
+static const struct {
+    const char *text;
+    uint8_t kind;
+    int value;
+} dync__parse_words[] = {
+    {"NULL", DYNC__A_NONE, 0},
+    {"DYNC_NONE", DYNC__A_NONE, 0},
+    {"true", DYNC__A_BOOL, 1},
+    {"false", DYNC__A_BOOL, 0},
+    {"DYNC_TRUE", DYNC__A_BOOL, 1},
+    {"DYNC_FALSE", DYNC__A_BOOL, 0},
+    {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU},
+    {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
+    {"DYNC_F32", DYNC__A_DTYPE, DYNC_F32},
+    {"DYNC_F64", DYNC__A_DTYPE, DYNC_F64},
+    {"DYNC_F16", DYNC__A_DTYPE, DYNC_F16},
+    {"DYNC_BF16", DYNC__A_DTYPE, DYNC_BF16},
+    {"DYNC_I64", DYNC__A_DTYPE, DYNC_I64},
+    {"DYNC_I32", DYNC__A_DTYPE, DYNC_I32},
+    {"DYNC_I16", DYNC__A_DTYPE, DYNC_I16},
+    {"DYNC_I8", DYNC__A_DTYPE, DYNC_I8},
+    {"DYNC_U8", DYNC__A_DTYPE, DYNC_U8},
+    {"DYNC_BOOL", DYNC__A_DTYPE, DYNC_BOOL},
+    {"DYNC_SCALAR", DYNC__A_DIMS, 0},
+    {"DYNC_ALL", DYNC__A_DIMS, 0},
 };
 
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
@@ -31363,24 +31795,31 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
             if (out->kind == DYNC__A_DIMS) out->as.dims = NULL;
             return true;
         }
-    if (dync__parse_take(q, "DYNC_V(")) return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
+    if (dync__parse_take(q, "DYNC_V("))
+        return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
     if (dync__parse_take(q, "DYNC_END")) return *out = dync__arg_i(INT64_MAX), true;
     if (dync__parse_take(q, "(-DYNC_END - 1)")) return *out = dync__arg_i(INT64_MIN), true;
     if (dync__parse_take(q, "DYNC_CUDA_AT(")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i > 127) return dync__parse_fail(q, "a device number");
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
+            return dync__parse_fail(q, "a device number");
         *out = dync__arg_device((int)(DYNC_CUDA | i << 8));
         return dync__parse_need(q, ")");
     }
-    if (dync__parse_take(q, "dync_shape(")) return dync__parse_items(q, ")", depth, out) && dync__parse_as_dims(q, out);
+    if (dync__parse_take(q, "dync_shape("))
+        return dync__parse_items(q, ")", depth, out) && dync__parse_as_dims(q, out);
     if (dync__parse_take(q, "dync_tuple_of(0, NULL)")) return out->kind = DYNC__A_LIST, true;
     if (dync__parse_take(q, "dync_tuple(")) return dync__parse_items(q, ")", depth, out);
     if (dync__parse_take(q, "dync_tuple_of(")) {
-        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") || !dync__parse_items(q, "}", depth, out)) return dync__parse_fail(q, "a list");
-        return (out->n == i || dync__parse_fail(q, "as many items as the list has")) && dync__parse_need(q, ")");
+        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") ||
+            !dync__parse_items(q, "}", depth, out))
+            return dync__parse_fail(q, "a list");
+        return (out->n == i || dync__parse_fail(q, "as many items as the list has")) &&
+               dync__parse_need(q, ")");
     }
     if (dync__parse_take(q, "dync_dim(")) {
         dync_node *node = dync__parse_node(q);
-        if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) || i < 0 || i >= node->info[0].lay.ndim)
+        if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) ||
+            i < 0 || i >= node->info[0].lay.ndim)
             return dync__parse_fail(q, "a dimension of a value");
         *out = dync__arg_i(node->info[0].lay.shape[i]);
         return dync__parse_need(q, ")");
@@ -31389,11 +31828,13 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
     if (*q->p == '"') return dync__parse_string(q, out);
     dync_node *node = dync__parse_node(q);
     if (node) return *out = dync__arg_node(node), true;
-    return (q->status == DYNC_OK && dync__parse_number(q, out)) || dync__parse_fail(q, "an argument");
+    return (q->status == DYNC_OK && dync__parse_number(q, out)) ||
+           dync__parse_fail(q, "an argument");
 }
 
 /* Reads the arguments of an operator by its pattern. */
-static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row, dync__arg *args, int *nargs)
+static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
+                                dync__arg *args, int *nargs)
 {
     dync__param param;
     char literal[2] = {0};
@@ -31409,14 +31850,16 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
         int i = 0;
         for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
         while (*c != '}') c++;
-        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) || !dync__parse_arg(q, 0, &args[i])) return dync__parse_fail(q, "an argument");
+        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) ||
+            !dync__parse_arg(q, 0, &args[i]))
+            return dync__parse_fail(q, "an argument");
         if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
         *nargs = DYNC__MAX(*nargs, i + 1);
     }
     return true;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static bool dync__parse_size(dync__parser *q, int64_t *out)
 {
@@ -31424,7 +31867,8 @@ static bool dync__parse_size(dync__parser *q, int64_t *out)
     char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
     if (!name) return dync__parse_fail(q, "a size");
     for (int i = 0; i < q->g->symbol.n; i++)
-        if (strcmp(q->g->symbol.at[i].text, name) == 0) return *out = q->g->symbol.at[i].token, true;
+        if (strcmp(q->g->symbol.at[i].text, name) == 0)
+            return *out = q->g->symbol.at[i].token, true;
     *out = ((int64_t)1 << 61) + q->g->symbol.n;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
@@ -31439,12 +31883,14 @@ static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes
     return true;
 }
 
-/* Row-major strides of a shape whose bytes can be counted; the error of another shape is one of the text. */
+/* Row-major strides of a shape whose bytes can be counted; the error of another shape is one of the
+ * text. */
 static bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, const int64_t *shape)
 {
     int64_t n = 16;
     for (int d = 0; d < ndim; d++)
-        if (shape[d] < 0 || !dync__mul_ok(n, DYNC__MAX(shape[d], 1), &n)) return dync__parse_fail(q, "a shape that fits memory before this");
+        if (shape[d] < 0 || !dync__mul_ok(n, DYNC__MAX(shape[d], 1), &n))
+            return dync__parse_fail(q, "a shape that fits memory before this");
     return dync__layout_contiguous(lay, ndim, shape) == DYNC_OK || dync__parse_no_memory(q);
 }
 
@@ -31465,7 +31911,7 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
         if (!dync__parse_sizes(q, "}", info->lay.stride, &n)) return false;
         if (n != info->lay.ndim) return dync__parse_fail(q, "a stride per dimension before this");
     } else {
-        uint64_t stride = 1;                                    /* symbolic sizes: the token of a product means nothing */
+        uint64_t stride = 1; /* symbolic sizes: the token of a product means nothing */
         for (int d = info->lay.ndim - 1; d >= 0; d--) {
             info->lay.stride[d] = (int64_t)stride;
             stride *= (uint64_t)DYNC__MAX(info->lay.shape[d], 1);
@@ -31476,14 +31922,18 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
             info->lay = checked;
         }
     }
-    if (dync__parse_take(q, "+") && (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0)) return dync__parse_fail(q, "an offset");
+    if (dync__parse_take(q, "+") &&
+        (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0))
+        return dync__parse_fail(q, "an offset");
     if (dync__parse_take(q, "cuda:")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i > 127) return dync__parse_fail(q, "a device number");
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
+            return dync__parse_fail(q, "a device number");
         info->device = (int)(DYNC_CUDA | i << 8);
     }
     if (dync__parse_take(q, "meta")) info->device = DYNC_META;
     if (dync__parse_take(q, "@")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i >= DYNC__MAX_ARGS) return dync__parse_fail(q, "an argument's number");
+        if (!dync__parse_int(q, &i) || i < 0 || i >= DYNC__MAX_ARGS)
+            return dync__parse_fail(q, "an argument's number");
         info->alias = (int)i;
     }
     *requires_grad = dync__parse_take(q, "grad");
@@ -31535,13 +31985,15 @@ static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t)
     if (t->number || t->sym) node->scalar = dync__arg_i(0);
 }
 
-/* ---- parameters -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* Text up to "; " or the end of the comment. */
 static char *dync__parse_field(dync__parser *q)
 {
     const char *start = q->p;
-    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/')) q->p++;
+    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') &&
+           !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/'))
+        q->p++;
     return dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
 }
 
@@ -31551,7 +32003,8 @@ static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_te
     dync_node *node;
     char *target = NULL, *source = NULL;
     if (!dync__parse_need(q, "/*") || !dync__parse_type(q, &type)) return false;
-    if (type.n != 1 || (is_tensor && !type.has_info)) return dync__parse_fail(q, "the type of one value before this");
+    if (type.n != 1 || (is_tensor && !type.has_info))
+        return dync__parse_fail(q, "the type of one value before this");
     if (dync__parse_take(q, "; attr ")) {
         dync__parse_space(q);
         target = dync__parse_field(q);
@@ -31560,7 +32013,8 @@ static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_te
     } else {
         if (dync__parse_take(q, "; ")) {
             target = dync__parse_name(q);
-            if (!target || !dync__parse_need(q, "; ")) return dync__parse_fail(q, "the name of an input");
+            if (!target || !dync__parse_need(q, "; "))
+                return dync__parse_fail(q, "the name of an input");
             source = dync__parse_field(q);
             if (!source) return dync__parse_no_memory(q);
         }
@@ -31588,14 +32042,14 @@ static bool dync__parse_params(dync__parser *q)
     return true;
 }
 
-/* ---- statements ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 typedef struct dync__parsed_call {
     enum { DYNC__CALL_OP, DYNC__CALL_CUSTOM, DYNC__CALL_ITEM, DYNC__CALL_CONSTANT } kind;
     int op, nargs;
     dync__arg args[DYNC__MAX_ARGS];
     char *target;
-    dync__tensor *value;             /* owned */
+    dync__tensor *value; /* owned */
 } dync__parsed_call;
 
 /* dync_constant((float[]){1, 2}, dync_shape(2), .dtype = ...) behind its parenthesis */
@@ -31605,15 +32059,21 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
     dync__layout lay;
     const char *type_end;
     call->kind = DYNC__CALL_CONSTANT;
-    if (!dync__parse_need(q, "(") || !(type_end = strstr(q->p, "[])"))) return dync__parse_fail(q, "an array");
+    if (!dync__parse_need(q, "(") || !(type_end = strstr(q->p, "[])")))
+        return dync__parse_fail(q, "an array");
     q->p = type_end + 3;
-    if (!dync__parse_need(q, "{") || !dync__parse_items(q, "}", 0, &list) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &shape)) return dync__parse_fail(q, "an array and its shape");
-    if (dync__parse_take(q, ", .dtype =") && (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE)) return dync__parse_fail(q, "a dtype");
+    if (!dync__parse_need(q, "{") || !dync__parse_items(q, "}", 0, &list) ||
+        !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &shape))
+        return dync__parse_fail(q, "an array and its shape");
+    if (dync__parse_take(q, ", .dtype =") &&
+        (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE))
+        return dync__parse_fail(q, "a dtype");
     if (shape.kind != DYNC__A_DIMS) return dync__parse_fail(q, "a shape before this");
     if (!dync__parse_layout(q, &lay, shape.n, shape.as.dims)) return false;
     int64_t numel = 1;
     for (int d = 0; d < lay.ndim; d++) numel *= lay.shape[d];
-    if (numel != list.n) return dync__parse_fail(q, "as many numbers as the shape has elements before this");
+    if (numel != list.n)
+        return dync__parse_fail(q, "as many numbers as the shape has elements before this");
     call->value = dync__tensor_empty((int)dtype.as.i, DYNC_CPU, &lay);
     if (!call->value) return dync__parse_no_memory(q);
     char *data = dync__tensor_data(call->value);
@@ -31623,7 +32083,8 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
         bool bits = bytes == 2 && dync__dtype_info(call->value->dtype)->kind == 'f';
         if (!dync__arg_is_number(a)) return dync__parse_fail(q, "numbers before this");
         if (bits) *(uint16_t *)(void *)(data + i * 2) = (uint16_t)a->as.i;
-        else if (a->kind == DYNC__A_FLOAT) dync__store_f64(data + i * bytes, call->value->dtype, a->as.f);
+        else if (a->kind == DYNC__A_FLOAT)
+            dync__store_f64(data + i * bytes, call->value->dtype, a->as.f);
         else dync__store_i64(data + i * bytes, call->value->dtype, a->as.i);
     }
     return dync__parse_need(q, ")");
@@ -31633,8 +32094,10 @@ static bool dync__parse_by_name(dync__parser *q, const char *pattern_op, dync__p
 {
     dync__str pattern = {0};
     dync__graph_c_pattern(&pattern, call->op);
-    const char *rest = strstr(dync__str_get(&pattern), pattern_op);     /* what stands in front was read already */
-    bool ok = !pattern.failed && rest && dync__parse_pattern(q, rest, dync__op_info(call->op), call->args, &call->nargs);
+    const char *rest =
+        strstr(dync__str_get(&pattern), pattern_op); /* what stands in front was read already */
+    bool ok = !pattern.failed && rest &&
+              dync__parse_pattern(q, rest, dync__op_info(call->op), call->args, &call->nargs);
     if (!ok) dync__parse_fail(q, "an operator's arguments");
     dync__str_free(&pattern);
     return ok;
@@ -31647,7 +32110,8 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
     dync__arg name, list = {.kind = DYNC__A_LIST};
     int64_t n;
     dync__parse_space(q);
-    if (*q->p != '"' || !dync__parse_string(q, &name)) return dync__parse_fail(q, "an operator's name");
+    if (*q->p != '"' || !dync__parse_string(q, &name))
+        return dync__parse_fail(q, "an operator's name");
     call->op = dync__op_find(name.as.s);
     if (call->op >= 0) {
         q->p = start;
@@ -31656,8 +32120,11 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
     call->kind = DYNC__CALL_CUSTOM;
     call->target = dync__arena_strdup(&q->g->arena, name.as.s);
     if (!call->target) return dync__parse_no_memory(q);
-    if (!dync__parse_need(q, ",") || !dync__parse_int(q, &n) || !dync__parse_need(q, ",")) return dync__parse_fail(q, "the number of arguments");
-    if (!dync__parse_take(q, "NULL") && (!dync__parse_need(q, "(dync_value[]){") || !dync__parse_items(q, "}", 0, &list))) return false;
+    if (!dync__parse_need(q, ",") || !dync__parse_int(q, &n) || !dync__parse_need(q, ","))
+        return dync__parse_fail(q, "the number of arguments");
+    if (!dync__parse_take(q, "NULL") &&
+        (!dync__parse_need(q, "(dync_value[]){") || !dync__parse_items(q, "}", 0, &list)))
+        return false;
     if (list.n != n || n > DYNC__MAX_ARGS) return dync__parse_fail(q, "as many arguments as said");
     call->nargs = list.n;
     for (int i = 0; i < list.n; i++) call->args[i] = list.as.list[i];
@@ -31672,9 +32139,13 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     if (dync__parse_take(q, "dync_at(")) {
         call->kind = DYNC__CALL_ITEM;
         call->nargs = 2;
-        if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &call->args[1])) return false;
-        bool ok = call->args[0].kind == DYNC__A_NODE && call->args[1].kind == DYNC__A_INT && call->args[1].as.i >= 0 && call->args[1].as.i <= INT_MAX;
-        return (ok || dync__parse_fail(q, "a list and an index before this")) && dync__parse_need(q, wrapped ? "))" : ")");
+        if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") ||
+            !dync__parse_arg(q, 0, &call->args[1]))
+            return false;
+        bool ok = call->args[0].kind == DYNC__A_NODE && call->args[1].kind == DYNC__A_INT &&
+                  call->args[1].as.i >= 0 && call->args[1].as.i <= INT_MAX;
+        return (ok || dync__parse_fail(q, "a list and an index before this")) &&
+               dync__parse_need(q, wrapped ? "))" : ")");
     }
     if (dync__parse_take(q, "dync_op_call_values(")) return dync__parse_custom(q, wrapped, call);
     if (wrapped) return q->p = start, dync__parse_fail(q, "an item of a list");
@@ -31682,17 +32153,19 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     dync__parse_space(q);
     start = q->p;
     char *name = dync__parse_name(q);
-    if (!name || strncmp(name, "dync_", 5) != 0) return q->p = start, dync__parse_fail(q, "an operator");
+    if (!name || strncmp(name, "dync_", 5) != 0)
+        return q->p = start, dync__parse_fail(q, "an operator");
     name += 5;
     if (strncmp(name, "sym_", 4) == 0) {
         call->op = dync__op_find(strcmp(name + 4, "floordiv") == 0 ? "floor_divide" : name + 4);
         call->nargs = 2;
-        return (call->op >= 0 || dync__parse_fail(q, "an operator")) && dync__parse_need(q, "(") && dync__parse_arg(q, 0, &call->args[0]) &&
-               dync__parse_need(q, ",") && dync__parse_arg(q, 0, &call->args[1]) && dync__parse_need(q, ")");
+        return (call->op >= 0 || dync__parse_fail(q, "an operator")) && dync__parse_need(q, "(") &&
+               dync__parse_arg(q, 0, &call->args[0]) && dync__parse_need(q, ",") &&
+               dync__parse_arg(q, 0, &call->args[1]) && dync__parse_need(q, ")");
     }
     call->op = dync__op_find(name);
     if (call->op < 0) {
-        name[-1] = '_';                                          /* dync_set_grad_enabled is the row _set_grad_enabled */
+        name[-1] = '_'; /* dync_set_grad_enabled is the row _set_grad_enabled */
         call->op = dync__op_find(name - 1);
     }
     if (call->op < 0) return q->p = start, dync__parse_fail(q, "an operator that exists");
@@ -31706,16 +32179,24 @@ static bool dync__parse_statement(dync__parser *q)
     dync_node *node = NULL;
     char *name = NULL;
     bool declared = dync__parse_take(q, "dync_tensor *") || dync__parse_take(q, "dync_value ");
-    if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "="))) return dync__parse_fail(q, "a name");
-    bool ok = dync__parse_expression(q, &call) && dync__parse_need(q, ";") && dync__parse_need(q, "/*");
+    if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "=")))
+        return dync__parse_fail(q, "a name");
+    bool ok =
+        dync__parse_expression(q, &call) && dync__parse_need(q, ";") && dync__parse_need(q, "/*");
     if (ok && !declared) ok = (name = dync__parse_name(q)) && dync__parse_need(q, ":");
     ok = ok && dync__parse_type(q, &type) && dync__parse_need(q, "*/");
     if (ok) {
         switch (call.kind) {
-        case DYNC__CALL_ITEM: node = dync__graph_call(q->g, DYNC__NODE_GETITEM, 2, call.args, 1, NULL, name); break;
+        case DYNC__CALL_ITEM:
+            node = dync__graph_call(q->g, DYNC__NODE_GETITEM, 2, call.args, 1, NULL, name);
+            break;
         case DYNC__CALL_CONSTANT: node = dync__graph_attr(q->g, name, name, call.value); break;
-        case DYNC__CALL_CUSTOM: node = dync__graph_call(q->g, -1, call.nargs, call.args, type.n, type.info, name); break;
-        case DYNC__CALL_OP: node = dync__graph_call(q->g, call.op, call.nargs, call.args, type.n, type.info, name); break;
+        case DYNC__CALL_CUSTOM:
+            node = dync__graph_call(q->g, -1, call.nargs, call.args, type.n, type.info, name);
+            break;
+        case DYNC__CALL_OP:
+            node = dync__graph_call(q->g, call.op, call.nargs, call.args, type.n, type.info, name);
+            break;
         }
         if (node && call.target) node->target = call.target;
         ok = dync__parse_add_node(q, node, name);
@@ -31732,10 +32213,12 @@ static bool dync__parse_function(dync__parser *q)
     char *name = dync__parse_name(q);
     if (!name) return dync__parse_fail(q, "the name of the graph");
     q->g->name = name;
-    if (!dync__parse_need(q, "(") || !dync__parse_params(q) || !dync__parse_need(q, "{")) return false;
+    if (!dync__parse_need(q, "(") || !dync__parse_params(q) || !dync__parse_need(q, "{"))
+        return false;
     while (!dync__parse_take(q, "return "))
         if (!dync__parse_statement(q)) return false;
-    if (!dync__parse_arg(q, 0, &result) || !dync__parse_need(q, ";") || !dync__parse_need(q, "}")) return false;
+    if (!dync__parse_arg(q, 0, &result) || !dync__parse_need(q, ";") || !dync__parse_need(q, "}"))
+        return false;
     dync__parse_space(q);
     if (*q->p) return dync__parse_fail(q, "the end");
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
@@ -31752,7 +32235,9 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text)
         dync__error_guard_begin(&guard);
         ok = dync__graph_check(q.g) == DYNC_OK;
         dync__error_slot inner = dync__error_guard_end(&guard);
-        if (!ok) dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "graph text: %s", inner.message);
+        if (!ok)
+            dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
+                       "graph text: %s", inner.message);
     }
     dync__map_free(&q.nodes);
     if (!ok) {
@@ -31763,8 +32248,8 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text)
 }
 
 /* ==== graph/print_c.c =========================================================================================== */
-/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing comments. parse.c reads it back, and
- * print(parse(text)) == text.
+/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing
+ * comments. parse.c reads it back, and print(parse(text)) == text.
  *
  *   dync_value GraphModule(dync_tensor *l_x_   // f32[2, 3]; L_x_; L['x']
  *       , dync_tensor *_0_weight)              // f32[4, 3] grad; attr 0.weight
@@ -31773,16 +32258,22 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text)
  *       dync_tensor *add = dync_add(l_x_, 1);  // f32[2, 3]
  *       return dync_tuple(add);
  *   }
- * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers, constants too large to print. A node that
- * nobody uses is a plain statement whose comment begins with its name and a colon. */
+ * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers,
+ * constants too large to print. A node that nobody uses is a plain statement whose comment begins
+ * with its name and a colon. */
 
 enum { DYNC__C_INLINE_ELEMENTS = 16 };
 
-typedef struct dync__c_printer { dync__str *s; const dync_graph *g; } dync__c_printer;
+typedef struct dync__c_printer {
+    dync__str *s;
+    const dync_graph *g;
+} dync__c_printer;
 
 static const char *dync__c_dtype(int dtype)
 {
-    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16", "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8", "DYNC_U8", "DYNC_BOOL"};
+    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
+                                        "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8",
+                                        "DYNC_U8",  "DYNC_BOOL"};
     return dync__dtype_valid(dtype) ? names[dtype] : names[0];
 }
 
@@ -31814,7 +32305,8 @@ static void dync__c_quote(dync__str *s, const char *text)
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
         if (c == '"' || c == '\\') dync__str_addf(s, "\\%c", c);
-        else if (c < 32 || c > 126) dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
+        else if (c < 32 || c > 126)
+            dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
         else dync__str_addc(s, (char)c);
     }
     dync__str_addc(s, '"');
@@ -31846,7 +32338,8 @@ static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
 
 static bool dync__c_is_tensor(const dync_node *node) { return node->has_info && node->nout == 1; }
 
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value);
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
+                        bool as_value);
 
 static void dync__c_list(dync__c_printer *p, const dync__arg *a)
 {
@@ -31854,7 +32347,7 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a)
         dync__str_add(p->s, "dync_tuple_of(0, NULL)");
         return;
     }
-    bool small = a->n <= 32;                               /* what DYNC_COUNT can count */
+    bool small = a->n <= 32; /* what DYNC_COUNT can count */
     if (small) dync__str_add(p->s, "dync_tuple(");
     else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", a->n);
     for (int i = 0; i < a->n; i++) {
@@ -31865,10 +32358,12 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a)
 }
 
 /* as_value: the place takes a dync_value and nothing wraps the expression. */
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value)
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
+                        bool as_value)
 {
-    bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST && a->kind != DYNC__A_DIMS &&
-                !(a->kind == DYNC__A_BOOL) && !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
+    bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST &&
+                a->kind != DYNC__A_DIMS && !(a->kind == DYNC__A_BOOL) &&
+                !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
     bool takes_value = type == DYNC__PARAM_VALUE || type == DYNC__PARAM_VALUE_OPT || as_value;
     if (wrap) dync__str_add(p->s, "DYNC_V(");
     switch (a->kind) {
@@ -31876,21 +32371,26 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
     case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
     case DYNC__A_INT: dync__c_int(p->s, a->as.i); break;
     case DYNC__A_FLOAT: dync__c_double(p->s, a->as.f); break;
-    case DYNC__A_BOOL: dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE" : a->as.i ? "true" : "false"); break;
+    case DYNC__A_BOOL:
+        dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE"
+                            : a->as.i   ? "true"
+                                        : "false");
+        break;
     case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
     case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
     case DYNC__A_DEVICE:
-        if ((a->as.i & 255) == DYNC_CUDA) dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
+        if ((a->as.i & 255) == DYNC_CUDA)
+            dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
         else dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
         break;
     case DYNC__A_STR: dync__c_quote(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
-    default: dync__str_add(p->s, "NULL"); break;          /* a pointer means nothing in text */
+    default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
     }
     if (wrap) dync__str_addc(p->s, ')');
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
 {
@@ -31914,7 +32414,8 @@ static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
 static void dync__c_call_custom(dync__c_printer *p, const dync_node *node)
 {
     if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
-    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
+    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs,
+                   node->nargs ? "(dync_value[]){" : "NULL");
     for (int i = 0; i < node->nargs; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
@@ -31926,7 +32427,8 @@ static void dync__c_call_custom(dync__c_printer *p, const dync_node *node)
 /* Arithmetic of symbolic numbers. */
 static void dync__c_call_number(dync__c_printer *p, const dync_node *node)
 {
-    dync__str_addf(p->s, "dync_sym_%s(", node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
+    dync__str_addf(p->s, "dync_sym_%s(",
+                   node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
     dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
     dync__str_add(p->s, ", ");
     dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
@@ -31957,8 +32459,10 @@ static void dync__c_call_operator(dync__c_printer *p, const dync_node *node)
 static void dync__c_call(dync__c_printer *p, const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM)
-        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)", node->args[0].as.node->name,
-                       (int)node->args[1].as.i);
+        dync__str_addf(p->s,
+                       dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))"
+                                               : "dync_at(%s, %d)",
+                       node->args[0].as.node->name, (int)node->args[1].as.i);
     else if (node->op < 0) dync__c_call_custom(p, node);
     else if (!node->has_info && node->nout == 1 && node->nargs == 2) dync__c_call_number(p, node);
     else dync__c_call_operator(p, node);
@@ -31968,8 +32472,9 @@ static void dync__c_call(dync__c_printer *p, const dync_node *node)
 DYNC__FN bool dync__graph_prints_inline(const dync_node *node)
 {
     const dync__tensor *t = node->value;
-    if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU || t->numel == 0 ||
-        t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay)) return false;
+    if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU ||
+        t->numel == 0 || t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
+        return false;
     const char *data = dync__tensor_data(t);
     int bytes = dync__dtype_info(t->dtype)->bytes;
     for (int64_t i = 0; i < t->numel && dync__dtype_info(t->dtype)->kind == 'f'; i++) {
@@ -31981,7 +32486,8 @@ DYNC__FN bool dync__graph_prints_inline(const dync_node *node)
 
 static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 {
-    static const char *const types[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "bool"};
+    static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
+                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "bool"};
     const char *data = dync__tensor_data(t);
     int bytes = dync__dtype_info(t->dtype)->bytes;
     dync__str_addf(p->s, "dync_constant((%s[]){", types[t->dtype]);
@@ -31989,9 +32495,14 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
         const char *at = data + i * bytes;
         char text[40];
         if (i) dync__str_add(p->s, ", ");
-        if (t->dtype == DYNC_F32) dync__float_text((float)dync__load_f64(at, t->dtype), text, sizeof text), dync__str_add(p->s, text);
-        else if (t->dtype == DYNC_F64) dync__double_text(dync__load_f64(at, t->dtype), text, sizeof text), dync__str_add(p->s, text);
-        else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f') dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
+        if (t->dtype == DYNC_F32)
+            dync__float_text((float)dync__load_f64(at, t->dtype), text, sizeof text),
+                dync__str_add(p->s, text);
+        else if (t->dtype == DYNC_F64)
+            dync__double_text(dync__load_f64(at, t->dtype), text, sizeof text),
+                dync__str_add(p->s, text);
+        else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f')
+            dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
         else dync__c_int(p->s, dync__load_i64(at, t->dtype));
     }
     dync__arg shape = dync__arg_dims(t->lay.ndim, t->lay.shape);
@@ -32005,7 +32516,9 @@ static void dync__c_statement(dync__c_printer *p, const dync_node *node)
 {
     bool used = node->n_users > 0;
     dync__str_add(p->s, "    ");
-    if (used) dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ", node->name);
+    if (used)
+        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ",
+                       node->name);
     if (node->kind == DYNC__N_GET_ATTR) dync__c_constant(p, node->value);
     else dync__c_call(p, node);
     dync__str_add(p->s, ";  /* ");
@@ -32018,14 +32531,16 @@ static void dync__c_param(dync__c_printer *p, const dync_node *node, bool first)
 {
     bool is_attr = node->kind == DYNC__N_GET_ATTR;
     dync__str_add(p->s, first ? "" : "    , ");
-    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s", node->name);
+    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s",
+                   node->name);
 }
 
 /* A path or source inside a comment: what would end the comment or its line is dropped. */
 static void dync__c_comment_text(dync__str *s, const char *text)
 {
     for (; *text; text++)
-        if ((unsigned char)*text >= 32 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*')) dync__str_addc(s, *text);
+        if ((unsigned char)*text >= 32 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
+            dync__str_addc(s, *text);
 }
 
 /* The comment behind a parameter: type, then where it comes from. */
@@ -32045,13 +32560,16 @@ static void dync__c_param_comment(dync__c_printer *p, const dync_node *node)
 
 static bool dync__c_is_param(const dync_node *node)
 {
-    return node->kind == DYNC__N_PLACEHOLDER || (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
+    return node->kind == DYNC__N_PLACEHOLDER ||
+           (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
 {
     dync__c_printer p = {s, g};
-    const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT ? g->node.at[g->node.n - 1] : NULL;
+    const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
+                               ? g->node.at[g->node.n - 1]
+                               : NULL;
     const dync__arg *result = out ? &out->args[0] : NULL;
     bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
     const dync_node *last = NULL;
@@ -32066,7 +32584,8 @@ DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
     if (last) dync__c_param_comment(&p, last);
     dync__str_add(s, last ? "{\n" : "\n{\n");
     for (int i = 0; i < g->node.n; i++)
-        if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT) dync__c_statement(&p, g->node.at[i]);
+        if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT)
+            dync__c_statement(&p, g->node.at[i]);
     if (result) {
         dync__str_add(s, "    return ");
         dync__c_arg(&p, result, DYNC__PARAM_VALUE, !one);
@@ -32090,12 +32609,18 @@ static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, co
     return out;
 }
 
-DYNC_API char *dync_graph_str(const dync_graph *g) { return dync__graph_text(g, dync__graph_print_c); }
-DYNC_API char *dync_graph_readable(const dync_graph *g) { return dync__graph_text(g, dync__graph_print_fx); }
+DYNC_API char *dync_graph_str(const dync_graph *g)
+{
+    return dync__graph_text(g, dync__graph_print_c);
+}
+DYNC_API char *dync_graph_readable(const dync_graph *g)
+{
+    return dync__graph_text(g, dync__graph_print_fx);
+}
 
 /* ==== graph/print_fx.c ========================================================================================== */
-/* graph/print_fx.c: a graph as torch.fx prints it (torch/fx/graph.py, _gen_python_code; torch/fx/graph_module.py, print_readable): Python
- * that PyTorch can run.
+/* graph/print_fx.c: a graph as torch.fx prints it (torch/fx/graph.py, _gen_python_code;
+ * torch/fx/graph_module.py, print_readable): Python that PyTorch can run.
  *
  *   class GraphModule(torch.nn.Module):
  *       def forward(self, L_x_: "f32[2, 3]"):
@@ -32104,18 +32629,19 @@ DYNC_API char *dync_graph_readable(const dync_graph *g) { return dync__graph_tex
  *           add: "f32[2, 3]" = l_x_ + 1;  l_x_ = None
  *           return (add,)
  *
- * How an operator prints is the fx column of its row: "torch.relu", ".view", "+", or a pattern with holes. Each value is released after
- * its last use; an unused one at once. Where upstream writes a comment with the user's line, a blank line stands. */
+ * How an operator prints is the fx column of its row: "torch.relu", ".view", "+", or a pattern with
+ * holes. Each value is released after its last use; an unused one at once. Where upstream writes a
+ * comment with the user's line, a blank line stands. */
 
 typedef struct dync__fx_printer {
     dync__str *s;
     const dync_graph *g;
-    bool readable;                    /* annotations and blank lines; the other form is gm.code */
-    bool flat_attrs;                  /* attribute paths as one identifier */
-    const dync_node **last_user;      /* per node: who uses it last; NULL nobody */
+    bool readable;               /* annotations and blank lines; the other form is gm.code */
+    bool flat_attrs;             /* attribute paths as one identifier */
+    const dync_node **last_user; /* per node: who uses it last; NULL nobody */
 } dync__fx_printer;
 
-/* ---- arguments --------------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static void dync__fx_double(dync__str *s, double x)
 {
@@ -32159,7 +32685,9 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     case DYNC__A_FLOAT: dync__fx_double(p->s, a->as.f); break;
     case DYNC__A_BOOL: dync__str_add(p->s, a->as.i ? "True" : "False"); break;
     case DYNC__A_DIMS: dync__fx_dims(p, a, false); break;
-    case DYNC__A_DTYPE: dync__str_addf(p->s, "torch.%s", dync__dtype_info((int)a->as.i)->name); break;
+    case DYNC__A_DTYPE:
+        dync__str_addf(p->s, "torch.%s", dync__dtype_info((int)a->as.i)->name);
+        break;
     case DYNC__A_DEVICE: {
         int kind = (int)(a->as.i & 255);
         if (kind == DYNC_CUDA) dync__str_addf(p->s, "torch.device('cuda:%d')", (int)(a->as.i >> 8));
@@ -32179,9 +32707,13 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     }
 }
 
-static bool dync__fx_is_reduction(const dync_node *node) { return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE; }
+static bool dync__fx_is_reduction(const dync_node *node)
+{
+    return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE;
+}
 
-/* Argument i. PyTorch takes one dimension as an int everywhere, several as a tuple, and all of them as None or in full. */
+/* Argument i. PyTorch takes one dimension as an int everywhere, several as a tuple, and all of them
+ * as None or in full. */
 static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
 {
     const dync__arg *a = &node->args[i];
@@ -32200,36 +32732,38 @@ static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
     }
 }
 
-/* How many arguments are printed: "over all dimensions, not kept" is what PyTorch does without being told. */
+/* How many arguments are printed: "over all dimensions, not kept" is what PyTorch does without
+ * being told. */
 static int dync__fx_count_args(const dync_node *node)
 {
     int n = node->nargs;
     if (node->op < 0) return n;
     while (n > 0 && node->args[n - 1].kind == DYNC__A_PTR) n--;
-    bool all = n > 2 && node->args[n - 1].kind == DYNC__A_BOOL && !node->args[n - 1].as.i && node->args[n - 2].kind == DYNC__A_DIMS &&
-               node->args[n - 2].n == 0;
+    bool all = n > 2 && node->args[n - 1].kind == DYNC__A_BOOL && !node->args[n - 1].as.i &&
+               node->args[n - 2].kind == DYNC__A_DIMS && node->args[n - 2].n == 0;
     return all ? n - 2 : n;
 }
 
 static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first, int n)
 {
-    bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 && !dync__fx_is_reduction(node);
+    bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 &&
+                !dync__fx_is_reduction(node);
     dync__str_addc(p->s, '(');
     for (int i = first; i < n; i++) {
         if (i > first) dync__str_add(p->s, ", ");
-        if (bare) dync__fx_dims(p, &node->args[i], true);      /* x.view(2, 3) */
+        if (bare) dync__fx_dims(p, &node->args[i], true); /* x.view(2, 3) */
         else dync__fx_call_arg(p, node, i);
     }
     dync__str_addc(p->s, ')');
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static const char *dync__fx_hole(const char *c, int *i)
 {
     *i = 0;
     for (c++; *c >= '0' && *c <= '9'; c++) *i = 10 * *i + (*c - '0');
-    return c;                                                    /* at the closing brace */
+    return c; /* at the closing brace */
 }
 
 static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern)
@@ -32259,7 +32793,8 @@ static void dync__fx_attr_path(dync__fx_printer *p, const char *path)
         size_t n = strcspn(path, ".");
         bool is_name = n > 0 && !(path[0] >= '0' && path[0] <= '9');
         next.n = 0;
-        dync__str_addf(&next, is_name ? "%s.%.*s" : "getattr(%s, \"%.*s\")", dync__str_get(&expr), (int)n, path);
+        dync__str_addf(&next, is_name ? "%s.%.*s" : "getattr(%s, \"%.*s\")", dync__str_get(&expr),
+                       (int)n, path);
         dync__str t = expr;
         expr = next;
         next = t;
@@ -32279,9 +32814,11 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
     }
     const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
     int n = dync__fx_count_args(node);
-    if (!fx) {                                                   /* registered operators: mylib::foo is torch.ops.mylib.foo */
+    if (!fx) { /* registered operators: mylib::foo is torch.ops.mylib.foo */
         const char *colons = strstr(node->target, "::");
-        if (colons) dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target, colons + 2);
+        if (colons)
+            dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target,
+                           colons + 2);
         else dync__str_add(p->s, node->target);
         dync__fx_args(p, node, 0, n);
     } else if (strchr(fx, '{')) {
@@ -32303,9 +32840,13 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
     }
 }
 
-/* ---- releases: torch.fx's register_last_uses and delete_unused_values ----------------------------------------------------------------- */
+/* ---- releases: torch.fx's register_last_uses and delete_unused_values ------------------------ */
 
-typedef struct dync__fx_uses { dync__fx_printer *p; const dync_node *user; bool print, any; } dync__fx_uses;
+typedef struct dync__fx_uses {
+    dync__fx_printer *p;
+    const dync_node *user;
+    bool print, any;
+} dync__fx_uses;
 
 static void dync__fx_use(void *user, dync__arg *arg)
 {
@@ -32316,14 +32857,14 @@ static void dync__fx_use(void *user, dync__arg *arg)
     } else if (*last == u->user) {
         dync__str_addf(u->p->s, u->any ? " = %s" : ";  %s", arg->as.node->name);
         u->any = true;
-        *last = NULL;                                            /* said once */
+        *last = NULL; /* said once */
     }
 }
 
 /* Arguments in the order in which they are printed. */
 static void dync__fx_each_use(dync__fx_uses *u)
 {
-    dync_node *node = (dync_node *)(uintptr_t)u->user;           /* only read */
+    dync_node *node = (dync_node *)(uintptr_t)u->user; /* only read */
     const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
     int i;
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
@@ -32346,7 +32887,7 @@ static void dync__fx_release(dync__fx_printer *p, const dync_node *node)
     dync__str_addc(p->s, '\n');
 }
 
-/* ---- the function ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 /* : "f32[2, 3]" */
 static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node)
@@ -32370,7 +32911,8 @@ static void dync__fx_signature(dync__fx_printer *p)
         const dync_node *node = p->g->node.at[i];
         dync__str_addf(p->s, ", %s", node->target);
         dync__fx_annotation(p, node);
-        if (!p->readable && node->has_info && strcmp(node->name, node->target) != 0) dync__str_add(p->s, " : torch.Tensor");
+        if (!p->readable && node->has_info && strcmp(node->name, node->target) != 0)
+            dync__str_add(p->s, " : torch.Tensor");
     }
     dync__str_add(p->s, "):\n");
 }
@@ -32396,7 +32938,8 @@ static void dync__fx_body(dync__fx_printer *p)
             continue;
         }
         if (node->kind != DYNC__N_OUTPUT) {
-            if (p->readable && !first && !dync__fx_same_line(before, node)) dync__str_addc(p->s, '\n');
+            if (p->readable && !first && !dync__fx_same_line(before, node))
+                dync__str_addc(p->s, '\n');
             before = node;
         }
         first = false;
@@ -32446,7 +32989,7 @@ DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g)
     dync__fx_forward(&p);
 }
 
-/* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString ---------------------------------------------------------------- */
+/* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString --------------------- */
 
 enum { DYNC__FX_INLINE_ELEMENTS = 4 };
 
@@ -32458,7 +33001,8 @@ static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
     for (int64_t i = 0; data && i < t->numel; i++) {
         const char *at = data + i * dync__dtype_info(t->dtype)->bytes;
         if (i) dync__str_add(p->s, ", ");
-        if (dync__dtype_info(t->dtype)->kind == 'f') dync__fx_double(p->s, dync__load_f64(at, t->dtype));
+        if (dync__dtype_info(t->dtype)->kind == 'f')
+            dync__fx_double(p->s, dync__load_f64(at, t->dtype));
         else dync__str_addf(p->s, "%lld", (long long)dync__load_i64(at, t->dtype));
     }
     dync__str_addf(p->s, "], dtype=torch.%s).reshape(", dync__dtype_info(t->dtype)->name);
@@ -32475,15 +33019,18 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
     dync__str path = {0};
     dync__fx_printer q = {.s = &path, .g = p->g, .flat_attrs = true};
     dync__fx_attr_path(&q, node->target);
-    const char *name = dync__str_get(&path) + (path.n > 5 ? 5 : 0);      /* behind "self." */
+    const char *name = dync__str_get(&path) + (path.n > 5 ? 5 : 0); /* behind "self." */
     if (parameter) dync__str_addf(p->s, "        self.%s = torch.nn.Parameter(torch.randn(", name);
     else dync__str_addf(p->s, "        self.register_buffer('%s', ", name);
-    if (!parameter && node->value && node->value->storage->data && node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
+    if (!parameter && node->value && node->value->storage->data &&
+        node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
         dync__fx_literal(p, node->value);
     } else {
-        if (!parameter) dync__str_add(p->s, dtype->kind == 'f' ? "torch.randn(" : "torch.randint(1, size=");
+        if (!parameter)
+            dync__str_add(p->s, dtype->kind == 'f' ? "torch.randn(" : "torch.randint(1, size=");
         dync__text_shape(p->s, p->g, info->lay.ndim, info->lay.shape);
-        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name, parameter && cuda ? ", device=\"cuda\"" : "");
+        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name,
+                       parameter && cuda ? ", device=\"cuda\"" : "");
     }
     if (!parameter && cuda) dync__str_add(p->s, ".cuda()");
     dync__str_add(p->s, ")\n");
@@ -32493,33 +33040,40 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
 DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g)
 {
     dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
-    dync__str_add(s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
-    for (int pass = 0; pass < 2; pass++)                                  /* buffers, then parameters, each once */
+    dync__str_add(
+        s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
+    for (int pass = 0; pass < 2; pass++) /* buffers, then parameters, each once */
         for (int i = 0; i < g->node.n; i++) {
             const dync_node *node = g->node.at[i];
-            bool parameter = node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
+            bool parameter =
+                node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
             bool known = false;
-            for (int j = 0; j < i; j++) known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR && strcmp(g->node.at[j]->target, node->target) == 0);
-            if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known && parameter == (pass == 1)) dync__fx_repro_attr(&p, node, parameter);
+            for (int j = 0; j < i; j++)
+                known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR &&
+                                  strcmp(g->node.at[j]->target, node->target) == 0);
+            if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known &&
+                parameter == (pass == 1))
+                dync__fx_repro_attr(&p, node, parameter);
         }
     dync__str_addc(s, '\n');
     dync__fx_forward(&p);
 }
 
 /* ==== graph/run.c =============================================================================================== */
-/* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after it the passes that need values (fold.c)
- * and every backend that runs a graph as it is.
+/* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after
+ * it the passes that need values (fold.c) and every backend that runs a graph as it is.
  *
- * One environment slot per node holds its value with a reference; the slot is emptied after the node's last use, so memory peaks where
- * eager execution's would. Operators go through dync__op_run, from the top of the handler stack: the tape and tracers see each call as
- * if user code had made it. It is also the oracle that compiled code is compared with. */
+ * One environment slot per node holds its value with a reference; the slot is emptied after the
+ * node's last use, so memory peaks where eager execution's would. Operators go through
+ * dync__op_run, from the top of the handler stack: the tape and tracers see each call as if user
+ * code had made it. It is also the oracle that compiled code is compared with. */
 
 typedef struct dync__frame_env {
     const dync_graph *graph;
-    dync__arena *arena;      /* lists live here */
-    dync__arg *slot;         /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
-    int *last_use;           /* per node: index of the last node that reads it; its own where nobody does */
-    int reader;              /* scratch while last_use is filled */
+    dync__arena *arena; /* lists live here */
+    dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
+    int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
+    int reader;    /* scratch while last_use is filled */
 } dync__frame_env;
 
 static void dync__arg_retain(const dync__arg *a)
@@ -32543,7 +33097,7 @@ DYNC__FN void dync__arg_release(dync__arg *a)
     *a = dync__arg_none();
 }
 
-/* ---- public values to arguments and back ---------------------------------------------------------------------------------------- */
+/* ---- public values to arguments and back ----------------------------------------------------- */
 
 DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__arg *out)
 {
@@ -32563,13 +33117,18 @@ DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__
         *out = (dync__arg){.kind = DYNC__A_LIST, .n = n};
         out->as.list = dync__arena_alloc(arena, (size_t)n * sizeof(dync__arg));
         if (!out->as.list) return DYNC_ERR_MEMORY;
-        for (int i = 0; i < n; i++) DYNC__TRY(dync__value_to_arg(arena, v.as.l->items[i], &out->as.list[i]));
+        for (int i = 0; i < n; i++)
+            DYNC__TRY(dync__value_to_arg(arena, v.as.l->items[i], &out->as.list[i]));
         return DYNC_OK;
     }
-    case DYNC_KIND_PTR: *out = (dync__arg){.kind = DYNC__A_PTR}; out->as.p = v.as.p; return DYNC_OK;
+    case DYNC_KIND_PTR:
+        *out = (dync__arg){.kind = DYNC__A_PTR};
+        out->as.p = v.as.p;
+        return DYNC_OK;
     default: break;
     }
-    return dync__fail(DYNC_ERR_VALUE, "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
+    return dync__fail(DYNC_ERR_VALUE,
+                      "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
 }
 
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
@@ -32584,7 +33143,8 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
         dync_value list = dync__list_new(a->n);
         for (int i = 0; i < a->n; i++) {
             dync_value item = dync__arg_to_value(&a->as.list[i]);
-            if (list.kind != DYNC_KIND_LIST) continue;    /* no memory: the tensors went to the scope all the same */
+            if (list.kind != DYNC_KIND_LIST)
+                continue; /* no memory: the tensors went to the scope all the same */
             list.as.l->items[i] = item;
             if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
             if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
@@ -32595,9 +33155,10 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
     }
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* Node references of an argument become the values they stand for; tensors stay borrowed from the environment. */
+/* Node references of an argument become the values they stand for; tensors stay borrowed from the
+ * environment. */
 static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
@@ -32608,7 +33169,8 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < in->n; i++) DYNC__TRY(dync__env_read(env, &in->as.list[i], &out->as.list[i]));
+    for (int i = 0; i < in->n; i++)
+        DYNC__TRY(dync__env_read(env, &in->as.list[i], &out->as.list[i]));
     return DYNC_OK;
 }
 
@@ -32618,16 +33180,23 @@ static dync_status dync__run_number(const dync_node *node, const dync__arg *a, d
     if (node->nargs == 2 && dync__arg_is_number(&a[0]) && dync__arg_is_number(&a[1])) {
         bool is_float = a[0].kind == DYNC__A_FLOAT || a[1].kind == DYNC__A_FLOAT;
         double x = dync__arg_number(&a[0]), y = dync__arg_number(&a[1]);
-        uint64_t i = (uint64_t)a[0].as.i, j = (uint64_t)a[1].as.i;      /* integers wrap */
+        uint64_t i = (uint64_t)a[0].as.i, j = (uint64_t)a[1].as.i; /* integers wrap */
         switch (node->op) {
-        case DYNC__OP_add: *out = is_float ? dync__arg_f(x + y) : dync__arg_i((int64_t)(i + j)); return DYNC_OK;
-        case DYNC__OP_sub: *out = is_float ? dync__arg_f(x - y) : dync__arg_i((int64_t)(i - j)); return DYNC_OK;
-        case DYNC__OP_mul: *out = is_float ? dync__arg_f(x * y) : dync__arg_i((int64_t)(i * j)); return DYNC_OK;
+        case DYNC__OP_add:
+            *out = is_float ? dync__arg_f(x + y) : dync__arg_i((int64_t)(i + j));
+            return DYNC_OK;
+        case DYNC__OP_sub:
+            *out = is_float ? dync__arg_f(x - y) : dync__arg_i((int64_t)(i - j));
+            return DYNC_OK;
+        case DYNC__OP_mul:
+            *out = is_float ? dync__arg_f(x * y) : dync__arg_i((int64_t)(i * j));
+            return DYNC_OK;
         case DYNC__OP_floor_divide:
             if (is_float) {
                 *out = dync__arg_f(floor(x / y));
             } else {
-                if (j == 0) return dync__fail(DYNC_ERR_VALUE, "%s: integer division by zero", node->name);
+                if (j == 0)
+                    return dync__fail(DYNC_ERR_VALUE, "%s: integer division by zero", node->name);
                 int64_t p = a[0].as.i, q = a[1].as.i;
                 int64_t d = q == -1 ? (int64_t)(0 - i) : p / q;
                 *out = dync__arg_i(q != -1 && p % q != 0 && (p < 0) != (q < 0) ? d - 1 : d);
@@ -32636,7 +33205,8 @@ static dync_status dync__run_number(const dync_node *node, const dync__arg *a, d
         default: break;
         }
     }
-    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name, node->target);
+    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name,
+                      node->target);
 }
 
 static bool dync__all_numbers(const dync__arg *a, int n)
@@ -32650,24 +33220,29 @@ static dync_status dync__run_getitem(const dync_node *node, const dync__arg *arg
 {
     int64_t i = args[1].as.i;
     if (args[0].kind != DYNC__A_LIST || i < 0 || i >= args[0].n)
-        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values", node->name, (long long)i);
+        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values",
+                          node->name, (long long)i);
     *out = args[0].as.list[i];
     dync__arg_retain(out);
     return DYNC_OK;
 }
 
 /* One operator; *out takes the references. */
-static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args, dync__arg *out)
+static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args,
+                                      dync__arg *out)
 {
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
     dync__tls.at = node->at;
     dync_status status;
-    /* What a decomposition makes belongs to the innermost scope: one of its own, so that temporaries die with the node. */
+    /* What a decomposition makes belongs to the innermost scope: one of its own, so that
+     * temporaries die with the node. */
     dync_scope scope = dync_scope_begin();
     if (node->op >= 0) status = dync__op_run(node->op, node->nargs, args, t);
     else if (dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
-    else status = dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name, node->target);
+    else
+        status = dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name,
+                            node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;
     if (status != DYNC_OK) return status;
@@ -32698,7 +33273,8 @@ static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__a
     for (int i = 0; i < node->nargs; i++) DYNC__TRY(dync__env_read(env, &node->args[i], &args[i]));
     switch (node->kind) {
     case DYNC__N_GET_ATTR:
-        if (!node->value) return dync__fail(DYNC_ERR_VALUE, "graph: attribute %s has no value", node->target);
+        if (!node->value)
+            return dync__fail(DYNC_ERR_VALUE, "graph: attribute %s has no value", node->target);
         *out = dync__arg_t(node->value);
         dync__ref(node->value);
         return DYNC_OK;
@@ -32709,10 +33285,13 @@ static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__a
     case DYNC__N_CALL_FUNCTION:
     case DYNC__N_CALL_METHOD:
         if (node->op == DYNC__NODE_GETITEM) return dync__run_getitem(node, args, out);
-        if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1) return dync__run_number(node, args, out);
+        if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1)
+            return dync__run_number(node, args, out);
         return dync__run_operator(env, node, args, out);
     default:
-        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: a call of module %s cannot be interpreted", node->name, node->target);
+        return dync__fail(DYNC_ERR_INTERNAL,
+                          "graph node %s: a call of module %s cannot be interpreted", node->name,
+                          node->target);
     }
 }
 
@@ -32729,12 +33308,15 @@ static void dync__release_if_last(void *user, dync__arg *arg)
     if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
 }
 
-DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out)
+DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs,
+                                      dync__arena *arena, dync__arg *out)
 {
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
         return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
-    if (nargs != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name, g->n_inputs, nargs);
+    if (nargs != g->n_inputs)
+        return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name,
+                          g->n_inputs, nargs);
     dync__frame_env env = {.graph = g, .arena = arena};
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
@@ -32766,12 +33348,14 @@ DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int na
     dync__arg out = {0}, *in = NULL;
     dync_value result = DYNC_NONE;
     if (!g || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s", g ? "no arguments" : "NULL");
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s",
+                   g ? "no arguments" : "NULL");
         return result;
     }
     in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);
     dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < nargs && status == DYNC_OK; i++) status = dync__value_to_arg(&arena, args[i], &in[i]);
+    for (int i = 0; i < nargs && status == DYNC_OK; i++)
+        status = dync__value_to_arg(&arena, args[i], &in[i]);
     if (status == DYNC_OK) status = dync__graph_eval(g, in, nargs, &arena, &out);
     if (status == DYNC_OK) result = dync__arg_to_value(&out);
     dync__arena_free(&arena);
@@ -32779,18 +33363,20 @@ DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int na
 }
 
 /* ==== graph/split.c ============================================================================================= */
-/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As torch.fx's split_module for one flag.
+/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As
+ * torch.fx's split_module for one flag.
  *
- * Each part is a graph of its own: its inputs are the values that it reads from before, under their old names, its outputs (a tuple) the
- * values that are read after it, in order of definition. The last part returns what the whole graph returned. Attributes go to the parts
- * that use them. Running the parts in sequence, values passed by name, is running the graph. */
+ * Each part is a graph of its own: its inputs are the values that it reads from before, under their
+ * old names, its outputs (a tuple) the values that are read after it, in order of definition. The
+ * last part returns what the whole graph returned. Attributes go to the parts that use them.
+ * Running the parts in sequence, values passed by name, is running the graph. */
 
 typedef struct dync__split {
     dync_graph *whole, *part;
-    int index;                 /* of the part being made */
-    int *part_of;              /* per node of whole; -1 inputs */
-    int *last_part;            /* per node: the last part that reads it; -1 nobody */
-    dync_node **here;          /* per node: its copy in the current part */
+    int index;        /* of the part being made */
+    int *part_of;     /* per node of whole; -1 inputs */
+    int *last_part;   /* per node: the last part that reads it; -1 nobody */
+    dync_node **here; /* per node: its copy in the current part */
 } dync__split;
 
 static void dync__split_use(void *user, dync__arg *arg)
@@ -32799,22 +33385,28 @@ static void dync__split_use(void *user, dync__arg *arg)
     if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
 }
 
-/* The value in the part being made; brought in as an input or attribute where it was defined before. NULL: no memory. */
+/* The value in the part being made; brought in as an input or attribute where it was defined
+ * before. NULL: no memory. */
 static dync_node *dync__split_value(void *user, dync_node *old)
 {
     dync__split *s = user;
     dync_node **slot = &s->here[old->index];
-    if (!*slot) *slot = old->kind == DYNC__N_GET_ATTR ? dync__graph_copy_call(s->part, old, NULL, NULL) : dync__graph_copy_placeholder(s->part, old, old->name);
+    if (!*slot)
+        *slot = old->kind == DYNC__N_GET_ATTR
+                    ? dync__graph_copy_call(s->part, old, NULL, NULL)
+                    : dync__graph_copy_placeholder(s->part, old, old->name);
     return *slot;
 }
 
 static dync_status dync__split_output(dync__split *s)
 {
     dync__arg result = {.kind = DYNC__A_LIST};
-    result.as.list = dync__arena_alloc(&s->part->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
+    result.as.list =
+        dync__arena_alloc(&s->part->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
     if (!result.as.list) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->whole->node.n; i++)
-        if (s->part_of[i] == s->index && s->here[i] && s->last_part[i] > s->index) result.as.list[result.n++] = dync__arg_node(s->here[i]);
+        if (s->part_of[i] == s->index && s->here[i] && s->last_part[i] > s->index)
+            result.as.list[result.n++] = dync__arg_node(s->here[i]);
     return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -32827,7 +33419,8 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
     s->part = *out = dync__graph_new(name);
     if (!s->part) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->symbol.n; i++)
-        if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text)) return DYNC_ERR_MEMORY;
+        if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text))
+            return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
         dync_node *old = whole->node.at[i];
         dync__arg result;
@@ -32837,13 +33430,15 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
             if (!s->here[i]) return DYNC_ERR_MEMORY;
             continue;
         }
-        if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s)) return DYNC_ERR_MEMORY;
+        if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s))
+            return DYNC_ERR_MEMORY;
         return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     return dync__split_output(s);
 }
 
-/* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the last. */
+/* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the
+ * last. */
 static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, void *), void *user)
 {
     int part = -1;
@@ -32863,10 +33458,13 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     return DYNC__MAX(part, 0) + 1;
 }
 
-DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts)
+DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user),
+                                      void *user, dync_graph **parts, int *nparts)
 {
     if (!g || !pick || !parts || !nparts)
-        return dync__fail(DYNC_ERR_VALUE, "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
+        return dync__fail(
+            DYNC_ERR_VALUE,
+            "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n;
     dync__arena arena = {0};
@@ -32876,7 +33474,9 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
     s.here = dync__arena_alloc(&arena, n * sizeof *s.here);
     dync_status status = s.part_of && s.last_part && s.here ? DYNC_OK : DYNC_ERR_MEMORY;
     int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
-    if (count > *nparts) status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d", count, *nparts);
+    if (count > *nparts)
+        status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
+                            count, *nparts);
     for (; made < count && status == DYNC_OK; made++) {
         s.index = made;
         status = dync__split_part(&s, &parts[made]);
@@ -32891,15 +33491,22 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
 }
 
 /* ==== graph/text.c ============================================================================================== */
-/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share: schemas, C patterns, types. */
+/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share:
+ * schemas, C patterns, types. */
 
-/* ---- schemas: "(Tensor self, Value other)" ----------------------------------------------------------------------------------------- */
+/* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
 
-static const struct { const char *text; dync__param_type type; } dync__param_types[] = {
-    {"Value", DYNC__PARAM_VALUE}, {"Value?", DYNC__PARAM_VALUE_OPT}, {"Tensor", DYNC__PARAM_TENSOR}, {"Tensor?", DYNC__PARAM_TENSOR_OPT},
-    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT}, {"int64", DYNC__PARAM_INT}, {"float", DYNC__PARAM_FLOAT},
-    {"bool", DYNC__PARAM_BOOL}, {"Dims", DYNC__PARAM_DIMS}, {"Dtype", DYNC__PARAM_DTYPE}, {"Device", DYNC__PARAM_DEVICE},
-    {"str", DYNC__PARAM_STR}, {"Ptr", DYNC__PARAM_PTR},
+static const struct {
+    const char *text;
+    dync__param_type type;
+} dync__param_types[] = {
+    {"Value", DYNC__PARAM_VALUE},      {"Value?", DYNC__PARAM_VALUE_OPT},
+    {"Tensor", DYNC__PARAM_TENSOR},    {"Tensor?", DYNC__PARAM_TENSOR_OPT},
+    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT},
+    {"int64", DYNC__PARAM_INT},        {"float", DYNC__PARAM_FLOAT},
+    {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
+    {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
+    {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
 };
 
 static const char *dync__schema_word(const char *p, const char **word, int *n)
@@ -32920,7 +33527,8 @@ DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param
     if (n == 0) return false;
     out->type = DYNC__PARAM_PTR;
     for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
-        if ((int)strlen(dync__param_types[i].text) == n && memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
+        if ((int)strlen(dync__param_types[i].text) == n &&
+            memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
             out->type = dync__param_types[i].type;
     *at = dync__schema_word(p, &out->name, &out->name_n);
     return true;
@@ -32934,10 +33542,14 @@ DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out)
     return false;
 }
 
-/* ---- the C form of an operator -------------------------------------------------------------------------------------------------------- */
+/* ---- the C form of an operator --------------------------------------------------------------- */
 
-/* Private rows whose public function has another shape. The other private rows are called by name. */
-static const struct { int op; const char *pattern; } dync__c_patterns[] = {
+/* Private rows whose public function has another shape. The other private rows are called by name.
+ */
+static const struct {
+    int op;
+    const char *pattern;
+} dync__c_patterns[] = {
     {DYNC__OP_empty, "dync_empty({0}, .dtype = {1}, .device = {2})"},
     {DYNC__OP_zeros, "dync_zeros({0}, .dtype = {1}, .device = {2})"},
     {DYNC__OP_ones, "dync_ones({0}, .dtype = {1}, .device = {2})"},
@@ -32970,11 +33582,12 @@ DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
     } else {
         dync__str_addf(s, "dync_%s(", row->name);
     }
-    for (int i = 0; i < n; i++) dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
+    for (int i = 0; i < n; i++)
+        dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
     dync__str_add(s, by_name ? row->nout == 1 ? "}))" : "})" : ")");
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__text_size(dync__str *s, const dync_graph *g, int64_t size)
 {
@@ -32993,7 +33606,8 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, cons
     dync__str_addc(s, ']');
 }
 
-DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info, bool requires_grad)
+DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info,
+                              bool requires_grad)
 {
     dync__str_add(s, dync__dtype_info(info->dtype)->fx);
     dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
@@ -34218,7 +34832,7 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
         dync__str_free(&path);
         if (dync__module_path_of(e->modules.at[i].module, real, &path))
             source = dync__arena_printf(&e->arena, "G['%s'].%s",
-                                        e->modules.at[i].module->name ? e->modules.at[i].module->name : "net", dync__str_get(&path));
+                                        e->modules.at[i].module->name && *e->modules.at[i].module->name ? e->modules.at[i].module->name : "net", dync__str_get(&path));
     }
     dync__str_free(&path);
     if (!source && real->name) source = dync__arena_printf(&e->arena, "G['%s']", real->name);
@@ -38154,107 +38768,123 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
 DYNC__COLD_END
 
 /* ==== program/program.h ========================================================================================= */
-/* program/program.h: whole programs: a graph with its weights, without guards. After backend/, before compile/. */
+/* program/program.h: whole programs: a graph with its weights, without guards. After backend/,
+ * before compile/. */
 #ifndef DYNC__PROGRAM_H
 #define DYNC__PROGRAM_H
 
 struct dync_program {
-    const char *name;              /* a C identifier; owned */
-    dync_graph *graph;             /* a reference */
-    int n_leaves;                  /* tensors in the arguments of a call, lists flattened */
-    int *leaf;                     /* per input of the graph: which of them it is */
+    const char *name;  /* a C identifier; owned */
+    dync_graph *graph; /* a reference */
+    int n_leaves;      /* tensors in the arguments of a call, lists flattened */
+    int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
-    int compiled;                  /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
+    int compiled; /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
 };
-/* The program of a finished graph that returns what the function returned (not a tuple around it). Keeps a reference. The inputs are tensors,
- * one for each tensor in the arguments of a call, in order; numbers were baked in. */
-DYNC__FN dync_program *dync__program_from_graph(dync_graph *, const char *name);
-/* The same where input i is tensor leaf[i] of the n_leaves tensors in the arguments of a call: for graphs that leave unused ones out. */
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves, const int *leaf);
+/* The program of a finished graph that returns what the function returned (not a tuple around it).
+ * Keeps a reference and detaches the attributes from autograd (the memory stays shared). The inputs
+ * are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves tensors in the
+ * arguments of a call, lists flattened. leaf NULL: one each, in order. */
+DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves,
+                                                 const int *leaf);
 /* The file of a program as bytes (program_file.c) and back. */
 DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *);
-DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n);        /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync_program *dync__program_read(const char *bytes,
+                                          size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 /* npy.c */
-DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n);            /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync__tensor *
+dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN bool dync__big_endian(void);
-DYNC__FN void dync__swap_items(char *data, size_t n, size_t item);            /* reverses the bytes of each item */
+DYNC__FN void dync__swap_items(char *data, size_t n,
+                               size_t item); /* reverses the bytes of each item */
 /* The program as one C file (csource.c). */
 DYNC__FN dync_status dync__program_csource(const dync_program *, dync__str *);
 
-/* ---- safetensors (safetensors.c): named tensors and texts -------------------------------------------------------------------
- * 8 bytes length of the header, little endian; the header, JSON; the tensors' data, row major, without gaps. */
+/* ---- safetensors (safetensors.c): named tensors and texts
+ * ------------------------------------------------------------------- 8 bytes length of the header,
+ * little endian; the header, JSON; the tensors' data, row major, without gaps. */
 typedef struct dync__st_tensor {
     const char *name;
     int dtype, ndim;
     int64_t shape[DYNC_MAX_DIMS];
-    const char *data;              /* not aligned */
+    const char *data; /* not aligned */
     size_t bytes;
 } dync__st_tensor;
 typedef struct dync__st_file {
-    char *bytes;                   /* the whole file; owned if it was read */
+    char *bytes; /* the whole file; owned if it was read */
     size_t n_bytes;
     dync__arena arena;
     int n;
     dync__st_tensor *tensor;
-    const dync__json *metadata;    /* object of strings, or NULL */
+    const dync__json *metadata; /* object of strings, or NULL */
 } dync__st_file;
-typedef struct dync__st_item { const char *name; const dync__tensor *tensor; } dync__st_item;
-DYNC__FN dync_status dync__st_parse(dync__st_file *, char *bytes, size_t n);   /* bytes are borrowed; DYNC_ERR_FORMAT */
+typedef struct dync__st_item {
+    const char *name;
+    const dync__tensor *tensor;
+} dync__st_item;
+DYNC__FN dync_status dync__st_parse(dync__st_file *, char *bytes,
+                                    size_t n); /* bytes are borrowed; DYNC_ERR_FORMAT */
 DYNC__FN dync_status dync__st_read(dync__st_file *, const char *path);
-DYNC__FN void dync__st_close(dync__st_file *);                                 /* after a failure too */
+DYNC__FN void dync__st_close(dync__st_file *); /* after a failure too */
 DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char *name);
 /* keys, values: n_texts pairs of metadata. */
-DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts, const char *const *keys, const char *const *values);
+DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
+                                    const char *const *keys, const char *const *values);
 #endif
 
 /* ==== program/csource.h ========================================================================================= */
-/* program/csource.h: what the two halves of the C exporter share: csource.c plans, csource_print.c and csource_kernels.c print. */
+/* program/csource.h: what the two halves of the C exporter share: csource.c plans, csource_print.c
+ * and csource_kernels.c print. */
 #ifndef DYNC__CSOURCE_H
 #define DYNC__CSOURCE_H
 
 typedef struct dync__csource_slot {
-    bool in_arena, copied_out;     /* copied_out: an output of the graph is read from it at the end */
-    int output;                    /* the output that it is, or -1 */
-    int first, last;               /* steps that touch it, -1 none */
-    int64_t offset;                /* in the arena */
+    bool in_arena, copied_out; /* copied_out: an output of the graph is read from it at the end */
+    int output;                /* the output that it is, or -1 */
+    int first, last;           /* steps that touch it, -1 none */
+    int64_t offset;            /* in the arena */
 } dync__csource_slot;
 
 typedef struct dync__csource {
     const dync_program *program;
-    char *upper;                   /* the program's name in capitals */
-    dync_graph *flat;              /* copy of the graph that returns a flat list */
+    char *upper;      /* the program's name in capitals */
+    dync_graph *flat; /* copy of the graph that returns a flat list */
     dync__aot_graphs aot;
     dync__lowered lowered;
-    int n_out;                     /* what the user's graph returns */
+    int n_out; /* what the user's graph returns */
     dync__lowered_out *out;
     dync__arena arena, names;
     dync__pb pb;
     dync__fuse_step *steps;
     int n_steps;
-    dync__csource_slot *slot;      /* per slot of pb */
+    dync__csource_slot *slot; /* per slot of pb */
     int64_t arena_bytes;
 } dync__csource;
 
 DYNC__FN dync_status dync__csource_print(dync__csource *, dync__str *);
-/* csource_kernels.c: a kernel call as a static function NAME over its operands. DYNC_ERR_UNSUPPORTED: it has no C form. */
+/* csource_kernels.c: a kernel call as a static function NAME over its operands.
+ * DYNC_ERR_UNSUPPORTED: it has no C form. */
 DYNC__FN dync_status dync__kcall_csource(dync__str *, const dync__kcall *, const char *name);
-DYNC__FN const char *dync__csource_type(int dtype);                 /* "float" */
+DYNC__FN const char *dync__csource_type(int dtype); /* "float" */
 /* "4*i0 + i2 + 3" for these strides; loops of one iteration add nothing. */
-DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, const char *const *var, int64_t offset);
+DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, const char *const *var,
+                                  int64_t offset);
 #endif
 DYNC__COLD_BEGIN
 
 /* ==== program/csource.c ========================================================================================= */
-/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For microcontrollers. After program_file.c.
+/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For
+ * microcontrollers. After program_file.c.
  *
- *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c) -> C (codegen/csrc.c for loops; here for
- *   matrix products, convolutions and pooling)
+ *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c)
+ *         -> C (codegen/csrc.c for loops, csource_kernels.c for the rest)
  *
- * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The file is self-contained; a self-test main with
- * inputs and what this library computes for them stands behind #ifdef NAME_MAIN. */
+ * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The
+ * file is self-contained; a self-test main with inputs and what this library computes for them
+ * stands behind #ifdef NAME_MAIN. */
 
-/* ---- the functional graph ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the functional graph -------------------------------------------------------------------- */
 
 static bool dync__csource_all(const dync_node *node, void *user)
 {
@@ -38263,14 +38893,18 @@ static bool dync__csource_all(const dync_node *node, void *user)
 }
 
 /* Tensors of a nested result, in order; anything else is refused. */
-static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list, int cap)
+static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list,
+                                         int cap)
 {
     if (a->kind == DYNC__A_LIST) {
-        for (int i = 0; i < a->n; i++) DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
+        for (int i = 0; i < a->n; i++)
+            DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
         return DYNC_OK;
     }
-    if (a->kind != DYNC__A_NODE || !a->as.node->has_info) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
-    if (list->n == cap) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
+    if (a->kind != DYNC__A_NODE || !a->as.node->has_info)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
+    if (list->n == cap)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
     list->as.list[list->n++] = *a;
     return DYNC_OK;
 }
@@ -38290,7 +38924,7 @@ static dync_status dync__csource_flat(dync_graph *g, dync_graph **out)
     return DYNC_OK;
 }
 
-/* ---- steps, fused -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps, fused ---------------------------------------------------------------------------- */
 
 static dync_status dync__csource_fuse(dync__csource *c)
 {
@@ -38300,11 +38934,12 @@ static dync_status dync__csource_fuse(dync__csource *c)
     if (!c->steps) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__plan_schedule(&c->pb, &options, c->steps, &n));
     for (int i = 0; i < n; i++)
-        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k)) c->steps[c->n_steps++] = c->steps[i];
+        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k))
+            c->steps[c->n_steps++] = c->steps[i];
     return DYNC_OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void dync__csource_touch(dync__csource *c, int slot, int step)
 {
@@ -38313,7 +38948,8 @@ static void dync__csource_touch(dync__csource *c, int slot, int step)
     s->last = step;
 }
 
-/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes apart at least. */
+/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes
+ * apart at least. */
 enum { DYNC__CSOURCE_CELL = 8 };
 
 static dync_status dync__csource_place(dync__csource *c)
@@ -38329,8 +38965,12 @@ static dync_status dync__csource_place(dync__csource *c)
     }
     for (int i = 0; i < n; i++) {
         const dync__csource_slot *s = &c->slot[i];
-        life[i] = (dync__life){.slot = i, .first = s->in_arena ? s->first : -1, .last = s->copied_out ? c->n_steps : s->last};
-        if (life[i].first >= 0) life[i].bytes = c->pb.slot.at[i].size * dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
+        life[i] = (dync__life){.slot = i,
+                               .first = s->in_arena ? s->first : -1,
+                               .last = s->copied_out ? c->n_steps : s->last};
+        if (life[i].first >= 0)
+            life[i].bytes = c->pb.slot.at[i].size *
+                            dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
     }
     DYNC__TRY(dync__memplan(&c->arena, life, n, &c->arena_bytes));
     for (int i = 0; i < n; i++) c->slot[i].offset = life[i].offset / DYNC__CSOURCE_CELL;
@@ -38351,13 +38991,17 @@ static dync_status dync__csource_results(dync__csource *c)
             continue;
         }
         const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
-        c->out[i] = (dync__lowered_out){.input = o->index, .output = -1, .dtype = (uint8_t)in->dtype, .device = DYNC_CPU};
+        c->out[i] = (dync__lowered_out){.input = o->index,
+                                        .output = -1,
+                                        .dtype = (uint8_t)in->dtype,
+                                        .device = DYNC_CPU};
         c->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
     }
     return DYNC_OK;
 }
 
-/* An output of the graph that is a whole row-major storage of its own is written in place; others are copied at the end. */
+/* An output of the graph that is a whole row-major storage of its own is written in place; others
+ * are copied at the end. */
 static void dync__csource_outputs(dync__csource *c)
 {
     for (int i = 0; i < c->pb.slot.n; i++) {
@@ -38372,7 +39016,8 @@ static void dync__csource_outputs(dync__csource *c)
             if (o->input >= 0 || o->output != s->index) continue;
             int64_t numel = 1;
             for (int d = 0; d < o->lay.ndim; d++) numel *= o->lay.shape[d];
-            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size && dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
+            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size &&
+                         dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
             t->output = whole ? k : -1;
         }
         if (users > 1) t->output = -1;
@@ -38381,17 +39026,20 @@ static void dync__csource_outputs(dync__csource *c)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static dync_status dync__csource_prepare(dync__csource *c, const char **why)
 {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
     dync_status status = dync__aot_trace(c->flat, false, &c->aot, why);
     if (status != DYNC_OK) return status;
-    if (c->aot.mutated.n) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
+    if (c->aot.mutated.n)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
     DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
     DYNC__TRY(dync__csource_results(c));
-    if (c->pb.rng_used) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers", c->program->name);
+    if (c->pb.rng_used)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
+                          c->program->name);
     DYNC__TRY(dync__csource_fuse(c));
     c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);
     if (!c->slot) return DYNC_ERR_MEMORY;
@@ -38406,11 +39054,14 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
     size_t n = strlen(p->name);
     c.upper = dync__arena_alloc(&c.names, n + 1);
     dync_status status = c.upper ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (size_t i = 0; status == DYNC_OK && i < n; i++) c.upper[i] = (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
+    for (size_t i = 0; status == DYNC_OK && i < n; i++)
+        c.upper[i] =
+            (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
     uint64_t errors = dync__error_count();
     if (status == DYNC_OK) status = dync__csource_prepare(&c, &why);
     if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
-        dync__fail(status, "C source: %s: %s", p->name, why ? why : "a form that is not functional");
+        dync__fail(status, "C source: %s: %s", p->name,
+                   why ? why : "a form that is not functional");
     if (status == DYNC_OK) status = dync__csource_print(&c, s);
     dync_graph_free(c.flat);
     dync__aot_graphs_free(&c.aot);
@@ -38421,15 +39072,18 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
 }
 
 /* ==== program/csource_kernels.c ================================================================================= */
-/* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling. For csource.c. Small before fast. */
+/* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling.
+ * For csource.c. Small before fast. */
 
 DYNC__FN const char *dync__csource_type(int dtype)
 {
-    static const char *const names[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "uint8_t"};
+    static const char *const names[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
+                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
     return names[dync__dtype_valid(dtype) ? dtype : 0];
 }
 
-DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride, const char *const *var, int64_t offset)
+DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
+                                  const char *const *var, int64_t offset)
 {
     bool any = false;
     for (int d = 0; d < n; d++) {
@@ -38445,41 +39099,49 @@ DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride, co
 }
 
 /* static void NAME(const float *a, ..., float *y) with the operands' letters. */
-static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name, const char *letters)
+static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name,
+                                      const char *letters)
 {
     dync__str_addf(s, "static void %s(", name);
     for (int i = 0; i < call->n; i++) {
         if (call->operand[i].dtype == DYNC_F16 || call->operand[i].dtype == DYNC_BF16)
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of half precision", call->row->name);
-        dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ", dync__csource_type(call->operand[i].dtype), letters[i]);
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of half precision",
+                              call->row->name);
+        dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ",
+                       dync__csource_type(call->operand[i].dtype), letters[i]);
     }
     dync__str_add(s, ")\n{\n");
     return DYNC_OK;
 }
 
-/* for (int v = 0; v < n; v++), indented; nothing for one iteration, whose variable is then NULL in indices. */
+/* for (int v = 0; v < n; v++), indented; nothing for one iteration, whose variable is then NULL in
+ * indices. */
 static int dync__csource_for(dync__str *s, int depth, const char *var, int64_t n)
 {
     if (n == 1) return depth;
-    dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", var, var, (long long)n, var);
+    dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", var, var,
+                   (long long)n, var);
     return depth + 1;
 }
 
 /* x[index] with the operand's offset. */
-static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, int n, const int64_t *stride, const char *const *var)
+static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, int n,
+                             const int64_t *stride, const char *const *var)
 {
     dync__str_addf(s, "%c[", letter);
     dync__csource_index(s, n, stride, var, o->lay.offset);
     dync__str_addc(s, ']');
 }
 
-/* ---- products: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[m, n]) ---------------------------------------------------------------- */
+/* ---- products: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[m, n]) ------------ */
 
 static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
     bool has_bias = call->row == dync__kernel_row(DYNC__K_addmm);
-    const dync__operand *a = &call->operand[0], *b = &call->operand[1], *bias = has_bias ? &call->operand[2] : NULL, *c = &call->operand[call->n - 1];
+    const dync__operand *a = &call->operand[0], *b = &call->operand[1],
+                        *bias = has_bias ? &call->operand[2] : NULL,
+                        *c = &call->operand[call->n - 1];
     int ndim = c->lay.ndim, batch = ndim - 2, depth = 1;
     int64_t k = a->lay.shape[ndim - 1];
     const char *var[DYNC_MAX_DIMS + 1];
@@ -38516,43 +39178,56 @@ static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, c
     return DYNC_OK;
 }
 
-/* ---- windows: convolution and pooling over [n, channel, y, x] ------------------------------------------------------------------------------------- */
+/* ---- windows: convolution and pooling over [n, channel, y, x] -------------------------------- */
 
 /* Loops over the output and over the window, with the input position p, q inside the picture. */
-static int dync__csource_window(dync__str *s, const dync__operand *out, const dync__operand *x, const char *init, int64_t kh, int64_t kw,
-                                const int64_t *step, const int64_t *pad, const int64_t *dilation, const char *extra, int64_t n_extra)
+static int dync__csource_window(dync__str *s, const dync__operand *out, const dync__operand *x,
+                                const char *init, int64_t kh, int64_t kw, const int64_t *step,
+                                const int64_t *pad, const int64_t *dilation, const char *extra,
+                                int64_t n_extra)
 {
     static const char *const names[] = {"n", "o", "i", "j"};
     int depth = 1;
     for (int d = 0; d < 4; d++) depth = dync__csource_for(s, depth, names[d], out->lay.shape[d]);
     dync__str_addf(s, "%*s{\n", 4 * depth, "");
     for (int d = 0; d < 4; d++)
-        if (out->lay.shape[d] == 1) dync__str_addf(s, "%*sconst int %s = 0;\n", 4 * depth + 4, "", names[d]);
+        if (out->lay.shape[d] == 1)
+            dync__str_addf(s, "%*sconst int %s = 0;\n", 4 * depth + 4, "", names[d]);
     dync__str_addf(s, "%*s%s\n", 4 * depth + 4, "", init);
     depth++;
-    if (extra) dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", extra, extra, (long long)n_extra, extra), depth++;
+    if (extra)
+        dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", extra, extra,
+                       (long long)n_extra, extra),
+            depth++;
     dync__str_addf(s, "%*sfor (int u = 0; u < %lld; u++)\n", 4 * depth, "", (long long)kh);
     dync__str_addf(s, "%*sfor (int v = 0; v < %lld; v++) {\n", 4 * depth + 4, "", (long long)kw);
     depth += 2;
-    dync__str_addf(s, "%*sint p = i * %lld - %lld + u * %lld, q = j * %lld - %lld + v * %lld;\n", 4 * depth, "", (long long)step[0],
-                   (long long)pad[0], (long long)dilation[0], (long long)step[1], (long long)pad[1], (long long)dilation[1]);
-    dync__str_addf(s, "%*sif (p < 0 || p >= %lld || q < 0 || q >= %lld) continue;\n", 4 * depth, "", (long long)x->lay.shape[2],
-                   (long long)x->lay.shape[3]);
+    dync__str_addf(s, "%*sint p = i * %lld - %lld + u * %lld, q = j * %lld - %lld + v * %lld;\n",
+                   4 * depth, "", (long long)step[0], (long long)pad[0], (long long)dilation[0],
+                   (long long)step[1], (long long)pad[1], (long long)dilation[1]);
+    dync__str_addf(s, "%*sif (p < 0 || p >= %lld || q < 0 || q >= %lld) continue;\n", 4 * depth, "",
+                   (long long)x->lay.shape[2], (long long)x->lay.shape[3]);
     return depth;
 }
 
 static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const char *const in_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"}, *const out_var[] = {"n", "o", "i", "j"};
-    const dync__operand *x = &call->operand[0], *w = &call->operand[1], *y = &call->operand[call->n - 1];
-    int64_t groups = call->attr[6], per_in = w->lay.shape[1], per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
+    static const char *const in_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"},
+                             *const out_var[] = {"n", "o", "i", "j"};
+    const dync__operand *x = &call->operand[0], *w = &call->operand[1],
+                        *y = &call->operand[call->n - 1];
+    int64_t groups = call->attr[6], per_in = w->lay.shape[1],
+            per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
     char init[64];
     DYNC__TRY(dync__csource_head(s, call, name, call->n == 4 ? "xwby" : "xwy"));
     dync__format(init, sizeof init, "%s sum = 0;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], call->attr, call->attr + 2, call->attr + 4, "c", per_in);
+    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], call->attr,
+                                     call->attr + 2, call->attr + 4, "c", per_in);
     dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
     dync__csource_index(s, 4, x->lay.stride, in_var, x->lay.offset);
-    if (groups > 1) dync__str_addf(s, " + o / %lld * %lld", (long long)per_out, (long long)(per_in * x->lay.stride[1]));
+    if (groups > 1)
+        dync__str_addf(s, " + o / %lld * %lld", (long long)per_out,
+                       (long long)(per_in * x->lay.stride[1]));
     dync__str_add(s, "] * ");
     dync__csource_at(s, 'w', w, 4, w->lay.stride, w_var);
     dync__str_addf(s, ";\n%*s}\n%*s", 4 * depth - 4, "", 4 * (depth - 3), "");
@@ -38568,7 +39243,8 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
 
 static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i", "j"};
+    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
+                                                                                  "j"};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1], *index = &call->operand[2];
     const int64_t *a = call->attr;
     char init[96];
@@ -38577,8 +39253,9 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
     int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, a + 6, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
-    dync__str_addf(s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * %lld + q;\n%*s}\n%*s", 4 * depth, "",
-                   (long long)x->lay.shape[3], 4 * depth - 4, "", 4 * depth - 8, "");
+    dync__str_addf(
+        s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * %lld + q;\n%*s}\n%*s",
+        4 * depth, "", (long long)x->lay.shape[3], 4 * depth - 4, "", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
     dync__str_addf(s, " = best;\n%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'k', index, 4, index->lay.stride, out_var);
@@ -38588,12 +39265,14 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
 
 static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i", "j"};
+    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
+                                                                                  "j"};
     static const int64_t one[2] = {1, 1};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
     const int64_t *a = call->attr;
     char init[64];
-    if (a[6] || a[8]) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
+    if (a[6] || a[8])
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "xy"));
     dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_type(y->dtype));
     int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, one, NULL, 0);
@@ -38603,27 +39282,36 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
     if (a[7]) dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "", (long long)(a[0] * a[1]));
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype), 4 * depth - 12, "");
+    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype),
+                   4 * depth - 12, "");
     return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const struct { int kernel; dync_status (*print)(dync__str *, const dync__kcall *, const char *); } rows[] = {
-        {DYNC__K_matmul, dync__csource_matmul}, {DYNC__K_addmm, dync__csource_matmul}, {DYNC__K_conv2d, dync__csource_conv2d},
-        {DYNC__K_max_pool2d, dync__csource_max_pool2d}, {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
+    static const struct {
+        int kernel;
+        dync_status (*print)(dync__str *, const dync__kcall *, const char *);
+    } rows[] = {
+        {DYNC__K_matmul, dync__csource_matmul},
+        {DYNC__K_addmm, dync__csource_matmul},
+        {DYNC__K_conv2d, dync__csource_conv2d},
+        {DYNC__K_max_pool2d, dync__csource_max_pool2d},
+        {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet", call->row->name);
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
+                      call->row->name);
 }
 
 /* ==== program/csource_print.c =================================================================================== */
 /* program/csource_print.c: the text of an exported C file. After csource.c has planned it.
  *
- * In order: sizes as macros, weights, the arena, one static function a step, the program's function, the self-test. */
+ * In order: sizes as macros, weights, the arena, one static function a step, the program's
+ * function, the self-test. */
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void dync__csource_number(dync__str *s, const char *at, int dtype)
 {
@@ -38631,7 +39319,8 @@ static void dync__csource_number(dync__str *s, const char *at, int dtype)
     bool is_float = dtype == DYNC_F32 || dtype == DYNC_F64;
     double x = is_float ? dync__load_f64(at, dtype) : 0;
     if (!is_float) {
-        int64_t i = dync__dtype_info(dtype)->kind == 'f' ? *(const uint16_t *)(const void *)at : dync__load_i64(at, dtype);
+        int64_t i = dync__dtype_info(dtype)->kind == 'f' ? *(const uint16_t *)(const void *)at
+                                                         : dync__load_i64(at, dtype);
         if (i == INT64_MIN) dync__str_add(s, "INT64_MIN");
         else dync__str_addf(s, "%lld", (long long)i);
     } else if (x - x != 0) {
@@ -38646,10 +39335,12 @@ static void dync__csource_number(dync__str *s, const char *at, int dtype)
 }
 
 /* const float NAME[n] = {...}; of all elements that the layout reaches, from the first on. */
-static void dync__csource_array(dync__str *s, const char *name, const char *data, int dtype, int64_t n)
+static void dync__csource_array(dync__str *s, const char *name, const char *data, int dtype,
+                                int64_t n)
 {
     int bytes = dync__dtype_info(dtype)->bytes;
-    dync__str_addf(s, "static const %s %s[%lld] = {", dync__csource_type(dtype), name, (long long)DYNC__MAX(n, 1));
+    dync__str_addf(s, "static const %s %s[%lld] = {", dync__csource_type(dtype), name,
+                   (long long)DYNC__MAX(n, 1));
     for (int64_t i = 0; i < n; i++) {
         dync__str_add(s, i % 8 ? " " : "\n    ");
         dync__csource_number(s, data + i * bytes, dtype);
@@ -38675,7 +39366,7 @@ static int64_t dync__csource_numel(const dync__layout *lay)
     return n;
 }
 
-/* ---- where a slot is -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- where a slot is ------------------------------------------------------------------------- */
 
 static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slot)
 {
@@ -38696,17 +39387,22 @@ static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slo
     }
 }
 
-/* ---- parts of the file --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts of the file ----------------------------------------------------------------------- */
 
-static const dync__info *dync__csource_input(const dync__csource *c, int i) { return &c->aot.fw->node.at[i]->info[0]; }
+static const dync__info *dync__csource_input(const dync__csource *c, int i)
+{
+    return &c->aot.fw->node.at[i]->info[0];
+}
 
 static void dync__csource_signature(const dync__csource *c, dync__str *s)
 {
     dync__str_addf(s, "void %s(", c->program->name);
     for (int i = 0; i < c->aot.n_inputs; i++)
-        dync__str_addf(s, "%sconst %s *in%d", i ? ", " : "", dync__csource_type(dync__csource_input(c, i)->dtype), i);
+        dync__str_addf(s, "%sconst %s *in%d", i ? ", " : "",
+                       dync__csource_type(dync__csource_input(c, i)->dtype), i);
     for (int i = 0; i < c->n_out; i++)
-        dync__str_addf(s, "%s%s *out%d", i || c->aot.n_inputs ? ", " : "", dync__csource_type(c->out[i].dtype), i);
+        dync__str_addf(s, "%s%s *out%d", i || c->aot.n_inputs ? ", " : "",
+                       dync__csource_type(c->out[i].dtype), i);
     dync__str_addc(s, ')');
 }
 
@@ -38739,18 +39435,20 @@ static void dync__csource_sizes(const dync__csource *c, dync__str *s)
         const dync__info *info = dync__csource_input(c, i);
         shape.n = 0;
         dync__shape_text(&shape, info->lay.ndim, info->lay.shape);
-        dync__str_addf(s, "#define %s_IN%d_SIZE %lld   /* %s%s, row major */\n", c->upper, i, (long long)dync__csource_numel(&info->lay),
+        dync__str_addf(s, "#define %s_IN%d_SIZE %lld   /* %s%s, row major */\n", c->upper, i,
+                       (long long)dync__csource_numel(&info->lay),
                        dync__dtype_info(info->dtype)->fx, dync__str_get(&shape));
     }
     for (int i = 0; i < c->n_out; i++) {
         const dync__lowered_out *o = &c->out[i];
         shape.n = 0;
         dync__shape_text(&shape, o->lay.ndim, o->lay.shape);
-        dync__str_addf(s, "#define %s_OUT%d_SIZE %lld   /* %s%s, row major */\n", c->upper, i, (long long)dync__csource_numel(&o->lay),
-                       dync__dtype_info(o->dtype)->fx, dync__str_get(&shape));
+        dync__str_addf(s, "#define %s_OUT%d_SIZE %lld   /* %s%s, row major */\n", c->upper, i,
+                       (long long)dync__csource_numel(&o->lay), dync__dtype_info(o->dtype)->fx,
+                       dync__str_get(&shape));
     }
-    dync__str_addf(s, "#define %s_WEIGHT_BYTES %lld\n#define %s_ARENA_BYTES %lld\n\n", c->upper, (long long)dync__csource_weights(c, NULL), c->upper,
-                   (long long)c->arena_bytes);
+    dync__str_addf(s, "#define %s_WEIGHT_BYTES %lld\n#define %s_ARENA_BYTES %lld\n\n", c->upper,
+                   (long long)dync__csource_weights(c, NULL), c->upper, (long long)c->arena_bytes);
     s->failed = s->failed || shape.failed;
     dync__str_free(&shape);
 }
@@ -38761,10 +39459,13 @@ static void dync__csource_arena(const dync__csource *c, dync__str *s)
     if (c->arena_bytes == 0) return;
     dync__str_add(s, "static union {\n");
     for (int dtype = 0; dync__dtype_valid(dtype); dtype++) {
-        bool used = dtype == DYNC_F64;                            /* for its alignment */
-        for (int i = 0; i < c->pb.slot.n; i++) used = used || (c->slot[i].in_arena && c->slot[i].first >= 0 && c->pb.slot.at[i].dtype == dtype);
+        bool used = dtype == DYNC_F64; /* for its alignment */
+        for (int i = 0; i < c->pb.slot.n; i++)
+            used = used || (c->slot[i].in_arena && c->slot[i].first >= 0 &&
+                            c->pb.slot.at[i].dtype == dtype);
         if (used)
-            dync__str_addf(s, "    %s %s[%s_ARENA_BYTES / sizeof(%s)];\n", dync__csource_type(dtype), dync__dtype_info(dtype)->fx, c->upper,
+            dync__str_addf(s, "    %s %s[%s_ARENA_BYTES / sizeof(%s)];\n",
+                           dync__csource_type(dtype), dync__dtype_info(dtype)->fx, c->upper,
                            dync__csource_type(dtype));
     }
     dync__str_addf(s, "} %s_arena;\n\n", c->program->name);
@@ -38806,7 +39507,9 @@ static void dync__csource_copies(const dync__csource *c, dync__str *s)
         int slot = -1;
         for (int k = 0; k < c->pb.slot.n; k++) {
             const dync__slot *p = &c->pb.slot.at[k];
-            if (o->input >= 0 ? p->kind == DYNC__SLOT_INPUT && p->index == o->input : p->kind == DYNC__SLOT_OUTPUT && p->index == o->output) slot = k;
+            if (o->input >= 0 ? p->kind == DYNC__SLOT_INPUT && p->index == o->input
+                              : p->kind == DYNC__SLOT_OUTPUT && p->index == o->output)
+                slot = k;
         }
         if (slot < 0 || c->slot[slot].output == i || dync__csource_numel(&o->lay) == 0) continue;
         dync__layout dense;
@@ -38814,7 +39517,9 @@ static void dync__csource_copies(const dync__csource *c, dync__str *s)
         dync__layout_contiguous(&dense, o->lay.ndim, o->lay.shape);
         for (int d = 0; d < o->lay.ndim; d++) {
             var[d] = o->lay.shape[d] > 1 ? names[d] : NULL;
-            if (var[d]) dync__str_addf(s, "    for (int %s = 0; %s < %lld; %s++)\n    ", var[d], var[d], (long long)o->lay.shape[d], var[d]);
+            if (var[d])
+                dync__str_addf(s, "    for (int %s = 0; %s < %lld; %s++)\n    ", var[d], var[d],
+                               (long long)o->lay.shape[d], var[d]);
         }
         dync__str_addf(s, "    out%d[", i);
         dync__csource_index(s, o->lay.ndim, dense.stride, var, 0);
@@ -38849,7 +39554,7 @@ static void dync__csource_body(const dync__csource *c, dync__str *s)
     dync__str_add(s, "}\n");
 }
 
-/* ---- the self-test ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the self-test --------------------------------------------------------------------------- */
 
 /* Inputs between -1 and 1, integers 0, from a fixed stream. */
 static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64_t *at)
@@ -38861,11 +39566,13 @@ static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64
     char *data = t ? dync__tensor_data(t) : NULL;
     bool is_float = dync__dtype_info(info->dtype)->kind == 'f';
     for (int64_t k = 0; data && k < t->numel; k++)
-        dync__store_f64(data + k * dync__dtype_info(t->dtype)->bytes, t->dtype, is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : 0);
+        dync__store_f64(data + k * dync__dtype_info(t->dtype)->bytes, t->dtype,
+                        is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : 0);
     return t;
 }
 
-static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inputs, dync__arena *arena, dync__arg *out)
+static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inputs,
+                                          dync__arena *arena, dync__arg *out)
 {
     dync__handler *stack = dync__handler_swap(NULL);
     bool grad = dync_grad_mode_push(false);
@@ -38881,15 +39588,22 @@ static void dync__csource_main_text(const dync__csource *c, dync__str *s)
 {
     dync__str_addf(s, "\nint main(void)\n{\n    int bad = 0;\n    %s(", c->program->name);
     for (int i = 0; i < c->aot.n_inputs; i++) dync__str_addf(s, "%sexample_in%d", i ? ", " : "", i);
-    for (int i = 0; i < c->n_out; i++) dync__str_addf(s, "%sexample_out%d", i || c->aot.n_inputs ? ", " : "", i);
+    for (int i = 0; i < c->n_out; i++)
+        dync__str_addf(s, "%sexample_out%d", i || c->aot.n_inputs ? ", " : "", i);
     dync__str_add(s, ");\n");
     for (int i = 0; i < c->n_out; i++) {
-        dync__str_addf(s, "    for (int i = 0; i < %s_OUT%d_SIZE; i++) {\n        double got = (double)example_out%d[i], want = (double)expected_out%d[i];\n"
-                          "        double off = got - want, limit = 1e-5 + 1e-4 * (want < 0 ? -want : want);\n"
-                          "        if (!(off <= limit && -off <= limit) && !(got != got && want != want) && got - want != 0) bad++;\n    }\n",
-                       c->upper, i, i, i);
+        dync__str_addf(
+            s,
+            "    for (int i = 0; i < %s_OUT%d_SIZE; i++) {\n        double got = "
+            "(double)example_out%d[i], want = (double)expected_out%d[i];\n"
+            "        double off = got - want, limit = 1e-5 + 1e-4 * (want < 0 ? -want : want);\n"
+            "        if (!(off <= limit && -off <= limit) && !(got != got && want != want) && got "
+            "- want != 0) bad++;\n    }\n",
+            c->upper, i, i, i);
     }
-    dync__str_addf(s, "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n#endif\n", c->program->name);
+    dync__str_addf(
+        s, "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n#endif\n",
+        c->program->name);
 }
 
 static dync_status dync__csource_main(const dync__csource *c, dync__str *s)
@@ -38904,10 +39618,14 @@ static dync_status dync__csource_main(const dync__csource *c, dync__str *s)
         if (inputs[i].kind != DYNC__A_TENSOR) status = DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__csource_expected(c, inputs, &arena, &out);
-    if (status == DYNC_OK) dync__str_addf(s, "\n#ifdef %s_MAIN   /* cc -D%s_MAIN this.c && ./a.out */\n#include <stdio.h>\n", c->upper, c->upper);
+    if (status == DYNC_OK)
+        dync__str_addf(
+            s, "\n#ifdef %s_MAIN   /* cc -D%s_MAIN this.c && ./a.out */\n#include <stdio.h>\n",
+            c->upper, c->upper);
     for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
         dync__format(name, sizeof name, "example_in%d", i);
-        dync__csource_array(s, name, dync__tensor_data(inputs[i].as.t), inputs[i].as.t->dtype, inputs[i].as.t->numel);
+        dync__csource_array(s, name, dync__tensor_data(inputs[i].as.t), inputs[i].as.t->dtype,
+                            inputs[i].as.t->numel);
     }
     for (int i = 0; out.kind == DYNC__A_LIST && i < out.n && status == DYNC_OK; i++) {
         dync__tensor *dense = dync__contiguous_copy(out.as.list[i].as.t);
@@ -38915,7 +39633,8 @@ static dync_status dync__csource_main(const dync__csource *c, dync__str *s)
         if (!dense) break;
         dync__format(name, sizeof name, "expected_out%d", i);
         dync__csource_array(s, name, dync__tensor_data(dense), dense->dtype, dense->numel);
-        dync__str_addf(s, "static %s example_out%d[%s_OUT%d_SIZE + (%s_OUT%d_SIZE == 0)];\n", dync__csource_type(dense->dtype), i, c->upper, i, c->upper, i);
+        dync__str_addf(s, "static %s example_out%d[%s_OUT%d_SIZE + (%s_OUT%d_SIZE == 0)];\n",
+                       dync__csource_type(dense->dtype), i, c->upper, i, c->upper, i);
         dync__unref(dense);
     }
     if (status == DYNC_OK) dync__csource_main_text(c, s);
@@ -38925,14 +39644,20 @@ static dync_status dync__csource_main(const dync__csource *c, dync__str *s)
     return status;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static void dync__csource_includes(dync__str *s, const char *body)
 {
-    static const struct { const char *header, *words[12]; } rows[] = {
-        {"math.h", {"fma", "sqrt", "floor", "ceil", "trunc", "rint", "fabs", "NAN", "INFINITY", "fmin", "fmax", NULL}},
+    static const struct {
+        const char *header, *words[12];
+    } rows[] = {
+        {"math.h",
+         {"fma", "sqrt", "floor", "ceil", "trunc", "rint", "fabs", "NAN", "INFINITY", "fmin",
+          "fmax", NULL}},
         {"stdbool.h", {"bool ", NULL}},
-        {"stdint.h", {"int64_t", "int32_t", "int16_t", "int8_t", "INT64_MIN", "INT32_MIN", NULL}},   /* the unsigned ones end so, too */
+        {"stdint.h",
+         {"int64_t", "int32_t", "int16_t", "int8_t", "INT64_MIN", "INT32_MIN",
+          NULL}}, /* the unsigned ones end so, too */
         {"string.h", {"memcpy(", "memset(", NULL}},
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
@@ -38957,7 +39682,8 @@ DYNC__FN dync_status dync__csource_print(dync__csource *c, dync__str *s)
         status = dync__csource_main(c, &body);
     }
     if (status == DYNC_OK) {
-        dync__str_addf(s, "/* %s, made by dync " DYNC_VERSION ". C11, static memory only%s. */\n", c->program->name,
+        dync__str_addf(s, "/* %s, made by dync " DYNC_VERSION ". C11, static memory only%s. */\n",
+                       c->program->name,
                        c->arena_bytes ? "; not reentrant: its temporaries are static" : "");
         dync__csource_includes(s, dync__str_get(&body));
         dync__str_add(s, dync__str_get(&body));
@@ -38968,17 +39694,20 @@ DYNC__FN dync_status dync__csource_print(dync__csource *c, dync__str *s)
 }
 
 /* ==== program/export.c ========================================================================================== */
-/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are program_file.c and csource.c.
+/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are
+ * program_file.c and csource.c.
  *
- * A program has no guards: a call's tensors must be those of the export in dtype and shape, and that is checked. The first run compiles it with
- * the default backend; where that fails the interpreter runs the graph, said once in the log. Running is safe from any thread. */
+ * A program has no guards: a call's tensors must be those of the export in dtype and shape, and
+ * that is checked. The first run compiles it with the default backend; where that fails the
+ * interpreter runs the graph, said once in the log. Running is safe from any thread. */
 
 /* A C identifier out of what the user called his function. */
 static char *dync__program_identifier(const char *name)
 {
     dync__str s = {0};
     for (const char *p = name ? name : ""; *p; p++) {
-        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_', digit = *p >= '0' && *p <= '9';
+        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_',
+             digit = *p >= '0' && *p <= '9';
         if (digit && s.n == 0) dync__str_addc(&s, '_');
         dync__str_addc(&s, letter || digit ? *p : '_');
     }
@@ -38988,11 +39717,30 @@ static char *dync__program_identifier(const char *name)
     return out;
 }
 
-DYNC__FN dync_program *dync__program_from_graph(dync_graph *g, const char *name) { return dync__program_from_leaves(g, name, 0, NULL); }
-
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves, const int *leaf)
+/* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph.
+ */
+static dync_status dync__program_detach(dync_graph *g)
 {
-    if (!g || dync__graph_check(g) != DYNC_OK) return NULL;
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *node = g->node.at[i];
+        if (node->kind != DYNC__N_GET_ATTR || !node->value ||
+            !(node->value->flags & DYNC__T_REQUIRES_GRAD))
+            continue;
+        dync__tensor *plain =
+            dync__tensor_alias(node->value, node->value->dtype, &node->value->lay);
+        if (!plain) return DYNC_ERR_MEMORY;
+        bool requires_grad = node->requires_grad[0], bound = dync__graph_attr_bind(node, plain);
+        node->requires_grad[0] = requires_grad;
+        dync__unref(plain);
+        if (!bound) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves,
+                                                 const int *leaf)
+{
+    if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
         dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
         return NULL;
@@ -39006,8 +39754,12 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     bool ok = p->leaf && p->name;
     for (int i = 0; ok && i < g->n_inputs; i++) {
         p->leaf[i] = leaf ? leaf[i] : i;
-        if (!g->node.at[i]->has_info) ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name, g->node.at[i]->name);
-        else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves) ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments", p->name, i);
+        if (!g->node.at[i]->has_info)
+            ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name,
+                             g->node.at[i]->name);
+        else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves)
+            ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
+                             p->name, i);
     }
     if (ok) return p;
     dync_program_free(p);
@@ -39024,7 +39776,7 @@ DYNC_API void dync_program_free(dync_program *p)
     dync__free(p, sizeof *p);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static dync_status dync__program_check_input(const dync_program *p, int i, const dync__tensor *t)
 {
@@ -39034,13 +39786,15 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
     dync_status status = DYNC_OK;
     bool shape = t->lay.ndim == lay->ndim;
     for (int d = 0; shape && d < lay->ndim; d++)
-        shape = t->lay.shape[d] == lay->shape[d] || dync__graph_symbol_text(p->graph, lay->shape[d]);
+        shape =
+            t->lay.shape[d] == lay->shape[d] || dync__graph_symbol_text(p->graph, lay->shape[d]);
     if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
     dync__tensor_brief(&got, t);
     dync__str_add(&got, ", expected ");
     dync__str_add(&got, dync__dtype_info(node->info[0].dtype)->fx);
     dync__shape_text(&got, lay->ndim, lay->shape);
-    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s", p->name, i, dync__str_get(&got));
+    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s",
+                        p->name, i, dync__str_get(&got));
     dync__str_free(&got);
     return status;
 }
@@ -39050,7 +39804,8 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs)
     dync_callable made = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    bool ok = dync_compile_graph("inductor", p->graph, inputs, p->graph->n_inputs, &made) == DYNC_OK;
+    bool ok =
+        dync_compile_graph("inductor", p->graph, inputs, p->graph->n_inputs, &made) == DYNC_OK;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
     dync__lock(&p->lock);
@@ -39068,30 +39823,40 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
     dync__callargs flat;
     dync_value result = DYNC_NONE;
     if (!p || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s", p ? "no arguments" : "NULL");
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s",
+                   p ? "no arguments" : "NULL");
         return result;
     }
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
     if (flat.n_tensors != p->n_leaves) {
-        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves, flat.n_tensors);
+        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves,
+                   flat.n_tensors);
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
+    bool wants_grad = false; /* then the interpreter runs, and the tape sees each operator */
     for (int i = 0; i < p->graph->n_inputs; i++) {
-        if (dync__program_check_input(p, i, flat.tensor[p->leaf[i]]) != DYNC_OK) return result;
-        inputs[i] = dync_v_tensor(dync__handle(flat.tensor[p->leaf[i]]));
+        dync__tensor *t = flat.tensor[p->leaf[i]];
+        if (dync__program_check_input(p, i, t) != DYNC_OK) return result;
+        inputs[i] = dync_v_tensor(dync__handle(t));
+        wants_grad = wants_grad || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
+    if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
-    if (DYNC__ATOMIC_LOAD(&p->compiled) == 1) return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
+    if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
+        return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
     return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-static dync_status dync__program_save_as(const dync_program *p, const char *path, dync_status (*write)(const dync_program *, dync__str *))
+static dync_status dync__program_save_as(const dync_program *p, const char *path,
+                                         dync_status (*write)(const dync_program *, dync__str *))
 {
     dync__str s = {0};
-    if (!p || !path) return dync__fail(DYNC_ERR_VALUE, "saving a program: expected a program and a path, got NULL");
+    if (!p || !path)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "saving a program: expected a program and a path, got NULL");
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -39099,8 +39864,14 @@ static dync_status dync__program_save_as(const dync_program *p, const char *path
     return status;
 }
 
-DYNC_API dync_status dync_program_save(const dync_program *p, const char *path) { return dync__program_save_as(p, path, dync__program_write); }
-DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path) { return dync__program_save_as(p, path, dync__program_csource); }
+DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, dync__program_write);
+}
+DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, dync__program_csource);
+}
 
 DYNC_API dync_program *dync_program_load(const char *path)
 {
@@ -39119,12 +39890,17 @@ DYNC_API dync_program *dync_program_load(const char *path)
 DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
 {
     (void)p;
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync writes no ONNX; dync_program_save writes its own format", path ? path : "NULL");
+    return dync__fail(
+        DYNC_ERR_UNSUPPORTED,
+        "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
+        path ? path : "NULL");
 }
 
 DYNC_API dync_program *dync_program_load_onnx(const char *path)
 {
-    dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync reads no ONNX; dync_program_load reads its own format", path ? path : "NULL");
+    dync__fail(DYNC_ERR_UNSUPPORTED,
+               "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
+               path ? path : "NULL");
     return NULL;
 }
 
@@ -39415,23 +40191,30 @@ DYNC_API dync_module *dync_module_open(const char *path)
 }
 
 /* ==== program/npy.c ============================================================================================= */
-/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After safetensors.c; used by nobody inside.
+/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After
+ * safetensors.c; used by nobody inside.
  *
- *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data.
- * Both byte orders and both memory orders are read; little endian and row major are written. Every bound is checked. */
+ *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on),
+ *   "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data
+ *
+ * Both byte orders and both memory orders are read; little endian and row major are written. Every
+ * bound is checked. */
 
 static const char dync__npy_magic[] = "\x93NUMPY";
 enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void dync__npy_header(dync__str *s, const dync__tensor *t)
 {
     dync__str dict = {0};
-    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", dync__dtype_info(t->dtype)->numpy);
-    for (int d = 0; d < t->lay.ndim; d++) dync__str_addf(&dict, d ? ", %lld" : "%lld", (long long)t->lay.shape[d]);
+    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                   dync__dtype_info(t->dtype)->numpy);
+    for (int d = 0; d < t->lay.ndim; d++)
+        dync__str_addf(&dict, d ? ", %lld" : "%lld", (long long)t->lay.shape[d]);
     dync__str_add(&dict, t->lay.ndim == 1 ? ",), }" : "), }");
-    while ((DYNC__NPY_MAGIC + 4 + dict.n + 1) % DYNC__NPY_ALIGN && !dict.failed) dync__str_addc(&dict, ' ');
+    while ((DYNC__NPY_MAGIC + 4 + dict.n + 1) % DYNC__NPY_ALIGN && !dict.failed)
+        dync__str_addc(&dict, ' ');
     dync__str_addc(&dict, '\n');
     dync__str_addn(s, dync__npy_magic, DYNC__NPY_MAGIC);
     dync__str_addn(s, "\1\0", 2);
@@ -39464,7 +40247,8 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
-    if (!dtype->numpy) return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
+    if (!dtype->numpy)
+        return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
     if ((t->device & 255) != DYNC_CPU || (!t->storage->data && t->numel > 0))
         return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
     dync__str s = {0};
@@ -39479,9 +40263,14 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
     return status;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-typedef struct dync__npy { int dtype; bool swapped, fortran; int ndim; int64_t shape[DYNC_MAX_DIMS]; } dync__npy;
+typedef struct dync__npy {
+    int dtype;
+    bool swapped, fortran;
+    int ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+} dync__npy;
 
 /* What follows 'key': in the header; NULL where it is not there. */
 static const char *dync__npy_value(const char *dict, const char *key)
@@ -39531,7 +40320,9 @@ static bool dync__npy_shape(const char *p, dync__npy *out)
 static bool dync__npy_parse(const char *dict, dync__npy *out)
 {
     const char *order = dync__npy_value(dict, "fortran_order");
-    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) || !dync__npy_shape(dync__npy_value(dict, "shape"), out)) return false;
+    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) ||
+        !dync__npy_shape(dync__npy_value(dict, "shape"), out))
+        return false;
     out->fortran = strncmp(order, "True", 4) == 0;
     return out->fortran || strncmp(order, "False", 5) == 0;
 }
@@ -39543,7 +40334,9 @@ static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size
     for (int d = 0; d < h->ndim; d++)
         if (!dync__mul_ok(bytes, h->shape[d], &bytes)) bytes = -1;
     if (bytes < 0 || (uint64_t)bytes != n) {
-        dync__fail(DYNC_ERR_FORMAT, "npy file: expected as much data as its shape needs, got %llu bytes", (unsigned long long)n);
+        dync__fail(DYNC_ERR_FORMAT,
+                   "npy file: expected as much data as its shape needs, got %llu bytes",
+                   (unsigned long long)n);
         return NULL;
     }
     if (dync__layout_contiguous(&lay, h->ndim, h->shape) != DYNC_OK) return NULL;
@@ -39565,10 +40358,14 @@ DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
 {
     dync__npy h = {0};
     const unsigned char *b = (const unsigned char *)bytes;
-    bool ok = n >= DYNC__NPY_MAGIC + 4 && memcmp(bytes, dync__npy_magic, DYNC__NPY_MAGIC) == 0 && b[6] >= 1 && b[6] <= 3;
+    bool ok = n >= DYNC__NPY_MAGIC + 4 && memcmp(bytes, dync__npy_magic, DYNC__NPY_MAGIC) == 0 &&
+              b[6] >= 1 && b[6] <= 3;
     size_t at = ok && b[6] == 1 ? DYNC__NPY_MAGIC + 4 : DYNC__NPY_MAGIC + 6;
     ok = ok && n >= at;
-    size_t length = !ok ? 0 : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8 : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    size_t length =
+        !ok         ? 0
+        : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8
+                    : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
     ok = ok && length <= n - at;
     char *dict = ok ? dync__alloc(length + 1) : NULL;
     if (ok && !dict) return NULL;
@@ -39600,19 +40397,23 @@ DYNC_API dync_tensor *dync_npy_load(const char *path)
 }
 
 /* ==== program/program_file.c ==================================================================================== */
-/* program/program_file.c: the portable file of a program. After export.c. It holds everything: no C function is needed to run it again.
+/* program/program_file.c: the portable file of a program. After export.c. It holds everything: no C
+ * function is needed to run it again.
  *
  *   dync program 1
  *   name mlp
- *   inputs 2 0 1              tensors in the arguments of a call, then the one that each input of the graph is
- *   graph 612                 bytes of text that follow: the graph in its C form (graph/print_c.c)
+ *   inputs 2 0 1           tensors in the arguments of a call; which of them each graph input is
+ *   graph 612              bytes of text that follow: the graph in its C form (graph/print_c.c)
  *   ...
- *   tensors 2 1280            attributes, bytes of their data
- *   _0_weight 0 1024          node, offset, bytes; equal offsets: one tensor
+ *   tensors 2 1280         attributes, bytes of their data
+ *   _0_weight 0 1024       node, offset, bytes; equal offsets: one tensor
  *   _0_bias 1024 256
- *   zero bytes up to a multiple of 64, the data (row major, little endian), 8 bytes of checksum over all before them.
  *
- * A reader trusts nothing: the checksum, each count, each bound, the graph's structure and the types of all its nodes are checked. */
+ * then zero bytes up to a multiple of 64, the data (row major, little endian) and 8 bytes of
+ * checksum over all before them.
+ *
+ * A reader trusts nothing: the checksum, each count, each bound, the graph's structure and the
+ * types of all its nodes are checked. */
 
 enum { DYNC__PROGRAM_ALIGN = 64, DYNC__PROGRAM_CHECKSUM = 8 };
 static const char dync__program_magic[] = "dync program 1\n";
@@ -39623,19 +40424,29 @@ static void dync__program_swap(char *data, size_t n, size_t item)
     if (dync__big_endian()) dync__swap_items(data, n, item);
 }
 
-static size_t dync__program_bytes(const dync__tensor *t) { return (size_t)t->numel * dync__dtype_info(t->dtype)->bytes; }
-static uint64_t dync__program_sum(const char *bytes, size_t n) { return dync__hash_bytes(bytes, n, 0x64796e63u); }
+static size_t dync__program_bytes(const dync__tensor *t)
+{
+    return (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
+}
+static uint64_t dync__program_sum(const char *bytes, size_t n)
+{
+    return dync__hash_bytes(bytes, n, 0x64796e63u);
+}
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Constants small enough are in the text. */
-static bool dync__program_is_stored(const dync_node *node) { return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node); }
+static bool dync__program_is_stored(const dync_node *node)
+{
+    return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node);
+}
 
 /* An earlier attribute of the same tensor, or NULL. */
 static const dync_node *dync__program_earlier(const dync_graph *g, int i)
 {
     for (int j = 0; j < i; j++)
-        if (dync__program_is_stored(g->node.at[j]) && g->node.at[j]->value == g->node.at[i]->value) return g->node.at[j];
+        if (dync__program_is_stored(g->node.at[j]) && g->node.at[j]->value == g->node.at[i]->value)
+            return g->node.at[j];
     return NULL;
 }
 
@@ -39644,21 +40455,25 @@ static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, 
     size_t at = 0;
     dync__str rows = {0};
     int n = 0;
-    dync__map offsets = {0};                                    /* node index -> offset */
+    dync__map offsets = {0}; /* node index -> offset */
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         const dync_node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
         if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
-            status = dync__fail(DYNC_ERR_UNSUPPORTED, "saving a program: attribute %s has no data on the CPU", node->target);
+            status =
+                dync__fail(DYNC_ERR_UNSUPPORTED,
+                           "saving a program: attribute %s has no data on the CPU", node->target);
         if (status != DYNC_OK) break;
         uint64_t offset = at;
         earlier = dync__program_earlier(g, i);
         if (earlier) dync__map_get(&offsets, (uint64_t)earlier->index, &offset);
         if (!dync__map_put(&offsets, (uint64_t)i, offset)) status = DYNC_ERR_MEMORY;
         size_t bytes = dync__program_bytes(node->value);
-        dync__str_addf(&rows, "%s %llu %llu\n", node->name, (unsigned long long)offset, (unsigned long long)bytes);
-        if (!earlier) at += (bytes + DYNC__PROGRAM_ALIGN - 1) / DYNC__PROGRAM_ALIGN * DYNC__PROGRAM_ALIGN;
+        dync__str_addf(&rows, "%s %llu %llu\n", node->name, (unsigned long long)offset,
+                       (unsigned long long)bytes);
+        if (!earlier)
+            at += (bytes + DYNC__PROGRAM_ALIGN - 1) / DYNC__PROGRAM_ALIGN * DYNC__PROGRAM_ALIGN;
         n++;
     }
     dync__str_addf(s, "tensors %d %llu\n%s", n, (unsigned long long)at, dync__str_get(&rows));
@@ -39683,7 +40498,8 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s)
         if (!dense) return DYNC_ERR_MEMORY;
         size_t start = s->n, bytes = dync__program_bytes(dense);
         if (bytes) dync__str_addn(s, dync__tensor_data(dense), bytes);
-        if (!s->failed) dync__program_swap(s->at + start, bytes, dync__dtype_info(dense->dtype)->bytes);
+        if (!s->failed)
+            dync__program_swap(s->at + start, bytes, dync__dtype_info(dense->dtype)->bytes);
         dync__program_pad(s);
         dync__unref(dense);
     }
@@ -39709,14 +40525,18 @@ DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
     return s->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-typedef struct dync__program_reader { const char *start, *p, *end; dync_status status; } dync__program_reader;
+typedef struct dync__program_reader {
+    const char *start, *p, *end;
+    dync_status status;
+} dync__program_reader;
 
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected)
 {
     if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_FORMAT, "expected %s at byte %llu", expected, (unsigned long long)(r->p - r->start));
+        r->status = dync__fail(DYNC_ERR_FORMAT, "expected %s at byte %llu", expected,
+                               (unsigned long long)(r->p - r->start));
     return r->status;
 }
 
@@ -39736,7 +40556,8 @@ static size_t dync__program_number(dync__program_reader *r, size_t most, char be
 {
     size_t v = 0;
     const char *start = r->p;
-    for (; r->p < r->end && *r->p >= '0' && *r->p <= '9' && r->p - start < 19; r->p++) v = v * 10 + (size_t)(*r->p - '0');
+    for (; r->p < r->end && *r->p >= '0' && *r->p <= '9' && r->p - start < 19; r->p++)
+        v = v * 10 + (size_t)(*r->p - '0');
     if (r->p == start || v > most || r->p == r->end || *r->p != behind) {
         dync__program_refuse(r, "a number");
         return 0;
@@ -39750,7 +40571,8 @@ static void dync__program_name(dync__program_reader *r, char behind, char *out, 
 {
     size_t n = 0;
     for (; r->p < r->end && n + 1 < cap; r->p++) {
-        bool ok = (*r->p >= 'a' && *r->p <= 'z') || (*r->p >= 'A' && *r->p <= 'Z') || *r->p == '_' || (n > 0 && *r->p >= '0' && *r->p <= '9');
+        bool ok = (*r->p >= 'a' && *r->p <= 'z') || (*r->p >= 'A' && *r->p <= 'Z') ||
+                  *r->p == '_' || (n > 0 && *r->p >= '0' && *r->p <= '9');
         if (!ok) break;
         out[n++] = *r->p;
     }
@@ -39763,7 +40585,8 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r)
 {
     if (!dync__program_word(r, "graph ")) return NULL;
     size_t n = dync__program_number(r, (size_t)(r->end - r->p), '\n');
-    if (r->status == DYNC_OK && n > (size_t)(r->end - r->p)) dync__program_refuse(r, "the whole graph");
+    if (r->status == DYNC_OK && n > (size_t)(r->end - r->p))
+        dync__program_refuse(r, "the whole graph");
     if (r->status != DYNC_OK) return NULL;
     char *text = dync__alloc(n + 1);
     if (!text) {
@@ -39775,7 +40598,9 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r)
     dync_graph *g = strlen(text) == n ? dync__graph_parse(text) : NULL;
     dync__free(text, n + 1);
     r->p += n;
-    if (!g) r->status = dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : dync__program_refuse(r, "a graph");
+    if (!g)
+        r->status =
+            dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : dync__program_refuse(r, "a graph");
     return g;
 }
 
@@ -39787,8 +40612,10 @@ static dync_node *dync__program_next(dync_graph *g, int *i)
     return NULL;
 }
 
-/* A tensor of the node's layout with the row-major elements at `from`. The layout must not need more room than its elements. */
-static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node, const char *from, size_t bytes)
+/* A tensor of the node's layout with the row-major elements at `from`. The layout must not need
+ * more room than its elements. */
+static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node,
+                                          const char *from, size_t bytes)
 {
     dync__layout lay = node->info[0].lay;
     size_t item = dync__dtype_info(node->info[0].dtype)->bytes;
@@ -39796,9 +40623,11 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
     bool fits = node->has_info && node->info[0].device == DYNC_CPU;
     for (int d = 0; fits && d < lay.ndim; d++) {
         fits = dync__mul_ok(numel, lay.shape[d], &numel) && lay.stride[d] >= 0 &&
-               (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) && dync__add_ok(span, step, &span)));
+               (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) &&
+                                     dync__add_ok(span, step, &span)));
     }
-    if (!fits || (uint64_t)numel > SIZE_MAX / item || (size_t)numel * item != bytes || (numel > 0 && span > numel)) {
+    if (!fits || (uint64_t)numel > SIZE_MAX / item || (size_t)numel * item != bytes ||
+        (numel > 0 && span > numel)) {
         dync__program_refuse(r, "an attribute as large as its type");
         return NULL;
     }
@@ -39817,18 +40646,24 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
     return t;
 }
 
-typedef struct dync__program_row { dync_node *node; size_t offset, bytes; } dync__program_row;
+typedef struct dync__program_row {
+    dync_node *node;
+    size_t offset, bytes;
+} dync__program_row;
 
-static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i, const char *data)
+static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i,
+                               const char *data)
 {
     dync_node *node = rows[i].node;
     const dync__info *info = &node->info[0];
     dync__tensor *t = NULL;
-    for (int j = 0; j < i && !t; j++) {                            /* the same tensor under two names */
+    for (int j = 0; j < i && !t; j++) { /* the same tensor under two names */
         const dync__info *other = &rows[j].node->info[0];
-        bool same = rows[j].bytes > 0 && rows[j].offset == rows[i].offset && other->dtype == info->dtype && other->lay.ndim == info->lay.ndim;
+        bool same = rows[j].bytes > 0 && rows[j].offset == rows[i].offset &&
+                    other->dtype == info->dtype && other->lay.ndim == info->lay.ndim;
         for (int d = 0; same && d < info->lay.ndim; d++)
-            same = other->lay.shape[d] == info->lay.shape[d] && other->lay.stride[d] == info->lay.stride[d];
+            same = other->lay.shape[d] == info->lay.shape[d] &&
+                   other->lay.stride[d] == info->lay.stride[d];
         if (same) t = rows[j].node->value;
     }
     if (t) dync__ref(t);
@@ -39844,7 +40679,8 @@ static dync_status dync__program_read_tensors(dync__program_reader *r, dync_grap
 {
     char name[128];
     if (!dync__program_word(r, "tensors ")) return r->status;
-    size_t n = dync__program_number(r, (size_t)g->node.n, ' '), total = dync__program_number(r, (size_t)(r->end - r->start), '\n');
+    size_t n = dync__program_number(r, (size_t)g->node.n, ' '),
+           total = dync__program_number(r, (size_t)(r->end - r->start), '\n');
     DYNC__TRY(r->status);
     dync__program_row *rows = dync__calloc(n * sizeof *rows);
     if (!rows) return DYNC_ERR_MEMORY;
@@ -39852,16 +40688,23 @@ static dync_status dync__program_read_tensors(dync__program_reader *r, dync_grap
     for (size_t i = 0; i < n && r->status == DYNC_OK; i++) {
         rows[i].node = dync__program_next(g, &at);
         dync__program_name(r, ' ', name, sizeof name);
-        if (!rows[i].node || strcmp(rows[i].node->name, name) != 0) dync__program_refuse(r, "the graph's next attribute");
+        if (!rows[i].node || strcmp(rows[i].node->name, name) != 0)
+            dync__program_refuse(r, "the graph's next attribute");
         rows[i].offset = dync__program_number(r, total, ' ');
         rows[i].bytes = dync__program_number(r, total, '\n');
-        if (rows[i].bytes > total - rows[i].offset) dync__program_refuse(r, "an attribute inside the data");
+        if (rows[i].bytes > total - rows[i].offset)
+            dync__program_refuse(r, "an attribute inside the data");
     }
-    if (r->status == DYNC_OK && dync__program_next(g, &at)) dync__program_refuse(r, "one more attribute");
-    while (r->status == DYNC_OK && (r->p - r->start) % DYNC__PROGRAM_ALIGN && r->p < r->end && *r->p == 0) r->p++;
-    if (r->status == DYNC_OK && ((r->p - r->start) % DYNC__PROGRAM_ALIGN || (size_t)(r->end - r->p) != total))
+    if (r->status == DYNC_OK && dync__program_next(g, &at))
+        dync__program_refuse(r, "one more attribute");
+    while (r->status == DYNC_OK && (r->p - r->start) % DYNC__PROGRAM_ALIGN && r->p < r->end &&
+           *r->p == 0)
+        r->p++;
+    if (r->status == DYNC_OK &&
+        ((r->p - r->start) % DYNC__PROGRAM_ALIGN || (size_t)(r->end - r->p) != total))
         dync__program_refuse(r, "the data, whole");
-    for (size_t i = 0; i < n && r->status == DYNC_OK; i++) dync__program_bind(r, rows, (int)i, r->p);
+    for (size_t i = 0; i < n && r->status == DYNC_OK; i++)
+        dync__program_bind(r, rows, (int)i, r->p);
     dync__free(rows, n * sizeof *rows);
     return r->status;
 }
@@ -39888,7 +40731,8 @@ static dync_program *dync__program_read_body(dync__program_reader *r)
     if (!g) return NULL;
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if (dync__program_read_tensors(r, g) == DYNC_OK && (r->status = dync__graph_check_types(g)) == DYNC_OK)
+    else if (dync__program_read_tensors(r, g) == DYNC_OK &&
+             (r->status = dync__graph_check_types(g)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
     dync_graph_free(g);
     return p;
@@ -39898,23 +40742,28 @@ DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n)
 {
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK};
     uint64_t sum = 0;
-    if (n < sizeof dync__program_magic - 1 || memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
+    if (n < sizeof dync__program_magic - 1 ||
+        memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
         dync__fail(DYNC_ERR_FORMAT, "program file: expected \"dync program 1\" at its start");
         return NULL;
     }
     for (int i = 0; n >= DYNC__PROGRAM_CHECKSUM && i < DYNC__PROGRAM_CHECKSUM; i++)
         sum |= (uint64_t)(unsigned char)bytes[n - DYNC__PROGRAM_CHECKSUM + (size_t)i] << 8 * i;
     if (n < DYNC__PROGRAM_CHECKSUM || sum != dync__program_sum(bytes, n - DYNC__PROGRAM_CHECKSUM)) {
-        dync__fail(DYNC_ERR_FORMAT, "program file: truncated or damaged (its checksum does not hold)");
+        dync__fail(DYNC_ERR_FORMAT,
+                   "program file: truncated or damaged (its checksum does not hold)");
         return NULL;
     }
     r.end = bytes + n - DYNC__PROGRAM_CHECKSUM;
-    /* Whatever is wrong inside (a shape, an operator's arguments) is said by whoever finds it, but is a bad file to the caller. */
+    /* Whatever is wrong inside (a shape, an operator's arguments) is said by whoever finds it, but
+     * is a bad file to the caller. */
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_program *p = dync__program_read_body(&r);
     dync__error_slot inner = dync__error_guard_end(&guard);
-    if (!p) dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "program file: %s", inner.message);
+    if (!p)
+        dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
+                   "program file: %s", inner.message);
     return p;
 }
 

@@ -122,6 +122,14 @@ static void print_doc(const op_row *row)
     printf(" */\n");
 }
 
+/* How many leading operands may be operator calls themselves: they are evaluated in order (DYNC_SEQ2, DYNC_SEQ3). */
+static int ordered_operands(const param *p, int n)
+{
+    int k = 0;
+    while (k < n && k < 3 && (strcmp(p[k].type->schema, "Tensor") == 0 || strcmp(p[k].type->schema, "Value") == 0)) k++;
+    return k;
+}
+
 static void print_api(const op_row *row)
 {
     param p[MAX_PARAMS];
@@ -133,7 +141,9 @@ static void print_api(const op_row *row)
     print_params(p, n, 1);
     printf(");\n#define dync_%s(", row->name);
     for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : "", p[i].name);
-    printf(") dync_%s_at(", row->name);
+    int k = ordered_operands(p, n);
+    if (k > 1) printf(") DYNC_SEQ%d(dync_%s_at, ", k, row->name);
+    else printf(") dync_%s_at(", row->name);
     for (int i = 0; i < n; i++) {
         print_form(p[i].type->pass, p[i].name);
         printf(", ");

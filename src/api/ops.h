@@ -17,103 +17,103 @@
 /* dync_add: self + other; type promotion and broadcasting as PyTorch. */
 DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_add_at(dync_value self, dync_value other, dync_loc at);
-#define dync_add(self, other) dync_add_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_add(self, other) DYNC_SEQ2(dync_add_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_atan2: the angle of the point (other, self), in (-pi, pi]. */
 DYNC_API dync_tensor *(dync_atan2)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_atan2_at(dync_value self, dync_value other, dync_loc at);
-#define dync_atan2(self, other) dync_atan2_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_atan2(self, other) DYNC_SEQ2(dync_atan2_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_bitwise_and: bitwise and of integers, logical and of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_and)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_bitwise_and_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_and(self, other) dync_bitwise_and_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_bitwise_and(self, other) DYNC_SEQ2(dync_bitwise_and_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_bitwise_or: bitwise or of integers, logical or of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_or)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_bitwise_or_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_or(self, other) dync_bitwise_or_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_bitwise_or(self, other) DYNC_SEQ2(dync_bitwise_or_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_bitwise_xor: bitwise exclusive or of integers and bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_xor)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_bitwise_xor_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_xor(self, other) dync_bitwise_xor_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_bitwise_xor(self, other) DYNC_SEQ2(dync_bitwise_xor_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_div: self / other; integers give a float. */
 DYNC_API dync_tensor *(dync_div)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_div_at(dync_value self, dync_value other, dync_loc at);
-#define dync_div(self, other) dync_div_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_div(self, other) DYNC_SEQ2(dync_div_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_eq: self == other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_eq)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_eq_at(dync_value self, dync_value other, dync_loc at);
-#define dync_eq(self, other) dync_eq_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_eq(self, other) DYNC_SEQ2(dync_eq_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_floor_divide: the quotient rounded towards minus infinity; keeps integers. No gradient. */
 DYNC_API dync_tensor *(dync_floor_divide)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_floor_divide_at(dync_value self, dync_value other, dync_loc at);
-#define dync_floor_divide(self, other) dync_floor_divide_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_floor_divide(self, other) DYNC_SEQ2(dync_floor_divide_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_fmod: C's remainder: the sign of self. */
 DYNC_API dync_tensor *(dync_fmod)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_fmod_at(dync_value self, dync_value other, dync_loc at);
-#define dync_fmod(self, other) dync_fmod_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_fmod(self, other) DYNC_SEQ2(dync_fmod_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_ge: self >= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ge)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_ge_at(dync_value self, dync_value other, dync_loc at);
-#define dync_ge(self, other) dync_ge_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_ge(self, other) DYNC_SEQ2(dync_ge_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_gt: self > other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_gt)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_gt_at(dync_value self, dync_value other, dync_loc at);
-#define dync_gt(self, other) dync_gt_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_gt(self, other) DYNC_SEQ2(dync_gt_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_le: self <= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_le)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_le_at(dync_value self, dync_value other, dync_loc at);
-#define dync_le(self, other) dync_le_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_le(self, other) DYNC_SEQ2(dync_le_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_logical_and: both are not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_and)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_logical_and_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_and(self, other) dync_logical_and_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_logical_and(self, other) DYNC_SEQ2(dync_logical_and_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_logical_or: one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_or)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_logical_or_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_or(self, other) dync_logical_or_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_logical_or(self, other) DYNC_SEQ2(dync_logical_or_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_logical_xor: exactly one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_xor)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_logical_xor_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_xor(self, other) dync_logical_xor_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_logical_xor(self, other) DYNC_SEQ2(dync_logical_xor_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_lt: self < other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_lt)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_lt_at(dync_value self, dync_value other, dync_loc at);
-#define dync_lt(self, other) dync_lt_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_lt(self, other) DYNC_SEQ2(dync_lt_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_maximum: the larger of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_maximum)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_maximum_at(dync_value self, dync_value other, dync_loc at);
-#define dync_maximum(self, other) dync_maximum_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_maximum(self, other) DYNC_SEQ2(dync_maximum_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_minimum: the smaller of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_minimum)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_minimum_at(dync_value self, dync_value other, dync_loc at);
-#define dync_minimum(self, other) dync_minimum_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_minimum(self, other) DYNC_SEQ2(dync_minimum_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_mul: self * other. */
 DYNC_API dync_tensor *(dync_mul)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_mul_at(dync_value self, dync_value other, dync_loc at);
-#define dync_mul(self, other) dync_mul_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_mul(self, other) DYNC_SEQ2(dync_mul_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_ne: self != other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ne)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_ne_at(dync_value self, dync_value other, dync_loc at);
-#define dync_ne(self, other) dync_ne_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_ne(self, other) DYNC_SEQ2(dync_ne_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_pow: self to the power other. */
 DYNC_API dync_tensor *(dync_pow)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_pow_at(dync_value self, dync_value other, dync_loc at);
-#define dync_pow(self, other) dync_pow_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_pow(self, other) DYNC_SEQ2(dync_pow_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_remainder: Python's remainder: the sign of other. */
 DYNC_API dync_tensor *(dync_remainder)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_remainder_at(dync_value self, dync_value other, dync_loc at);
-#define dync_remainder(self, other) dync_remainder_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_remainder(self, other) DYNC_SEQ2(dync_remainder_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_sub: self - other; not of bools. */
 DYNC_API dync_tensor *(dync_sub)(dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_sub_at(dync_value self, dync_value other, dync_loc at);
-#define dync_sub(self, other) dync_sub_at(DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_sub(self, other) DYNC_SEQ2(dync_sub_at, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_addcdiv: self + value * tensor1 / tensor2. */
 DYNC_API dync_tensor *(dync_addcdiv)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcdiv_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcdiv(self, tensor1, tensor2, value) dync_addcdiv_at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcdiv(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcdiv_at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_addcmul: self + value * tensor1 * tensor2. */
 DYNC_API dync_tensor *(dync_addcmul)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcmul_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcmul(self, tensor1, tensor2, value) dync_addcmul_at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcmul(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcmul_at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_clamp: self held between low and high; DYNC_NONE leaves a side open. */
 DYNC_API dync_tensor *(dync_clamp)(dync_tensor *self, dync_value low, dync_value high);
 DYNC_API dync_tensor *dync_clamp_at(dync_tensor *self, dync_value low, dync_value high, dync_loc at);
@@ -121,15 +121,15 @@ DYNC_API dync_tensor *dync_clamp_at(dync_tensor *self, dync_value low, dync_valu
 /* dync_lerp: self + weight * (end - self). */
 DYNC_API dync_tensor *(dync_lerp)(dync_tensor *self, dync_tensor *end, dync_value weight);
 DYNC_API dync_tensor *dync_lerp_at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at);
-#define dync_lerp(self, end, weight) dync_lerp_at(self, end, DYNC_V(weight), DYNC_HERE)
+#define dync_lerp(self, end, weight) DYNC_SEQ3(dync_lerp_at, self, end, DYNC_V(weight), DYNC_HERE)
 /* dync_masked_fill: value where the bool mask is set, self elsewhere. */
 DYNC_API dync_tensor *(dync_masked_fill)(dync_tensor *self, dync_tensor *mask, dync_value value);
 DYNC_API dync_tensor *dync_masked_fill_at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at);
-#define dync_masked_fill(self, mask, value) dync_masked_fill_at(self, mask, DYNC_V(value), DYNC_HERE)
+#define dync_masked_fill(self, mask, value) DYNC_SEQ3(dync_masked_fill_at, self, mask, DYNC_V(value), DYNC_HERE)
 /* dync_where: self where the condition holds, other elsewhere. */
 DYNC_API dync_tensor *(dync_where)(dync_tensor *condition, dync_value self, dync_value other);
 DYNC_API dync_tensor *dync_where_at(dync_tensor *condition, dync_value self, dync_value other, dync_loc at);
-#define dync_where(condition, self, other) dync_where_at(condition, DYNC_V(self), DYNC_V(other), DYNC_HERE)
+#define dync_where(condition, self, other) DYNC_SEQ3(dync_where_at, condition, DYNC_V(self), DYNC_V(other), DYNC_HERE)
 /* dync_abs: absolute value. */
 DYNC_API dync_tensor *(dync_abs)(dync_tensor *self);
 DYNC_API dync_tensor *dync_abs_at(dync_tensor *self, dync_loc at);
@@ -329,15 +329,15 @@ DYNC_API dync_tensor *dync_abs__at(dync_tensor *self, dync_loc at);
 /* dync_add_: adds other into self; self keeps its dtype. In place; returns self. */
 DYNC_API dync_tensor *(dync_add_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_add__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_add_(self, other) dync_add__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_add_(self, other) DYNC_SEQ2(dync_add__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_addcdiv_: adds value * tensor1 / tensor2. In place; returns self. */
 DYNC_API dync_tensor *(dync_addcdiv_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcdiv__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcdiv_(self, tensor1, tensor2, value) dync_addcdiv__at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcdiv_(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcdiv__at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_addcmul_: adds value * tensor1 * tensor2. In place; returns self. */
 DYNC_API dync_tensor *(dync_addcmul_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
 DYNC_API dync_tensor *dync_addcmul__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcmul_(self, tensor1, tensor2, value) dync_addcmul__at(self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
+#define dync_addcmul_(self, tensor1, tensor2, value) DYNC_SEQ3(dync_addcmul__at, self, tensor1, tensor2, DYNC_V(value), DYNC_HERE)
 /* dync_ceil_: rounds towards plus infinity. In place; returns self. */
 DYNC_API dync_tensor *(dync_ceil_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_ceil__at(dync_tensor *self, dync_loc at);
@@ -349,7 +349,7 @@ DYNC_API dync_tensor *dync_clamp__at(dync_tensor *self, dync_value low, dync_val
 /* dync_copy_: writes src, broadcast and cast, over self. In place; returns self. */
 DYNC_API dync_tensor *(dync_copy_)(dync_tensor *self, dync_value src);
 DYNC_API dync_tensor *dync_copy__at(dync_tensor *self, dync_value src, dync_loc at);
-#define dync_copy_(self, src) dync_copy__at(self, DYNC_V(src), DYNC_HERE)
+#define dync_copy_(self, src) DYNC_SEQ2(dync_copy__at, self, DYNC_V(src), DYNC_HERE)
 /* dync_cos_: cosine. In place; returns self. */
 DYNC_API dync_tensor *(dync_cos_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_cos__at(dync_tensor *self, dync_loc at);
@@ -357,7 +357,7 @@ DYNC_API dync_tensor *dync_cos__at(dync_tensor *self, dync_loc at);
 /* dync_div_: divides self by other. In place; returns self. */
 DYNC_API dync_tensor *(dync_div_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_div__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_div_(self, other) dync_div__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_div_(self, other) DYNC_SEQ2(dync_div__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_exp_: e to the power self. In place; returns self. */
 DYNC_API dync_tensor *(dync_exp_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_exp__at(dync_tensor *self, dync_loc at);
@@ -365,7 +365,7 @@ DYNC_API dync_tensor *dync_exp__at(dync_tensor *self, dync_loc at);
 /* dync_fill_: writes one number everywhere. In place; returns self. */
 DYNC_API dync_tensor *(dync_fill_)(dync_tensor *self, dync_value value);
 DYNC_API dync_tensor *dync_fill__at(dync_tensor *self, dync_value value, dync_loc at);
-#define dync_fill_(self, value) dync_fill__at(self, DYNC_V(value), DYNC_HERE)
+#define dync_fill_(self, value) DYNC_SEQ2(dync_fill__at, self, DYNC_V(value), DYNC_HERE)
 /* dync_floor_: rounds towards minus infinity. In place; returns self. */
 DYNC_API dync_tensor *(dync_floor_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_floor__at(dync_tensor *self, dync_loc at);
@@ -377,7 +377,7 @@ DYNC_API dync_tensor *dync_index_add__at(dync_tensor *self, int dim, dync_tensor
 /* dync_lerp_: moves self towards end. In place; returns self. */
 DYNC_API dync_tensor *(dync_lerp_)(dync_tensor *self, dync_tensor *end, dync_value weight);
 DYNC_API dync_tensor *dync_lerp__at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at);
-#define dync_lerp_(self, end, weight) dync_lerp__at(self, end, DYNC_V(weight), DYNC_HERE)
+#define dync_lerp_(self, end, weight) DYNC_SEQ3(dync_lerp__at, self, end, DYNC_V(weight), DYNC_HERE)
 /* dync_log_: natural logarithm. In place; returns self. */
 DYNC_API dync_tensor *(dync_log_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_log__at(dync_tensor *self, dync_loc at);
@@ -385,11 +385,11 @@ DYNC_API dync_tensor *dync_log__at(dync_tensor *self, dync_loc at);
 /* dync_masked_fill_: writes value where the mask is set. In place; returns self. */
 DYNC_API dync_tensor *(dync_masked_fill_)(dync_tensor *self, dync_tensor *mask, dync_value value);
 DYNC_API dync_tensor *dync_masked_fill__at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at);
-#define dync_masked_fill_(self, mask, value) dync_masked_fill__at(self, mask, DYNC_V(value), DYNC_HERE)
+#define dync_masked_fill_(self, mask, value) DYNC_SEQ3(dync_masked_fill__at, self, mask, DYNC_V(value), DYNC_HERE)
 /* dync_mul_: multiplies self by other. In place; returns self. */
 DYNC_API dync_tensor *(dync_mul_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_mul__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_mul_(self, other) dync_mul__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_mul_(self, other) DYNC_SEQ2(dync_mul__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_neg_: negates self. In place; returns self. */
 DYNC_API dync_tensor *(dync_neg_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_neg__at(dync_tensor *self, dync_loc at);
@@ -401,7 +401,7 @@ DYNC_API dync_tensor *dync_normal__at(dync_tensor *self, double mean, double std
 /* dync_pow_: raises self to a power. In place; returns self. */
 DYNC_API dync_tensor *(dync_pow_)(dync_tensor *self, dync_value exponent);
 DYNC_API dync_tensor *dync_pow__at(dync_tensor *self, dync_value exponent, dync_loc at);
-#define dync_pow_(self, exponent) dync_pow__at(self, DYNC_V(exponent), DYNC_HERE)
+#define dync_pow_(self, exponent) DYNC_SEQ2(dync_pow__at, self, DYNC_V(exponent), DYNC_HERE)
 /* dync_relu_: max(self, 0). In place; returns self. */
 DYNC_API dync_tensor *(dync_relu_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_relu__at(dync_tensor *self, dync_loc at);
@@ -433,7 +433,7 @@ DYNC_API dync_tensor *dync_sqrt__at(dync_tensor *self, dync_loc at);
 /* dync_sub_: subtracts other from self. In place; returns self. */
 DYNC_API dync_tensor *(dync_sub_)(dync_tensor *self, dync_value other);
 DYNC_API dync_tensor *dync_sub__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_sub_(self, other) dync_sub__at(self, DYNC_V(other), DYNC_HERE)
+#define dync_sub_(self, other) DYNC_SEQ2(dync_sub__at, self, DYNC_V(other), DYNC_HERE)
 /* dync_tanh_: hyperbolic tangent. In place; returns self. */
 DYNC_API dync_tensor *(dync_tanh_)(dync_tensor *self);
 DYNC_API dync_tensor *dync_tanh__at(dync_tensor *self, dync_loc at);
@@ -461,7 +461,7 @@ DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_d
 /* dync_full_like: one number everywhere, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_full_like)(dync_tensor *self, dync_value fill_value);
 DYNC_API dync_tensor *dync_full_like_at(dync_tensor *self, dync_value fill_value, dync_loc at);
-#define dync_full_like(self, fill_value) dync_full_like_at(self, DYNC_V(fill_value), DYNC_HERE)
+#define dync_full_like(self, fill_value) DYNC_SEQ2(dync_full_like_at, self, DYNC_V(fill_value), DYNC_HERE)
 /* dync_ones_like: all ones, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_ones_like)(dync_tensor *self);
 DYNC_API dync_tensor *dync_ones_like_at(dync_tensor *self, dync_loc at);
@@ -529,7 +529,7 @@ DYNC_API dync_value dync_min_dim_at(dync_tensor *self, int dim, bool keepdim, dy
 /* dync_norm: the p-norm: sum(abs(self) ** p) ** (1 / p). */
 DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_norm(self, p, dim, keepdim) dync_norm_at(self, DYNC_V(p), dim, keepdim, DYNC_HERE)
+#define dync_norm(self, p, dim, keepdim) DYNC_SEQ2(dync_norm_at, self, DYNC_V(p), dim, keepdim, DYNC_HERE)
 /* dync_prod: the product; integers give int64. */
 DYNC_API dync_tensor *(dync_prod)(dync_tensor *self, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_prod_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
@@ -553,35 +553,35 @@ DYNC_API dync_tensor *dync_var_at(dync_tensor *self, dync_dims dim, int correcti
 /* dync_addmm: self + mat1 @ mat2; self is broadcast. */
 DYNC_API dync_tensor *(dync_addmm)(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2);
 DYNC_API dync_tensor *dync_addmm_at(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2, dync_loc at);
-#define dync_addmm(self, mat1, mat2) dync_addmm_at(self, mat1, mat2, DYNC_HERE)
+#define dync_addmm(self, mat1, mat2) DYNC_SEQ3(dync_addmm_at, self, mat1, mat2, DYNC_HERE)
 /* dync_bmm: a batch of matrix products: [B, M, K] @ [B, K, N]. */
 DYNC_API dync_tensor *(dync_bmm)(dync_tensor *self, dync_tensor *mat2);
 DYNC_API dync_tensor *dync_bmm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
-#define dync_bmm(self, mat2) dync_bmm_at(self, mat2, DYNC_HERE)
+#define dync_bmm(self, mat2) DYNC_SEQ2(dync_bmm_at, self, mat2, DYNC_HERE)
 /* dync_dot: the scalar product of two vectors. */
 DYNC_API dync_tensor *(dync_dot)(dync_tensor *self, dync_tensor *tensor);
 DYNC_API dync_tensor *dync_dot_at(dync_tensor *self, dync_tensor *tensor, dync_loc at);
-#define dync_dot(self, tensor) dync_dot_at(self, tensor, DYNC_HERE)
+#define dync_dot(self, tensor) DYNC_SEQ2(dync_dot_at, self, tensor, DYNC_HERE)
 /* dync_linear: input @ weight^T + bias, over any leading dims. */
 DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias);
 DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at);
-#define dync_linear(input, weight, bias) dync_linear_at(input, weight, bias, DYNC_HERE)
+#define dync_linear(input, weight, bias) DYNC_SEQ2(dync_linear_at, input, weight, bias, DYNC_HERE)
 /* dync_matmul: matrix product of vectors, matrices and batches of them, broadcast. */
 DYNC_API dync_tensor *(dync_matmul)(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_matmul_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_matmul(self, other) dync_matmul_at(self, other, DYNC_HERE)
+#define dync_matmul(self, other) DYNC_SEQ2(dync_matmul_at, self, other, DYNC_HERE)
 /* dync_mm: matrix product of [M, K] and [K, N]. */
 DYNC_API dync_tensor *(dync_mm)(dync_tensor *self, dync_tensor *mat2);
 DYNC_API dync_tensor *dync_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
-#define dync_mm(self, mat2) dync_mm_at(self, mat2, DYNC_HERE)
+#define dync_mm(self, mat2) DYNC_SEQ2(dync_mm_at, self, mat2, DYNC_HERE)
 /* dync_mv: matrix times vector. */
 DYNC_API dync_tensor *(dync_mv)(dync_tensor *self, dync_tensor *vec);
 DYNC_API dync_tensor *dync_mv_at(dync_tensor *self, dync_tensor *vec, dync_loc at);
-#define dync_mv(self, vec) dync_mv_at(self, vec, DYNC_HERE)
+#define dync_mv(self, vec) DYNC_SEQ2(dync_mv_at, self, vec, DYNC_HERE)
 /* dync_outer: all products of two vectors' elements. */
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2);
 DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_loc at);
-#define dync_outer(self, vec2) dync_outer_at(self, vec2, DYNC_HERE)
+#define dync_outer(self, vec2) DYNC_SEQ2(dync_outer_at, self, vec2, DYNC_HERE)
 /* dync_adaptive_avg_pool2d: means over equal tiles, so that output_size come out; sizes must divide. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
@@ -597,7 +597,7 @@ DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight
 /* dync_conv2d: 2-d cross-correlation of [N, C, H, W] or [C, H, W]. */
 DYNC_API dync_tensor *(dync_conv2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups);
 DYNC_API dync_tensor *dync_conv2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at);
-#define dync_conv2d(input, weight, bias, stride, padding, dilation, groups) dync_conv2d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_HERE)
+#define dync_conv2d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2(dync_conv2d_at, input, weight, bias, stride, padding, dilation, groups, DYNC_HERE)
 /* dync_dropout: in training zero with probability p, else scaled by 1 / (1 - p). */
 DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training);
 DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training, dync_loc at);
@@ -605,7 +605,7 @@ DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training
 /* dync_embedding: the rows of weight that indices name. */
 DYNC_API dync_tensor *(dync_embedding)(dync_tensor *weight, dync_tensor *indices);
 DYNC_API dync_tensor *dync_embedding_at(dync_tensor *weight, dync_tensor *indices, dync_loc at);
-#define dync_embedding(weight, indices) dync_embedding_at(weight, indices, DYNC_HERE)
+#define dync_embedding(weight, indices) DYNC_SEQ2(dync_embedding_at, weight, indices, DYNC_HERE)
 /* dync_layer_norm: normalises over the trailing dims. */
 DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps);
 DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
@@ -625,31 +625,31 @@ DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dy
 /* dync_binary_cross_entropy: the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_binary_cross_entropy(self, target) dync_binary_cross_entropy_at(self, target, DYNC_HERE)
+#define dync_binary_cross_entropy(self, target) DYNC_SEQ2(dync_binary_cross_entropy_at, self, target, DYNC_HERE)
 /* dync_binary_cross_entropy_with_logits: binary_cross_entropy of sigmoid(self), without overflow. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy_with_logits)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_binary_cross_entropy_with_logits_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_binary_cross_entropy_with_logits(self, target) dync_binary_cross_entropy_with_logits_at(self, target, DYNC_HERE)
+#define dync_binary_cross_entropy_with_logits(self, target) DYNC_SEQ2(dync_binary_cross_entropy_with_logits_at, self, target, DYNC_HERE)
 /* dync_cross_entropy: the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out. */
 DYNC_API dync_tensor *(dync_cross_entropy)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_cross_entropy(self, target) dync_cross_entropy_at(self, target, DYNC_HERE)
+#define dync_cross_entropy(self, target) DYNC_SEQ2(dync_cross_entropy_at, self, target, DYNC_HERE)
 /* dync_l1_loss: the mean of abs(self - target). */
 DYNC_API dync_tensor *(dync_l1_loss)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_l1_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_l1_loss(self, target) dync_l1_loss_at(self, target, DYNC_HERE)
+#define dync_l1_loss(self, target) DYNC_SEQ2(dync_l1_loss_at, self, target, DYNC_HERE)
 /* dync_mse_loss: the mean of (self - target) ** 2. */
 DYNC_API dync_tensor *(dync_mse_loss)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_mse_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_mse_loss(self, target) dync_mse_loss_at(self, target, DYNC_HERE)
+#define dync_mse_loss(self, target) DYNC_SEQ2(dync_mse_loss_at, self, target, DYNC_HERE)
 /* dync_nll_loss: the mean of -self[target]; classes on dim 1; target -100 is left out. */
 DYNC_API dync_tensor *(dync_nll_loss)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_nll_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_nll_loss(self, target) dync_nll_loss_at(self, target, DYNC_HERE)
+#define dync_nll_loss(self, target) DYNC_SEQ2(dync_nll_loss_at, self, target, DYNC_HERE)
 /* dync_smooth_l1_loss: squared below beta, absolute above; the mean. */
 DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *target, double beta);
 DYNC_API dync_tensor *dync_smooth_l1_loss_at(dync_tensor *self, dync_tensor *target, double beta, dync_loc at);
-#define dync_smooth_l1_loss(self, target, beta) dync_smooth_l1_loss_at(self, target, beta, DYNC_HERE)
+#define dync_smooth_l1_loss(self, target, beta) DYNC_SEQ2(dync_smooth_l1_loss_at, self, target, beta, DYNC_HERE)
 /* dync_as_strided: any sizes, strides and offset over the storage, which they must not leave. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset);
 DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset, dync_loc at);
@@ -669,7 +669,7 @@ DYNC_API dync_tensor *dync_expand_at(dync_tensor *self, dync_dims size, dync_loc
 /* dync_expand_as: expand to the shape of other. */
 DYNC_API dync_tensor *(dync_expand_as)(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_expand_as_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_expand_as(self, other) dync_expand_as_at(self, other, DYNC_HERE)
+#define dync_expand_as(self, other) DYNC_SEQ2(dync_expand_as_at, self, other, DYNC_HERE)
 /* dync_flatten: the dims from start to end as one. */
 DYNC_API dync_tensor *(dync_flatten)(dync_tensor *self, int start_dim, int end_dim);
 DYNC_API dync_tensor *dync_flatten_at(dync_tensor *self, int start_dim, int end_dim, dync_loc at);
@@ -725,7 +725,7 @@ DYNC_API dync_tensor *dync_view_at(dync_tensor *self, dync_dims size, dync_loc a
 /* dync_view_as: view in the shape of other. */
 DYNC_API dync_tensor *(dync_view_as)(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_view_as_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_view_as(self, other) dync_view_as_at(self, other, DYNC_HERE)
+#define dync_view_as(self, other) DYNC_SEQ2(dync_view_as_at, self, other, DYNC_HERE)
 /* dync_argsort: the places that sort self along dim, int64. No gradient. */
 DYNC_API dync_tensor *(dync_argsort)(dync_tensor *self, int dim, bool descending);
 DYNC_API dync_tensor *dync_argsort_at(dync_tensor *self, int dim, bool descending, dync_loc at);
@@ -757,7 +757,7 @@ DYNC_API dync_tensor *dync_index_select_at(dync_tensor *self, int dim, dync_tens
 /* dync_masked_select: the elements whose mask is set, as a vector. The shape depends on data: a graph break. */
 DYNC_API dync_tensor *(dync_masked_select)(dync_tensor *self, dync_tensor *mask);
 DYNC_API dync_tensor *dync_masked_select_at(dync_tensor *self, dync_tensor *mask, dync_loc at);
-#define dync_masked_select(self, mask) dync_masked_select_at(self, mask, DYNC_HERE)
+#define dync_masked_select(self, mask) DYNC_SEQ2(dync_masked_select_at, self, mask, DYNC_HERE)
 /* dync_nonzero: the places of elements that are not zero, [count, rank], int64. No gradient. The shape depends on data: a graph break. */
 DYNC_API dync_tensor *(dync_nonzero)(dync_tensor *self);
 DYNC_API dync_tensor *dync_nonzero_at(dync_tensor *self, dync_loc at);
@@ -789,7 +789,7 @@ DYNC_API dync_tensor *dync_stack_at(dync_value tensors, int dim, dync_loc at);
 /* dync_take_along_dim: gather with self and indices broadcast outside dim. */
 DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim);
 DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *indices, int dim, dync_loc at);
-#define dync_take_along_dim(self, indices, dim) dync_take_along_dim_at(self, indices, dim, DYNC_HERE)
+#define dync_take_along_dim(self, indices, dim) DYNC_SEQ2(dync_take_along_dim_at, self, indices, dim, DYNC_HERE)
 /* dync_topk: the k largest or smallest along dim, in order, and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted);
 DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted, dync_loc at);

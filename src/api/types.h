@@ -68,6 +68,20 @@ inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
 #endif
 #endif
 
+/* DYNC_SEQ2(f, a, b, ...): f(a, b, ...) with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes first on every
+ * compiler, so graphs and random numbers do not depend on it. (C leaves the order of arguments open; elsewhere it stays so.) */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#define DYNC_SEQ2(f, ...) DYNC_SEQ2_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_(f, x_, y_, x, y, ...) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); f(x_, y_, __VA_ARGS__); }))
+#define DYNC_SEQ3(f, ...) \
+    DYNC_SEQ3_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ3_(f, x_, y_, z_, x, y, z, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); f(x_, y_, z_, __VA_ARGS__); }))
+#else
+#define DYNC_SEQ2(f, ...) f(__VA_ARGS__)
+#define DYNC_SEQ3(f, ...) f(__VA_ARGS__)
+#endif
+
 /* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full expression. */
 #if defined(__cplusplus)
 template <class T, int n> struct dync_pack { T items[n]; };

@@ -65,7 +65,7 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
         dync__str_free(&path);
         if (dync__module_path_of(e->modules.at[i].module, real, &path))
             source = dync__arena_printf(&e->arena, "G['%s'].%s",
-                                        e->modules.at[i].module->name ? e->modules.at[i].module->name : "net", dync__str_get(&path));
+                                        e->modules.at[i].module->name && *e->modules.at[i].module->name ? e->modules.at[i].module->name : "net", dync__str_get(&path));
     }
     dync__str_free(&path);
     if (!source && real->name) source = dync__arena_printf(&e->arena, "G['%s']", real->name);
