@@ -1,6 +1,7 @@
 /* cc -O2 -I.. 02_autograd.c -lm -pthread -o 02_autograd
  *
- * Lesson 2: gradients. Operators on tensors that require grad are recorded; dync_backward walks the record. */
+ * Lesson 2: gradients. Operators on tensors that require grad are recorded; dync_backward walks the
+ * record. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 
@@ -32,12 +33,17 @@ int main(void)
     dync_print(dync_grad(x));
     dync_remove_hook(x, hook);
 
-    /* Gradients as values: nothing is stored in x; create_graph makes them differentiable, here for d3(x^3)/dx3 = 6. */
+    /* Gradients as values: nothing is stored in x; create_graph makes them differentiable, here for
+     * d3(x^3)/dx3 = 6. */
     dync_grad_options again = {.create_graph = true};
     dync_tensor *z = dync_sum(dync_pow(x, 3), DYNC_ALL, false);
     dync_tensor *d = dync_at(dync_gradients(DYNC_V(z), DYNC_V(x), DYNC_NONE, again), 0).as.t;
-    d = dync_at(dync_gradients(DYNC_V(dync_sum(d, DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, again), 0).as.t;
-    d = dync_at(dync_gradients(DYNC_V(dync_sum(d, DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, again), 0).as.t;
+    d = dync_at(dync_gradients(DYNC_V(dync_sum(d, DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, again),
+                0)
+            .as.t;
+    d = dync_at(dync_gradients(DYNC_V(dync_sum(d, DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, again),
+                0)
+            .as.t;
     dync_print(d);
 
     /* No record is kept where none is wanted. */

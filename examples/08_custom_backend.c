@@ -1,25 +1,33 @@
 /* cc -O2 -I.. 08_custom_backend.c -lm -pthread -o 08_custom_backend
  *
- * Lesson 8: a backend of one's own: it is given each graph and returns what runs it. This one prints the graph, as C and as the Python of
- * torch.fx, counts its operators and hands it on to the interpreter. */
+ * Lesson 8: a backend of one's own: it is given each graph and returns what runs it. This one
+ * prints the graph, as C and as the Python of torch.fx, counts its operators and hands it on to the
+ * interpreter. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include <string.h>
 
-typedef struct { int graphs, ops; } census;
+typedef struct {
+    int graphs, ops;
+} census;
 
-static dync_value run_graph(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
+static dync_value run_graph(void *state, const dync_value *args, int nargs)
+{
+    return dync_graph_run(state, args, nargs);
+}
 
-static dync_status look_and_run(dync_graph *graph, const dync_value *example_inputs, int n, const char *options, dync_callable *out, void *user)
+static dync_status look_and_run(dync_graph *graph, const dync_value *example_inputs, int n,
+                                const char *options, dync_callable *out, void *user)
 {
     census *c = user;
     (void)example_inputs;
     c->graphs++;
     for (int i = 0; i < dync_graph_len(graph); i++)
         if (strncmp(dync_node_op(dync_graph_node(graph, i)), "call", 4) == 0) c->ops++;
-    printf("graph %d: %d inputs, %d nodes, options \"%s\"\n\n%s\n%s\n", c->graphs, n, dync_graph_len(graph), options, dync_graph_str(graph),
-           dync_graph_readable(graph));
-    *out = (dync_callable){.run = run_graph, .state = graph};    /* the graph lives as long as the callable */
+    printf("graph %d: %d inputs, %d nodes, options \"%s\"\n\n%s\n%s\n", c->graphs, n,
+           dync_graph_len(graph), options, dync_graph_str(graph), dync_graph_readable(graph));
+    *out = (dync_callable){.run = run_graph,
+                           .state = graph}; /* the graph lives as long as the callable */
     return DYNC_OK;
 }
 
@@ -37,11 +45,14 @@ int main(void)
     if (dync_register_backend(&mine) != DYNC_OK) return dync_error();
 
     dync_manual_seed(3);
-    dync_tensor *q = dync_randn(dync_shape(2, 4)), *k = dync_randn(dync_shape(3, 4)), *v = dync_randn(dync_shape(3, 4));
-    dync_compiled *f = dync_compile(attention, .args = "q, k, v", .backend = "census", .fullgraph = true, .options = "verbose=1");
+    dync_tensor *q = dync_randn(dync_shape(2, 4)), *k = dync_randn(dync_shape(3, 4)),
+                *v = dync_randn(dync_shape(3, 4));
+    dync_compiled *f = dync_compile(attention, .args = "q, k, v", .backend = "census",
+                                    .fullgraph = true, .options = "verbose=1");
     if (!f) return dync_error();
     dync_tensor *got = dync_call(f, q, k, v);
-    printf("%d graph of %d operators; equal to eager: %d\n", c.graphs, c.ops, dync_allclose(got, attention(q, k, v), 1e-6, 1e-7));
+    printf("%d graph of %d operators; equal to eager: %d\n", c.graphs, c.ops,
+           dync_allclose(got, attention(q, k, v), 1e-6, 1e-7));
 
     dync_compiled_free(f);
     dync_shutdown();

@@ -1,7 +1,8 @@
 /* cc -O2 -I.. 11_save_load.c -lm -pthread -o 11_save_load
  *
- * Lesson 11: three ways to keep work. The state of a module (safetensors, which PyTorch reads too); a module whole; and a program: the graph
- * of a function with its weights, which runs without the C function that made it. */
+ * Lesson 11: three ways to keep work. The state of a module (safetensors, which PyTorch reads too);
+ * a module whole; and a program: the graph of a function with its weights, which runs without the C
+ * function that made it. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 
@@ -23,13 +24,16 @@ int main(void)
     /* 1. The state: names, shapes, numbers. */
     dync_module *second = make_net();
     if (dync_module_save(net, "11_net.safetensors") != DYNC_OK) return dync_error();
-    printf("before loading: equal %d\n", dync_equal(dync_forward_call(net, x), dync_forward_call(second, x)));
+    printf("before loading: equal %d\n",
+           dync_equal(dync_forward_call(net, x), dync_forward_call(second, x)));
     if (dync_module_load(second, "11_net.safetensors") != DYNC_OK) return dync_error();
-    printf("after loading:  equal %d\n", dync_equal(dync_forward_call(net, x), dync_forward_call(second, x)));
+    printf("after loading:  equal %d\n",
+           dync_equal(dync_forward_call(net, x), dync_forward_call(second, x)));
 
     /* 2. The module whole: the file knows its structure. */
     dync_module *third = dync_module_open("11_net.safetensors");
-    printf("opened whole:   equal %d\n", dync_equal(dync_forward_call(net, x), dync_forward_call(third, x)));
+    printf("opened whole:   equal %d\n",
+           dync_equal(dync_forward_call(net, x), dync_forward_call(third, x)));
 
     /* 3. A program: the function itself. */
     dync_program *p = dync_export(predict, x);

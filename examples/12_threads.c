@@ -1,6 +1,7 @@
 /* cc -O2 -I.. 12_threads.c -lm -pthread -o 12_threads
  *
- * Lesson 12: threads. Each has its own scopes, errors and random numbers; a compiled function may be called by all of them at once. */
+ * Lesson 12: threads. Each has its own scopes, errors and random numbers; a compiled function may
+ * be called by all of them at once. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include <pthread.h>
@@ -14,7 +15,11 @@ static dync_tensor *norm(dync_tensor *x, dync_tensor *weight)
     return dync_mul(dync_mul(x, dync_rsqrt(dync_add(square, 1e-5))), weight);
 }
 
-typedef struct { int index; double sum; dync_status status; } job;
+typedef struct {
+    int index;
+    double sum;
+    dync_status status;
+} job;
 
 static void *work(void *arg)
 {
@@ -26,7 +31,7 @@ static void *work(void *arg)
     for (int i = 0; i < CALLS; i++)
         DYNC_SCOPE { equal += dync_allclose(dync_call(fast, x, w), want, 1e-5, 1e-6); }
     j->sum = equal;
-    j->status = dync_error();                             /* this thread's own */
+    j->status = dync_error(); /* this thread's own */
     return NULL;
 }
 
@@ -42,7 +47,8 @@ int main(void)
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
-        printf("thread %d: %g of %d calls equal eager, status %d\n", i, jobs[i].sum, CALLS, (int)jobs[i].status);
+        printf("thread %d: %g of %d calls equal eager, status %d\n", i, jobs[i].sum, CALLS,
+               (int)jobs[i].status);
     }
     dync_compiled_free(fast);
     dync_shutdown();

@@ -1,7 +1,7 @@
 /* cc -O2 -I.. 13_dump_stages.c -lm -pthread -o 13_dump_stages
  *
- * Lesson 13: seeing every stage. What is printed here goes to stdout by way of the C API; DYNC_LOG=graph,guards,aot,ir,code ./13_dump_stages
- * or dync_set_log prints more, to stderr. */
+ * Lesson 13: seeing every stage. What is printed here goes to stdout by way of the C API;
+ * DYNC_LOG=graph,guards,aot,ir,code ./13_dump_stages or dync_set_log prints more, to stderr. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 
@@ -16,7 +16,7 @@ static dync_tensor *layer(dync_tensor *x, dync_tensor *w)
 static bool is_product(const dync_node *node, void *user)
 {
     (void)user;
-    return dync_node_target(node)[0] == 'm' && dync_node_target(node)[1] == 'a';   /* matmul */
+    return dync_node_target(node)[0] == 'm' && dync_node_target(node)[1] == 'a'; /* matmul */
 }
 
 int main(void)

@@ -1,23 +1,33 @@
-/* cc -O2 -I.. demo.c -lm -pthread -o demo          (run from the root of the repository, or give the path of digits.bin)
+/* cc -O2 -I.. demo.c -lm -pthread -o demo          (run from the root of the repository, or give
+ * the path of digits.bin)
  *
- * The demo: a small network learns to read handwritten digits through dync_compile; then it shows what the compiler did.
- *   64 pixels -> 256 -> relu -> 10 classes, AdamW, 1,437 images to learn from, 360 held out. */
+ * The demo: a small network learns to read handwritten digits through dync_compile; then it shows
+ * what the compiler did. 64 pixels -> 256 -> relu -> 10 classes, AdamW, 1,437 images to learn from,
+ * 360 held out. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include <string.h>
 #include <time.h>
 
-enum { IMAGES = 1797, PIXELS = 64, HELD_OUT = 360, TRAIN = IMAGES - HELD_OUT, BATCH = 48, EPOCHS = 30, STEPS = TRAIN / BATCH };
+enum {
+    IMAGES = 1797,
+    PIXELS = 64,
+    HELD_OUT = 360,
+    TRAIN = IMAGES - HELD_OUT,
+    BATCH = 48,
+    EPOCHS = 30,
+    STEPS = TRAIN / BATCH
+};
 
 static unsigned char raw[IMAGES][PIXELS + 1];
 static float pixels[IMAGES][PIXELS];
 static int64_t digit[IMAGES];
-static int order[IMAGES];                                /* the first 360 are held out, the rest is shuffled every epoch */
+static int order[IMAGES]; /* the first 360 are held out, the rest is shuffled every epoch */
 static dync_module *net;
 
-/* ---- data ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
-static uint64_t random_state;                            /* SplitMix64: the same shuffle everywhere */
+static uint64_t random_state; /* SplitMix64: the same shuffle everywhere */
 static uint64_t random_next(void)
 {
     uint64_t z = (random_state += 0x9e3779b97f4a7c15u);
@@ -55,7 +65,8 @@ static dync_tensor *images(int from, int n)
 {
     dync_tensor *x = dync_empty(dync_shape(n, PIXELS));
     float *to = dync_data(x);
-    for (int i = 0; to && i < n; i++) memcpy(to + i * PIXELS, pixels[order[from + i]], sizeof pixels[0]);
+    for (int i = 0; to && i < n; i++)
+        memcpy(to + i * PIXELS, pixels[order[from + i]], sizeof pixels[0]);
     return x;
 }
 
@@ -67,10 +78,16 @@ static dync_tensor *labels(int from, int n)
     return y;
 }
 
-/* ---- the network: ordinary C ------------------------------------------------------------------------------------------------------------- */
+/* ---- the network: ordinary C ----------------------------------------------------------------- */
 
-static dync_tensor *loss_of(dync_tensor *x, dync_tensor *y) { return dync_cross_entropy(dync_forward_call(net, x), y); }
-static dync_tensor *guess(dync_tensor *x) { return dync_argmax(dync_forward_call(net, x), 1, false); }
+static dync_tensor *loss_of(dync_tensor *x, dync_tensor *y)
+{
+    return dync_cross_entropy(dync_forward_call(net, x), y);
+}
+static dync_tensor *guess(dync_tensor *x)
+{
+    return dync_argmax(dync_forward_call(net, x), 1, false);
+}
 
 static double step(dync_compiled *f, dync_optim *optim, dync_tensor *x, dync_tensor *y)
 {
@@ -113,21 +130,26 @@ static double step_us(dync_compiled *f, dync_optim *optim, dync_tensor *x, dync_
 
 static void draw(int image, int64_t said)
 {
-    for (int p = 0; p < PIXELS; p++) printf("%c%c%s", " .:-=+*#%@@@@@@@@"[raw[image][p]], " .:-=+*#%@@@@@@@@"[raw[image][p]], p % 8 == 7 ? "\n" : "");
+    for (int p = 0; p < PIXELS; p++)
+        printf("%c%c%s", " .:-=+*#%@@@@@@@@"[raw[image][p]], " .:-=+*#%@@@@@@@@"[raw[image][p]],
+               p % 8 == 7 ? "\n" : "");
     printf("the network says %d, it is %d\n\n", (int)said, (int)digit[image]);
 }
 
 int main(int argc, char **argv)
 {
-    if (!load_digits(argc > 1 ? argv[1] : "examples/data/digits.bin") && !load_digits("data/digits.bin")) {
+    if (!load_digits(argc > 1 ? argv[1] : "examples/data/digits.bin") &&
+        !load_digits("data/digits.bin")) {
         fprintf(stderr, "demo: cannot read digits.bin; give its path\n");
         return 1;
     }
     double began = now_ms();
     dync_manual_seed(0);
-    net = dync_sequential(dync_nn_linear(PIXELS, 256, true), dync_nn_relu(), dync_nn_linear(256, 10, true));
+    net = dync_sequential(dync_nn_linear(PIXELS, 256, true), dync_nn_relu(),
+                          dync_nn_linear(256, 10, true));
     dync_optim *optim = dync_adamw(net, .lr = 3e-3);
-    dync_compiled *train = dync_compile(loss_of, .args = "x, y"), *predict = dync_compile(guess, .args = "x");
+    dync_compiled *train = dync_compile(loss_of, .args = "x, y"),
+                  *predict = dync_compile(guess, .args = "x");
     if (!train || !predict || !optim) return dync_error();
 
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
@@ -135,9 +157,13 @@ int main(int argc, char **argv)
         shuffle(order + HELD_OUT, TRAIN);
         dync_optim_set_lr(optim, 3e-3 * (1 - (double)epoch / EPOCHS));
         for (int i = 0; i < STEPS; i++)
-            DYNC_SCOPE { loss += step(train, optim, images(HELD_OUT + i * BATCH, BATCH), labels(HELD_OUT + i * BATCH, BATCH)); }
+            DYNC_SCOPE {
+                loss += step(train, optim, images(HELD_OUT + i * BATCH, BATCH),
+                             labels(HELD_OUT + i * BATCH, BATCH));
+            }
         if (dync_error() != DYNC_OK) return dync_error();
-        printf("\repoch %2d  loss %.4f  accuracy on the 360 held out %.1f %%", epoch + 1, loss / STEPS, accuracy(predict));
+        printf("\repoch %2d  loss %.4f  accuracy on the 360 held out %.1f %%", epoch + 1,
+               loss / STEPS, accuracy(predict));
         if (epoch % 5 == 4) printf("\n");
         fflush(stdout);
     }
@@ -154,9 +180,11 @@ int main(int argc, char **argv)
         printf("What was captured of loss_of(x, y):\n%s\n", dync_explain_str(&e));
         if (e.graph_count > 0) printf("Its graph, as C:\n%s\n", e.graphs[0]);
         double eager = step_us(NULL, optim, x, y), compiled = step_us(train, optim, x, y);
-        printf("one training step of %d images: %.0f us eager, %.0f us compiled (%.1fx)\n", BATCH, eager, compiled, eager / compiled);
+        printf("one training step of %d images: %.0f us eager, %.0f us compiled (%.1fx)\n", BATCH,
+               eager, compiled, eager / compiled);
     }
-    if (dync_module_save(net, "digits.safetensors") == DYNC_OK) printf("weights: digits.safetensors\n");
+    if (dync_module_save(net, "digits.safetensors") == DYNC_OK)
+        printf("weights: digits.safetensors\n");
 
     dync_compiled_free(train);
     dync_compiled_free(predict);
@@ -164,5 +192,5 @@ int main(int argc, char **argv)
     dync_module_free(net);
     dync_shutdown();
     if (dync_error() != DYNC_OK) return dync_error();
-    return reached < 97;                                 /* a broken compiler shows here */
+    return reached < 97; /* a broken compiler shows here */
 }

@@ -1,17 +1,24 @@
-/* graph/check.c: the verifier of graphs. Run between passes in debug builds and on every graph that came from text.
+/* graph/check.c: the verifier of graphs. Run between passes in debug builds and on every graph that
+ * came from text.
  *
- * dync__graph_check looks at the structure: placeholders first, one output and it is last, every value defined before its uses and in this
- * graph, names unique, arguments as many and of such kinds as the operator's row says. dync__graph_check_types runs shape inference again
- * on tensors without data and compares. */
+ * dync__graph_check looks at the structure: placeholders first, one output and it is last, every
+ * value defined before its uses and in this graph, names unique, arguments as many and of such
+ * kinds as the operator's row says. dync__graph_check_types runs shape inference again on tensors
+ * without data and compares. */
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
 
-typedef struct dync__check { const dync_graph *graph; const dync_node *node; dync_status status; } dync__check;
+typedef struct dync__check {
+    const dync_graph *graph;
+    const dync_node *node;
+    dync_status status;
+} dync__check;
 
 static dync_status dync__node_fail(const dync_node *node, const char *what)
 {
-    return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s", node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
+    return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s",
+                      node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
 }
 
 static void dync__check_use(void *user, dync__arg *arg)
@@ -19,10 +26,13 @@ static void dync__check_use(void *user, dync__arg *arg)
     dync__check *c = user;
     const dync_node *used = arg->as.node;
     if (c->status != DYNC_OK) return;
-    if (!used || used->graph != c->graph) c->status = dync__node_fail(c->node, "uses a value of another graph");
-    else if (used->index < 0 || used->index >= c->node->index || c->graph->node.at[used->index] != used)
+    if (!used || used->graph != c->graph)
+        c->status = dync__node_fail(c->node, "uses a value of another graph");
+    else if (used->index < 0 || used->index >= c->node->index ||
+             c->graph->node.at[used->index] != used)
         c->status = dync__node_fail(c->node, "uses a value that is defined later, or not at all");
-    else if (used->kind == DYNC__N_OUTPUT) c->status = dync__node_fail(c->node, "uses the output node");
+    else if (used->kind == DYNC__N_OUTPUT)
+        c->status = dync__node_fail(c->node, "uses the output node");
 }
 
 static dync_status dync__check_info(const dync_node *node)
@@ -30,23 +40,30 @@ static dync_status dync__check_info(const dync_node *node)
     for (int i = 0; node->has_info && i < node->nout; i++) {
         const dync__info *info = &node->info[i];
         if (!dync__dtype_valid(info->dtype)) return dync__node_fail(node, "has no valid dtype");
-        if (info->lay.ndim < 0 || info->lay.ndim > DYNC_MAX_DIMS) return dync__node_fail(node, "has too many dimensions");
+        if (info->lay.ndim < 0 || info->lay.ndim > DYNC_MAX_DIMS)
+            return dync__node_fail(node, "has too many dimensions");
         for (int d = 0; d < info->lay.ndim; d++)
             if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
-        if (info->alias >= node->nargs) return dync__node_fail(node, "shares memory with an argument that it does not have");
+        if (info->alias >= node->nargs)
+            return dync__node_fail(node, "shares memory with an argument that it does not have");
     }
     return DYNC_OK;
 }
 
 static bool dync__is_value(const dync__arg *a) { return a->kind == DYNC__A_NODE; }
-static bool dync__is_sym(const dync__arg *a) { return a->kind == DYNC__A_NODE && !a->as.node->has_info; }
+static bool dync__is_sym(const dync__arg *a)
+{
+    return a->kind == DYNC__A_NODE && !a->as.node->has_info;
+}
 
-/* May this argument stand for a parameter of that type? A node without info may be a symbolic number. */
+/* May this argument stand for a parameter of that type? A node without info may be a symbolic
+ * number. */
 static bool dync__check_kind(const dync__arg *a, dync__param_type type)
 {
     switch (type) {
     case DYNC__PARAM_VALUE: return dync__is_value(a) || dync__arg_is_number(a);
-    case DYNC__PARAM_VALUE_OPT: return dync__is_value(a) || dync__arg_is_number(a) || a->kind == DYNC__A_NONE;
+    case DYNC__PARAM_VALUE_OPT:
+        return dync__is_value(a) || dync__arg_is_number(a) || a->kind == DYNC__A_NONE;
     case DYNC__PARAM_TENSOR: return dync__is_value(a);
     case DYNC__PARAM_TENSOR_OPT: return dync__is_value(a) || a->kind == DYNC__A_NONE;
     case DYNC__PARAM_TENSORS:
@@ -54,7 +71,8 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
             if (!dync__is_value(&a->as.list[i])) return false;
         return a->kind == DYNC__A_LIST || dync__is_sym(a);
     case DYNC__PARAM_INT: return a->kind == DYNC__A_INT || dync__is_sym(a);
-    case DYNC__PARAM_FLOAT: return a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_INT || dync__is_sym(a);
+    case DYNC__PARAM_FLOAT:
+        return a->kind == DYNC__A_FLOAT || a->kind == DYNC__A_INT || dync__is_sym(a);
     case DYNC__PARAM_BOOL: return a->kind == DYNC__A_BOOL;
     case DYNC__PARAM_DIMS: return a->kind == DYNC__A_DIMS && a->n >= 0 && a->n <= DYNC_MAX_DIMS;
     case DYNC__PARAM_DTYPE: return a->kind == DYNC__A_DTYPE || a->kind == DYNC__A_NONE;
@@ -69,24 +87,31 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
 static dync_status dync__check_call(const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
-        bool ok = node->nargs == 2 && dync__is_value(&node->args[0]) && node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
+        bool ok = node->nargs == 2 && dync__is_value(&node->args[0]) &&
+                  node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
         if (!ok) return dync__node_fail(node, "is not an item of a list");
         const dync_node *list = node->args[0].as.node;
-        if (dync__node_is_call(list) && list->op >= 0 && (list->nout < 2 || node->args[1].as.i >= list->nout))
+        if (dync__node_is_call(list) && list->op >= 0 &&
+            (list->nout < 2 || node->args[1].as.i >= list->nout))
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
     if (node->op < -1 || node->op >= DYNC__N_OPS) return dync__node_fail(node, "has no operator");
     if (node->op == -1) return DYNC_OK;
     const dync__op_row *row = dync__op_info(node->op);
-    if (node->nout != row->nout) return dync__node_fail(node, "has another number of outputs than its operator");
+    if (node->nout != row->nout)
+        return dync__node_fail(node, "has another number of outputs than its operator");
     dync__param param;
     const char *at = NULL;
     for (int i = 0; i < node->nargs; i++) {
-        if (!dync__schema_next(row->schema, &at, &param)) return dync__node_fail(node, "has too many arguments");
-        if (!dync__check_kind(&node->args[i], param.type)) return dync__node_fail(node, "has an argument of the wrong kind");
+        if (!dync__schema_next(row->schema, &at, &param))
+            return dync__node_fail(node, "has too many arguments");
+        if (!dync__check_kind(&node->args[i], param.type))
+            return dync__node_fail(node, "has an argument of the wrong kind");
     }
-    return dync__schema_next(row->schema, &at, &param) ? dync__node_fail(node, "has too few arguments") : DYNC_OK;
+    return dync__schema_next(row->schema, &at, &param)
+               ? dync__node_fail(node, "has too few arguments")
+               : DYNC_OK;
 }
 
 static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync__map *names)
@@ -96,30 +121,38 @@ static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync_
     uint64_t key = dync__hash_bytes(node->name, strlen(node->name), 0);
     if (dync__map_get(names, key, NULL)) return dync__node_fail(node, "has a name that is taken");
     if (!dync__map_put(names, key, 1)) return DYNC_ERR_MEMORY;
-    if ((node->kind == DYNC__N_PLACEHOLDER) != (i < g->n_inputs)) return dync__node_fail(node, "is an input behind other nodes");
-    if ((node->kind == DYNC__N_OUTPUT) != (i == g->node.n - 1)) return dync__node_fail(node, "is not the one output at the end");
+    if ((node->kind == DYNC__N_PLACEHOLDER) != (i < g->n_inputs))
+        return dync__node_fail(node, "is an input behind other nodes");
+    if ((node->kind == DYNC__N_OUTPUT) != (i == g->node.n - 1))
+        return dync__node_fail(node, "is not the one output at the end");
     dync__check c = {g, node, DYNC_OK};
     dync__node_each_input(node, dync__check_use, &c);
     DYNC__TRY(c.status);
     DYNC__TRY(dync__check_info(node));
-    if (node->kind == DYNC__N_OUTPUT) return node->nargs == 1 ? DYNC_OK : dync__node_fail(node, "returns no value");
-    if (node->kind == DYNC__N_GET_ATTR && node->value && !node->has_info) return dync__node_fail(node, "has no type");
-    return dync__node_is_call(node) && node->kind != DYNC__N_CALL_MODULE ? dync__check_call(node) : DYNC_OK;
+    if (node->kind == DYNC__N_OUTPUT)
+        return node->nargs == 1 ? DYNC_OK : dync__node_fail(node, "returns no value");
+    if (node->kind == DYNC__N_GET_ATTR && node->value && !node->has_info)
+        return dync__node_fail(node, "has no type");
+    return dync__node_is_call(node) && node->kind != DYNC__N_CALL_MODULE ? dync__check_call(node)
+                                                                         : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__graph_check(const dync_graph *graph)
 {
-    dync_graph *g = (dync_graph *)(uintptr_t)graph;      /* the walk over arguments hands out pointers; nothing is written */
-    if (!g || g->failed) return dync__fail(DYNC_ERR_MEMORY, "graph: out of memory while it was built");
+    dync_graph *g = (dync_graph *)(uintptr_t)
+        graph; /* the walk over arguments hands out pointers; nothing is written */
+    if (!g || g->failed)
+        return dync__fail(DYNC_ERR_MEMORY, "graph: out of memory while it was built");
     if (g->node.n == 0) return dync__fail(DYNC_ERR_INTERNAL, "graph %s: no output node", g->name);
     dync__map names = {0};
     dync_status status = DYNC_OK;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) status = dync__check_node(g, g->node.at[i], i, &names);
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++)
+        status = dync__check_node(g, g->node.at[i], i, &names);
     dync__map_free(&names);
     return status;
 }
 
-/* ---- types again ------------------------------------------------------------------------------------------------------------------- */
+/* ---- types again ----------------------------------------------------------------------------- */
 
 /* Answers every call by inference. */
 static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call)
@@ -132,7 +165,9 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t)
 {
     if (a->dtype != t->dtype || a->lay.ndim != t->lay.ndim) return false;
     for (int d = 0; d < a->lay.ndim; d++)
-        if (a->lay.shape[d] != t->lay.shape[d] || (t->lay.shape[d] > 1 && t->numel > 0 && a->lay.stride[d] != t->lay.stride[d])) return false;
+        if (a->lay.shape[d] != t->lay.shape[d] ||
+            (t->lay.shape[d] > 1 && t->numel > 0 && a->lay.stride[d] != t->lay.stride[d]))
+            return false;
     return true;
 }
 
@@ -144,10 +179,13 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
     if (node->nargs > DYNC__MAX_ARGS) return dync__node_fail(node, "has too many arguments");
     for (int i = 0; i < node->nargs; i++) {
         args[i] = node->args[i];
-        if (args[i].kind == DYNC__A_NODE) args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
+        if (args[i].kind == DYNC__A_NODE)
+            args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
         if (args[i].kind != DYNC__A_LIST) continue;
-        if (args[i].n > DYNC__COUNT_OF(items)) return DYNC_OK;      /* a cat of so many: its inputs were checked, its shape is not */
-        for (int k = 0; k < args[i].n; k++) items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
+        if (args[i].n > DYNC__COUNT_OF(items))
+            return DYNC_OK; /* a cat of so many: its inputs were checked, its shape is not */
+        for (int k = 0; k < args[i].n; k++)
+            items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
         args[i].as.list = items;
     }
     DYNC__TRY(dync__op_run(node->op, node->nargs, args, out));
@@ -155,14 +193,15 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
     for (int i = 0; i < node->nout; i++) {
         slots[node->index * DYNC__MAX_OUT + i] = out[i];
         if (out[i] && !dync__same_type(&node->info[i], out[i]))
-            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: its type is not what %s gives", node->graph->name, node->name, node->target);
+            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: its type is not what %s gives",
+                                node->graph->name, node->name, node->target);
     }
     return status;
 }
 
 DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
 {
-    if (g->symbol.n > 0) return DYNC_OK;                             /* inference is over plain sizes */
+    if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
     size_t bytes = (size_t)g->node.n * DYNC__MAX_OUT * sizeof(dync__tensor *);
     dync__tensor **slots = dync__calloc(bytes);
     if (!slots) return DYNC_ERR_MEMORY;
@@ -179,8 +218,11 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
         } else if (node->op >= 0 && node->has_info) {
             status = dync__types_of_call(node, slots);
         }
-        for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK; k++)     /* inputs, attributes, unknown operators: as they say */
-            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) status = DYNC_ERR_MEMORY;
+        for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK;
+             k++) /* inputs, attributes, unknown operators: as they say */
+            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device,
+                                                          &node->info[k].lay)))
+                status = DYNC_ERR_MEMORY;
     }
     dync_scope_end(&scope);
     dync__handler_pop(&fake);

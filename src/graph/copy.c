@@ -1,8 +1,10 @@
-/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and export share. */
+/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and
+ * export share. */
 #include "../dync.in.h"
 #include "graph.h"
 
-DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out, dync__node_map map, void *user)
+DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out,
+                                   dync__node_map map, void *user)
 {
     *out = *in;
     if (in->kind == DYNC__A_NODE) {
@@ -33,17 +35,22 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
     n->nout = old->nout;
     n->at = old->at;
     n->seq_nr = old->seq_nr;
-    return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack) ? n : NULL;
+    return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack)
+               ? n
+               : NULL;
 }
 
-DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map, void *user)
+DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map,
+                                          void *user)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
     dync_node *n;
     if (old->kind == DYNC__N_GET_ATTR) {
         n = dync__graph_attr(g, old->name, old->target, old->value);
     } else {
-        if (old->nargs > DYNC__MAX_ARGS && !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args))) return NULL;
+        if (old->nargs > DYNC__MAX_ARGS &&
+            !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
+            return NULL;
         for (int i = 0; i < old->nargs; i++)
             if (!dync__graph_copy_arg(g, &old->args[i], &args[i], map, user)) return NULL;
         n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
@@ -55,7 +62,8 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
     return dync__copy_types(n, old);
 }
 
-DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old, const char *name)
+DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old,
+                                                 const char *name)
 {
     dync_node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
     if (!n) return NULL;

@@ -1,7 +1,9 @@
-/* graph/cse.c: common subexpressions: a node that computes what an earlier one did is replaced by it. dce.c then drops it.
+/* graph/cse.c: common subexpressions: a node that computes what an earlier one did is replaced by
+ * it. dce.c then drops it.
  *
- * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not one tensor where one of them is
- * written later. Random operators differ from themselves. Two values that are both returned stay two, since the caller may write one. */
+ * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
+ * one tensor where one of them is written later. Random operators differ from themselves. Two
+ * values that are both returned stay two, since the caller may write one. */
 #include "../dync.in.h"
 #include "graph.h"
 
@@ -10,12 +12,16 @@ static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
     h = dync__hash_mix(h, a->kind);
     switch (a->kind) {
     case DYNC__A_NODE: return dync__hash_mix(h, (uint64_t)a->as.node->index);
-    case DYNC__A_DIMS: return dync__hash_mix(h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t), (uint64_t)a->n));
+    case DYNC__A_DIMS:
+        return dync__hash_mix(h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t),
+                                                  (uint64_t)a->n));
     case DYNC__A_STR: return dync__hash_mix(h, dync__hash_bytes(a->as.s, strlen(a->as.s), 0));
     case DYNC__A_LIST:
         for (int i = 0; i < a->n; i++) h = dync__cse_hash_arg(h, &a->as.list[i]);
         return dync__hash_mix(h, (uint64_t)a->n);
-    case DYNC__A_FLOAT: return dync__hash_mix(h, dync__hash_bytes(&a->as.f, sizeof a->as.f, 0));     /* -0.0 is not 0.0 */
+    case DYNC__A_FLOAT:
+        return dync__hash_mix(h,
+                              dync__hash_bytes(&a->as.f, sizeof a->as.f, 0)); /* -0.0 is not 0.0 */
     default: return dync__hash_mix(h, (uint64_t)a->as.i);
     }
 }
@@ -26,7 +32,8 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
     switch (a->kind) {
     case DYNC__A_NONE: return true;
     case DYNC__A_NODE: return a->as.node == b->as.node;
-    case DYNC__A_DIMS: return a->n == b->n && memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof(int64_t)) == 0;
+    case DYNC__A_DIMS:
+        return a->n == b->n && memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof(int64_t)) == 0;
     case DYNC__A_STR: return strcmp(a->as.s, b->as.s) == 0;
     case DYNC__A_FLOAT: return memcmp(&a->as.f, &b->as.f, sizeof a->as.f) == 0;
     case DYNC__A_LIST:
@@ -40,8 +47,10 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
 
 static bool dync__cse_same(const dync_node *a, const dync_node *b)
 {
-    if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout) return false;
-    if (a->kind == DYNC__N_GET_ATTR) return a->value == b->value && strcmp(a->target, b->target) == 0;
+    if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
+        return false;
+    if (a->kind == DYNC__N_GET_ATTR)
+        return a->value == b->value && strcmp(a->target, b->target) == 0;
     for (int i = 0; i < a->nargs; i++)
         if (!dync__cse_same_arg(&a->args[i], &b->args[i])) return false;
     return true;
@@ -50,7 +59,8 @@ static bool dync__cse_same(const dync_node *a, const dync_node *b)
 static uint64_t dync__cse_hash(const dync_node *node)
 {
     uint64_t h = dync__hash_mix((uint64_t)node->kind, (uint64_t)(int64_t)node->op);
-    if (node->kind == DYNC__N_GET_ATTR) h = dync__hash_mix(h, dync__hash_bytes(node->target, strlen(node->target), 0));
+    if (node->kind == DYNC__N_GET_ATTR)
+        h = dync__hash_mix(h, dync__hash_bytes(node->target, strlen(node->target), 0));
     for (int i = 0; i < node->nargs; i++) h = dync__cse_hash_arg(h, &node->args[i]);
     return h;
 }
@@ -76,7 +86,8 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g)
     dync_node **instead = dync__calloc(bytes);
     if (!instead) return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
-    if (g->node.n > 0) dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
+    if (g->node.n > 0)
+        dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync_node *node = g->node.at[i];

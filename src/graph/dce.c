@@ -1,4 +1,5 @@
-/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before cse.c, which leaves such nodes behind. */
+/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before
+ * cse.c, which leaves such nodes behind. */
 #include "../dync.in.h"
 #include "graph.h"
 
@@ -12,7 +13,8 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g)
 {
     int n = 0;
     dync__graph_renumber(g);
-    for (int i = g->node.n - 1; i >= 0; i--) {             /* backwards: what only dead nodes used is dead when its turn comes */
+    for (int i = g->node.n - 1; i >= 0;
+         i--) { /* backwards: what only dead nodes used is dead when its turn comes */
         dync_node *node = g->node.at[i];
         if (node->n_users > 0 || !dync__node_is_pure(node)) continue;
         dync__node_each_input(node, dync__dce_unuse, NULL);

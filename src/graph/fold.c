@@ -1,13 +1,17 @@
-/* graph/fold.c: operators whose tensors are all constants of the graph run once, now. Before dce.c, which drops what they read.
+/* graph/fold.c: operators whose tensors are all constants of the graph run once, now. Before dce.c,
+ * which drops what they read.
  *
- * Only constants (dync__node_is_constant) of graphs without writes: parameters and buffers change between calls. A result that would be
- * much larger than what it comes from stays an operator. */
+ * Only constants (dync__node_is_constant) of graphs without writes: parameters and buffers change
+ * between calls. A result that would be much larger than what it comes from stays an operator. */
 #include "../dync.in.h"
 #include "graph.h"
 
 enum { DYNC__FOLD_ELEMENTS = 4096 };
 
-typedef struct dync__fold_inputs { int tensors; bool constant; } dync__fold_inputs;
+typedef struct dync__fold_inputs {
+    int tensors;
+    bool constant;
+} dync__fold_inputs;
 static void dync__fold_input(void *user, dync__arg *arg)
 {
     dync__fold_inputs *f = user;
@@ -19,10 +23,13 @@ static bool dync__fold_wanted(dync_node *node)
 {
     dync__fold_inputs f = {0, true};
     int64_t numel;
-    if (node->op < 0 || node->nout != 1 || !node->has_info || node->requires_grad[0] || !dync__node_is_pure(node)) return false;
+    if (node->op < 0 || node->nout != 1 || !node->has_info || node->requires_grad[0] ||
+        !dync__node_is_pure(node))
+        return false;
     dync__node_each_input(node, dync__fold_input, &f);
     if (f.tensors == 0 || !f.constant) return false;
-    return dync__numel(node->info[0].lay.ndim, node->info[0].lay.shape, &numel) == DYNC_OK && numel <= DYNC__FOLD_ELEMENTS;
+    return dync__numel(node->info[0].lay.ndim, node->info[0].lay.shape, &numel) == DYNC_OK &&
+           numel <= DYNC__FOLD_ELEMENTS;
 }
 
 /* Runs a node of constants without tape or tracer. */
@@ -35,7 +42,8 @@ static dync_status dync__fold_run(dync_node *node, dync__tensor **out)
         if (!dync__arg_copy(&arena, &node->args[i], &args[i])) status = DYNC_ERR_MEMORY;
         if (args[i].kind == DYNC__A_NODE) args[i] = dync__arg_t(args[i].as.node->value);
         for (int k = 0; args[i].kind == DYNC__A_LIST && k < args[i].n; k++)
-            if (args[i].as.list[k].kind == DYNC__A_NODE) args[i].as.list[k] = dync__arg_t(args[i].as.list[k].as.node->value);
+            if (args[i].as.list[k].kind == DYNC__A_NODE)
+                args[i].as.list[k] = dync__arg_t(args[i].as.list[k].as.node->value);
     }
     if (status == DYNC_OK) {
         dync__handler *stack = dync__handler_swap(NULL);
@@ -53,7 +61,7 @@ static dync_status dync__fold_run(dync_node *node, dync__tensor **out)
 DYNC__FN dync_status dync__graph_fold(dync_graph *g)
 {
     if (dync__graph_has_writes(g)) return DYNC_OK;
-    int n = g->node.n;                                      /* new constants are put behind, then moved to their node's place */
+    int n = g->node.n; /* new constants are put behind, then moved to their node's place */
     for (int i = 0; i < n; i++) {
         dync_node *node = g->node.at[i];
         dync__tensor *value = NULL;

@@ -1,9 +1,11 @@
-/* graph/graph.c: FX-like graphs: nodes, uses, names. After nn/ (the tracers of capture/ and aot/ fill graphs), before the passes and printers.
+/* graph/graph.c: FX-like graphs: nodes, uses, names. After nn/ (the tracers of capture/ and aot/
+ * fill graphs), before the passes and printers.
  *
- * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every attribute tensor. Nodes stand in execution
- * order: placeholders first, the output last. Nothing in the arena is freed before the graph is.
- * Names follow torch.fx's Namespace (torch/fx/graph.py, create_name): illegal characters become _, a taken name gets the next number.
- * Out of memory is sticky: graph->failed, and every later call gives NULL or false. */
+ * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every
+ * attribute tensor. Nodes stand in execution order: placeholders first, the output last. Nothing in
+ * the arena is freed before the graph is. Names follow torch.fx's Namespace (torch/fx/graph.py,
+ * create_name): illegal characters become _, a taken name gets the next number. Out of memory is
+ * sticky: graph->failed, and every later call gives NULL or false. */
 #include "../dync.in.h"
 #include "graph.h"
 
@@ -11,7 +13,7 @@
 dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
 #endif
 
-enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 };   /* two kinds of keys share the map of names */
+enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 
 DYNC__FN dync_graph *dync__graph_new(const char *name)
 {
@@ -41,41 +43,58 @@ DYNC_API void dync_graph_free(dync_graph *g)
     dync__free(g, sizeof *g);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in the headers a printed graph meets. */
+/* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
+ * the headers a printed graph meets. */
 static bool dync__name_is_reserved(const char *s)
 {
     static const char *const words[] = {
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-        "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
-        "return", "try", "while", "with", "yield",
-        "abs", "all", "any", "ascii", "bin", "bool", "breakpoint", "bytearray", "bytes", "callable", "chr", "classmethod", "compile",
-        "complex", "delattr", "dict", "dir", "divmod", "enumerate", "eval", "exec", "filter", "float", "format", "frozenset", "getattr",
-        "globals", "hasattr", "hash", "help", "hex", "id", "input", "int", "isinstance", "issubclass", "iter", "len", "list", "locals",
-        "map", "max", "memoryview", "min", "next", "object", "oct", "open", "ord", "pow", "print", "property", "range", "repr",
-        "reversed", "round", "set", "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super", "tuple", "type", "vars", "zip",
-        "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "goto", "inline", "long", "register", "restrict",
-        "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile",
-        "alignas", "alignof", "atomic", "catch", "constexpr", "decltype", "delete", "explicit", "export", "false", "friend", "mutable",
-        "namespace", "new", "noexcept", "nullptr", "operator", "private", "protected", "public", "template", "this", "throw", "true",
-        "typename", "using", "virtual", "wchar_t", "xor", "I", "NULL", "NAN", "INFINITY", "errno", "linux", "unix", "stdin", "stdout",
-        "stderr", "main", "self", "torch", "inf", "nan", "device",
+        "False",      "None",     "True",     "and",       "as",           "assert",   "async",
+        "await",      "break",    "class",    "continue",  "def",          "del",      "elif",
+        "else",       "except",   "finally",  "for",       "from",         "global",   "if",
+        "import",     "in",       "is",       "lambda",    "nonlocal",     "not",      "or",
+        "pass",       "raise",    "return",   "try",       "while",        "with",     "yield",
+        "abs",        "all",      "any",      "ascii",     "bin",          "bool",     "breakpoint",
+        "bytearray",  "bytes",    "callable", "chr",       "classmethod",  "compile",  "complex",
+        "delattr",    "dict",     "dir",      "divmod",    "enumerate",    "eval",     "exec",
+        "filter",     "float",    "format",   "frozenset", "getattr",      "globals",  "hasattr",
+        "hash",       "help",     "hex",      "id",        "input",        "int",      "isinstance",
+        "issubclass", "iter",     "len",      "list",      "locals",       "map",      "max",
+        "memoryview", "min",      "next",     "object",    "oct",          "open",     "ord",
+        "pow",        "print",    "property", "range",     "repr",         "reversed", "round",
+        "set",        "setattr",  "slice",    "sorted",    "staticmethod", "str",      "sum",
+        "super",      "tuple",    "type",     "vars",      "zip",          "auto",     "case",
+        "char",       "const",    "default",  "do",        "double",       "enum",     "extern",
+        "goto",       "inline",   "long",     "register",  "restrict",     "short",    "signed",
+        "sizeof",     "static",   "struct",   "switch",    "typedef",      "union",    "unsigned",
+        "void",       "volatile", "alignas",  "alignof",   "atomic",       "catch",    "constexpr",
+        "decltype",   "delete",   "explicit", "export",    "false",        "friend",   "mutable",
+        "namespace",  "new",      "noexcept", "nullptr",   "operator",     "private",  "protected",
+        "public",     "template", "this",     "throw",     "true",         "typename", "using",
+        "virtual",    "wchar_t",  "xor",      "I",         "NULL",         "NAN",      "INFINITY",
+        "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
+        "self",       "torch",    "inf",      "nan",       "device",
     };
     for (int i = 0; i < DYNC__COUNT_OF(words); i++)
         if (strcmp(words[i], s) == 0) return true;
     return false;
 }
 
-static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed) { return dync__hash_bytes(s, n, seed); }
+static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
+{
+    return dync__hash_bytes(s, n, seed);
+}
 
-/* Letters, digits and single _ in place of runs of anything else; never empty, never a digit first. */
+/* Letters, digits and single _ in place of runs of anything else; never empty, never a digit first.
+ */
 static char *dync__name_clean(dync__arena *arena, const char *hint)
 {
     dync__str s = {0};
     bool gap = false;
     for (const char *p = hint ? hint : ""; *p; p++) {
-        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_';
+        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
+                  (*p >= 'A' && *p <= 'Z') || *p == '_';
         if (ok) {
             if (s.n == 0 && *p >= '0' && *p <= '9') dync__str_addc(&s, '_');
             dync__str_addc(&s, *p);
@@ -116,13 +135,15 @@ DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
     uint64_t base_key = dync__name_key(name, base_n, DYNC__BASE_SEED), last = 0;
     if (given <= 0) number = dync__map_get(&g->names, base_key, &last) ? (int64_t)last : 0;
     const char *base = name;
-    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) || dync__name_is_reserved(name)) {
+    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
+           dync__name_is_reserved(name)) {
         number++;
         name = dync__arena_printf(&g->arena, "%.*s_%lld", (int)base_n, base, (long long)number);
         if (!name) goto failed;
     }
     if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||
-        !dync__map_put(&g->names, base_key, (uint64_t)number)) goto failed;
+        !dync__map_put(&g->names, base_key, (uint64_t)number))
+        goto failed;
     return name;
 failed:
     g->failed = true;
@@ -161,7 +182,7 @@ DYNC__FN const char *dync__graph_symbol_text(const dync_graph *g, int64_t token)
     return NULL;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg *out)
 {
@@ -170,22 +191,20 @@ DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg 
     case DYNC__A_DIMS:
         out->as.dims = dync__arena_copy(arena, in->as.dims, (size_t)in->n * sizeof *in->as.dims);
         return out->as.dims != NULL;
-    case DYNC__A_STR:
-        out->as.s = dync__arena_strdup(arena, in->as.s);
-        return out->as.s != NULL;
+    case DYNC__A_STR: out->as.s = dync__arena_strdup(arena, in->as.s); return out->as.s != NULL;
     case DYNC__A_LIST:
         out->as.list = dync__arena_alloc(arena, (size_t)in->n * sizeof *in->as.list);
         if (!out->as.list) return false;
         for (int i = 0; i < in->n; i++)
             if (!dync__arg_copy(arena, &in->as.list[i], &out->as.list[i])) return false;
         return true;
-    default:
-        return true;
+    default: return true;
     }
 }
 
 /* A node of no inputs at position `at`; the nodes behind it move up. */
-static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind, const char *name_hint)
+static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind,
+                                     const char *name_hint)
 {
     if (!g || g->failed) return NULL;
     dync_node *node = dync__arena_alloc(&g->arena, sizeof *node);
@@ -218,7 +237,8 @@ static bool dync__node_set_text(dync_graph *g, const char **field, const char *t
     return !g->failed;
 }
 
-DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source, const dync__info *info)
+DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source,
+                                            const dync__info *info)
 {
     dync_node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
     if (!node) return NULL;
@@ -231,9 +251,11 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, con
     return dync__node_set_text(g, &node->source, source) ? node : NULL;
 }
 
-DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path, dync__tensor *value)
+DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path,
+                                     dync__tensor *value)
 {
-    if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1)) g->failed = true;
+    if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
+        g->failed = true;
     dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
     if (!node || !dync__node_set_text(g, &node->target, path)) return NULL;
     if (value) dync__graph_attr_bind(node, value);
@@ -249,7 +271,10 @@ DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value)
     }
     dync__ref(value);
     node->value = value;
-    node->info[0] = (dync__info){.dtype = value->dtype, .device = value->device, .lay = value->lay, .alias = -1};
+    node->info[0] = (dync__info){.dtype = value->dtype,
+                                 .device = value->device,
+                                 .lay = value->lay,
+                                 .alias = -1};
     node->requires_grad[0] = (value->flags & DYNC__T_REQUIRES_GRAD) != 0;
     node->has_info = true;
     return true;
@@ -269,7 +294,8 @@ DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value)
 
 DYNC__FN bool dync__node_is_constant(const dync_node *node)
 {
-    return node->kind == DYNC__N_GET_ATTR && strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
+    return node->kind == DYNC__N_GET_ATTR &&
+           strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
            !node->requires_grad[0];
 }
 
@@ -279,17 +305,19 @@ static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *arg
     node->nargs = nargs;
     node->args = dync__arena_alloc(&g->arena, (size_t)nargs * sizeof *args);
     g->failed = g->failed || !node->args;
-    for (int i = 0; i < nargs && !g->failed; i++) g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
+    for (int i = 0; i < nargs && !g->failed; i++)
+        g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
     return !g->failed;
 }
 
-DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dync__arg *args, int nout, const dync__info *info,
-                                     const char *name_hint)
+DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dync__arg *args,
+                                     int nout, const dync__info *info, const char *name_hint)
 {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
+    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0,
+                                         is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
                                          name_hint ? name_hint : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
@@ -310,7 +338,8 @@ DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i)
     if (!list) return NULL;
     args[0] = dync__arg_node(list);
     bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
-    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1, known ? &list->info[i] : NULL, "getitem");
+    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
+                                       known ? &list->info[i] : NULL, "getitem");
     if (node && known) {
         node->info[0].alias = -1;
         node->requires_grad[0] = list->requires_grad[i];
@@ -328,7 +357,7 @@ DYNC__FN dync_node *dync__graph_output(dync_graph *g, const dync__arg *value)
     return node;
 }
 
-/* ---- uses -------------------------------------------------------------------------------------------------------------------- */
+/* ---- uses ------------------------------------------------------------------------------------ */
 
 static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user)
 {
@@ -337,7 +366,8 @@ static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg
         for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
 }
 
-DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *), void *user)
+DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *),
+                                    void *user)
 {
     for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
 }
@@ -357,7 +387,9 @@ DYNC__FN void dync__graph_renumber(dync_graph *g)
     for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
 }
 
-typedef struct dync__replace { dync_node *from, *to; } dync__replace;
+typedef struct dync__replace {
+    dync_node *from, *to;
+} dync__replace;
 static void dync__replace_use(void *user, dync__arg *arg)
 {
     dync__replace *r = user;
@@ -373,13 +405,15 @@ DYNC__FN void dync__node_replace_all(dync_graph *g, dync_node *old_node, dync_no
 
 static bool dync__row_writes(const dync__op_row *row)
 {
-    return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & DYNC__OP_WRITES) != 0;
+    return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
+           (row->flags & DYNC__OP_WRITES) != 0;
 }
 
 DYNC__FN bool dync__node_is_pure(const dync_node *node)
 {
     if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
-    if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0) return false;
+    if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0)
+        return false;
     const dync__op_row *row = dync__op_info(node->op);
     return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
 }
@@ -388,7 +422,8 @@ DYNC__FN bool dync__graph_has_writes(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         const dync_node *node = g->node.at[i];
-        if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM && (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
+        if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM &&
+            (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
             return true;
     }
     return false;
@@ -404,27 +439,32 @@ DYNC__FN int dync__graph_op_count(const dync_graph *g)
     return n;
 }
 
-/* ---- what users see ------------------------------------------------------------------------------------------------------------ */
+/* ---- what users see -------------------------------------------------------------------------- */
 
 DYNC_API int dync_graph_len(const dync_graph *g) { return g ? g->node.n : 0; }
 
 DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i)
 {
     if (g && i >= 0 && i < g->node.n) return g->node.at[i];
-    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", dync_graph_len(g), i);
+    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d",
+               dync_graph_len(g), i);
     return NULL;
 }
 
 DYNC_API const char *dync_node_op(const dync_node *node)
 {
-    static const char *const names[] = {"placeholder", "get_attr", "call_function", "call_method", "call_module", "output"};
+    static const char *const names[] = {"placeholder", "get_attr",    "call_function",
+                                        "call_method", "call_module", "output"};
     return node ? names[node->kind] : "";
 }
 
 DYNC_API const char *dync_node_target(const dync_node *node) { return node ? node->target : ""; }
 DYNC_API const char *dync_node_name(const dync_node *node) { return node ? node->name : ""; }
 
-typedef struct dync__collect { dync_node **out; int n, capacity; } dync__collect;
+typedef struct dync__collect {
+    dync_node **out;
+    int n, capacity;
+} dync__collect;
 static void dync__collect_input(void *user, dync__arg *arg)
 {
     dync__collect *c = user;
@@ -435,6 +475,7 @@ static void dync__collect_input(void *user, dync__arg *arg)
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity)
 {
     dync__collect c = {out, 0, out ? capacity : 0};
-    for (int i = 0; node && i < node->nargs; i++) dync__arg_each_node(&node->args[i], dync__collect_input, &c);
+    for (int i = 0; node && i < node->nargs; i++)
+        dync__arg_each_node(&node->args[i], dync__collect_input, &c);
     return c.n;
 }

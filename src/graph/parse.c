@@ -1,7 +1,9 @@
-/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of that form only, not of C.
+/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of
+ * that form only, not of C.
  *
- * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must exist, arguments must fit their schemas
- * (dync__graph_check at the end). Attributes come back without their tensors: dync__graph_attr_bind gives them. */
+ * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must
+ * exist, arguments must fit their schemas (dync__graph_check at the end). Attributes come back
+ * without their tensors: dync__graph_attr_bind gives them. */
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
@@ -11,8 +13,8 @@ enum { DYNC__PARSE_DEPTH = 32 };
 typedef struct dync__parser {
     const char *text, *p;
     dync_graph *g;
-    dync__map nodes;             /* hash of the name -> node */
-    dync_status status;          /* sticky */
+    dync__map nodes;    /* hash of the name -> node */
+    dync_status status; /* sticky */
 } dync__parser;
 
 static bool dync__parse_fail(dync__parser *q, const char *expected)
@@ -21,7 +23,8 @@ static bool dync__parse_fail(dync__parser *q, const char *expected)
     if (q->status != DYNC_OK) return false;
     for (const char *c = q->text; c < q->p; c++) line += *c == '\n';
     while (n < 30 && q->p[n] && q->p[n] != '\n') n++;
-    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line, expected, n, q->p);
+    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line,
+                           expected, n, q->p);
     return false;
 }
 
@@ -31,14 +34,15 @@ static bool dync__parse_no_memory(dync__parser *q)
     return false;
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void dync__parse_space(dync__parser *q)
 {
     while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r') q->p++;
 }
 
-/* Takes `word` if it stands here. Spaces in it match any space; a word that ends in a letter must end there in the text too. */
+/* Takes `word` if it stands here. Spaces in it match any space; a word that ends in a letter must
+ * end there in the text too. */
 static bool dync__parse_take(dync__parser *q, const char *word)
 {
     const char *start = q->p;
@@ -54,8 +58,10 @@ static bool dync__parse_take(dync__parser *q, const char *word)
             return false;
         }
     }
-    bool letter = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '_' || (last >= '0' && last <= '9');
-    bool goes_on = (*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' || (*q->p >= '0' && *q->p <= '9');
+    bool letter = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '_' ||
+                  (last >= '0' && last <= '9');
+    bool goes_on = (*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') ||
+                   *q->p == '_' || (*q->p >= '0' && *q->p <= '9');
     if (letter && goes_on) {
         q->p = start;
         return false;
@@ -73,7 +79,9 @@ static char *dync__parse_name(dync__parser *q)
 {
     dync__parse_space(q);
     const char *start = q->p;
-    while ((*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' || (q->p > start && *q->p >= '0' && *q->p <= '9')) q->p++;
+    while ((*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' ||
+           (q->p > start && *q->p >= '0' && *q->p <= '9'))
+        q->p++;
     if (q->p == start) return NULL;
     char *name = dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
     if (!name) dync__parse_no_memory(q);
@@ -93,7 +101,8 @@ static bool dync__parse_int(dync__parser *q, int64_t *out)
     }
     for (; *q->p >= '0' && *q->p <= '9'; q->p++) {
         int64_t digit = *q->p - '0';
-        if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, digit, &v)) return dync__parse_fail(q, "an integer of 64 bits");
+        if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, digit, &v))
+            return dync__parse_fail(q, "an integer of 64 bits");
     }
     *out = minus ? -v : v;
     return true;
@@ -116,11 +125,14 @@ static dync_node *dync__parse_node(dync__parser *q)
 static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *name)
 {
     if (!node) return dync__parse_no_memory(q);
-    if (strcmp(node->name, name) != 0) return dync__parse_fail(q, "a name that is free and no reserved word");
-    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0), (uint64_t)(uintptr_t)node) || dync__parse_no_memory(q);
+    if (strcmp(node->name, name) != 0)
+        return dync__parse_fail(q, "a name that is free and no reserved word");
+    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
+                         (uint64_t)(uintptr_t)node) ||
+           dync__parse_no_memory(q);
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
 
@@ -144,11 +156,13 @@ static bool dync__parse_items(dync__parser *q, const char *close, int depth, dyn
 static bool dync__parse_as_dims(dync__parser *q, dync__arg *a)
 {
     if (a->kind == DYNC__A_DIMS) return true;
-    if (a->kind != DYNC__A_LIST || a->n > DYNC_MAX_DIMS) return dync__parse_fail(q, "a shape before this");
+    if (a->kind != DYNC__A_LIST || a->n > DYNC_MAX_DIMS)
+        return dync__parse_fail(q, "a shape before this");
     int64_t *dims = dync__arena_alloc(&q->g->arena, DYNC_MAX_DIMS * sizeof *dims);
     if (!dims) return dync__parse_no_memory(q);
     for (int i = 0; i < a->n; i++) {
-        if (a->as.list[i].kind != DYNC__A_INT) return dync__parse_fail(q, "a shape of integers before this");
+        if (a->as.list[i].kind != DYNC__A_INT)
+            return dync__parse_fail(q, "a shape of integers before this");
         dims[i] = a->as.list[i].as.i;
     }
     *a = dync__arg_dims(a->n, dims);
@@ -168,7 +182,8 @@ static bool dync__parse_number(dync__parser *q, dync__arg *out)
         *out = dync__arg_f((double)NAN);
         return true;
     }
-    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?'); end++)
+    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?');
+         end++)
         is_float = is_float || *end == '.' || *end == 'e' || *end == 'E';
     if (!is_float) {
         *out = dync__arg_i(0);
@@ -186,8 +201,10 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out)
     for (q->p++; *q->p && *q->p != '"' && *q->p != '\n'; q->p++) {
         if (*q->p != '\\') {
             dync__str_addc(&s, *q->p);
-        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' && q->p[3] >= '0' && q->p[3] <= '7') {
-            dync__str_addc(&s, (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
+        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' &&
+                   q->p[3] >= '0' && q->p[3] <= '7') {
+            dync__str_addc(&s,
+                           (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
             q->p += 3;
         } else if (q->p[1] == '"' || q->p[1] == '\\') {
             dync__str_addc(&s, *++q->p);
@@ -203,13 +220,31 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out)
     return !failed || dync__parse_no_memory(q);
 }
 
-static const struct { const char *text; uint8_t kind; int value; } dync__parse_words[] = {
-    {"NULL", DYNC__A_NONE, 0}, {"DYNC_NONE", DYNC__A_NONE, 0}, {"true", DYNC__A_BOOL, 1}, {"false", DYNC__A_BOOL, 0},
-    {"DYNC_TRUE", DYNC__A_BOOL, 1}, {"DYNC_FALSE", DYNC__A_BOOL, 0}, {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU}, {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
-    {"DYNC_F32", DYNC__A_DTYPE, DYNC_F32}, {"DYNC_F64", DYNC__A_DTYPE, DYNC_F64}, {"DYNC_F16", DYNC__A_DTYPE, DYNC_F16},
-    {"DYNC_BF16", DYNC__A_DTYPE, DYNC_BF16}, {"DYNC_I64", DYNC__A_DTYPE, DYNC_I64}, {"DYNC_I32", DYNC__A_DTYPE, DYNC_I32},
-    {"DYNC_I16", DYNC__A_DTYPE, DYNC_I16}, {"DYNC_I8", DYNC__A_DTYPE, DYNC_I8}, {"DYNC_U8", DYNC__A_DTYPE, DYNC_U8},
-    {"DYNC_BOOL", DYNC__A_DTYPE, DYNC_BOOL}, {"DYNC_SCALAR", DYNC__A_DIMS, 0}, {"DYNC_ALL", DYNC__A_DIMS, 0},
+static const struct {
+    const char *text;
+    uint8_t kind;
+    int value;
+} dync__parse_words[] = {
+    {"NULL", DYNC__A_NONE, 0},
+    {"DYNC_NONE", DYNC__A_NONE, 0},
+    {"true", DYNC__A_BOOL, 1},
+    {"false", DYNC__A_BOOL, 0},
+    {"DYNC_TRUE", DYNC__A_BOOL, 1},
+    {"DYNC_FALSE", DYNC__A_BOOL, 0},
+    {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU},
+    {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
+    {"DYNC_F32", DYNC__A_DTYPE, DYNC_F32},
+    {"DYNC_F64", DYNC__A_DTYPE, DYNC_F64},
+    {"DYNC_F16", DYNC__A_DTYPE, DYNC_F16},
+    {"DYNC_BF16", DYNC__A_DTYPE, DYNC_BF16},
+    {"DYNC_I64", DYNC__A_DTYPE, DYNC_I64},
+    {"DYNC_I32", DYNC__A_DTYPE, DYNC_I32},
+    {"DYNC_I16", DYNC__A_DTYPE, DYNC_I16},
+    {"DYNC_I8", DYNC__A_DTYPE, DYNC_I8},
+    {"DYNC_U8", DYNC__A_DTYPE, DYNC_U8},
+    {"DYNC_BOOL", DYNC__A_DTYPE, DYNC_BOOL},
+    {"DYNC_SCALAR", DYNC__A_DIMS, 0},
+    {"DYNC_ALL", DYNC__A_DIMS, 0},
 };
 
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
@@ -224,24 +259,31 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
             if (out->kind == DYNC__A_DIMS) out->as.dims = NULL;
             return true;
         }
-    if (dync__parse_take(q, "DYNC_V(")) return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
+    if (dync__parse_take(q, "DYNC_V("))
+        return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
     if (dync__parse_take(q, "DYNC_END")) return *out = dync__arg_i(INT64_MAX), true;
     if (dync__parse_take(q, "(-DYNC_END - 1)")) return *out = dync__arg_i(INT64_MIN), true;
     if (dync__parse_take(q, "DYNC_CUDA_AT(")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i > 127) return dync__parse_fail(q, "a device number");
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
+            return dync__parse_fail(q, "a device number");
         *out = dync__arg_device((int)(DYNC_CUDA | i << 8));
         return dync__parse_need(q, ")");
     }
-    if (dync__parse_take(q, "dync_shape(")) return dync__parse_items(q, ")", depth, out) && dync__parse_as_dims(q, out);
+    if (dync__parse_take(q, "dync_shape("))
+        return dync__parse_items(q, ")", depth, out) && dync__parse_as_dims(q, out);
     if (dync__parse_take(q, "dync_tuple_of(0, NULL)")) return out->kind = DYNC__A_LIST, true;
     if (dync__parse_take(q, "dync_tuple(")) return dync__parse_items(q, ")", depth, out);
     if (dync__parse_take(q, "dync_tuple_of(")) {
-        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") || !dync__parse_items(q, "}", depth, out)) return dync__parse_fail(q, "a list");
-        return (out->n == i || dync__parse_fail(q, "as many items as the list has")) && dync__parse_need(q, ")");
+        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") ||
+            !dync__parse_items(q, "}", depth, out))
+            return dync__parse_fail(q, "a list");
+        return (out->n == i || dync__parse_fail(q, "as many items as the list has")) &&
+               dync__parse_need(q, ")");
     }
     if (dync__parse_take(q, "dync_dim(")) {
         dync_node *node = dync__parse_node(q);
-        if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) || i < 0 || i >= node->info[0].lay.ndim)
+        if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) ||
+            i < 0 || i >= node->info[0].lay.ndim)
             return dync__parse_fail(q, "a dimension of a value");
         *out = dync__arg_i(node->info[0].lay.shape[i]);
         return dync__parse_need(q, ")");
@@ -250,11 +292,13 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
     if (*q->p == '"') return dync__parse_string(q, out);
     dync_node *node = dync__parse_node(q);
     if (node) return *out = dync__arg_node(node), true;
-    return (q->status == DYNC_OK && dync__parse_number(q, out)) || dync__parse_fail(q, "an argument");
+    return (q->status == DYNC_OK && dync__parse_number(q, out)) ||
+           dync__parse_fail(q, "an argument");
 }
 
 /* Reads the arguments of an operator by its pattern. */
-static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row, dync__arg *args, int *nargs)
+static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
+                                dync__arg *args, int *nargs)
 {
     dync__param param;
     char literal[2] = {0};
@@ -270,14 +314,16 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
         int i = 0;
         for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
         while (*c != '}') c++;
-        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) || !dync__parse_arg(q, 0, &args[i])) return dync__parse_fail(q, "an argument");
+        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) ||
+            !dync__parse_arg(q, 0, &args[i]))
+            return dync__parse_fail(q, "an argument");
         if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
         *nargs = DYNC__MAX(*nargs, i + 1);
     }
     return true;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static bool dync__parse_size(dync__parser *q, int64_t *out)
 {
@@ -285,7 +331,8 @@ static bool dync__parse_size(dync__parser *q, int64_t *out)
     char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
     if (!name) return dync__parse_fail(q, "a size");
     for (int i = 0; i < q->g->symbol.n; i++)
-        if (strcmp(q->g->symbol.at[i].text, name) == 0) return *out = q->g->symbol.at[i].token, true;
+        if (strcmp(q->g->symbol.at[i].text, name) == 0)
+            return *out = q->g->symbol.at[i].token, true;
     *out = ((int64_t)1 << 61) + q->g->symbol.n;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
@@ -300,12 +347,14 @@ static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes
     return true;
 }
 
-/* Row-major strides of a shape whose bytes can be counted; the error of another shape is one of the text. */
+/* Row-major strides of a shape whose bytes can be counted; the error of another shape is one of the
+ * text. */
 static bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, const int64_t *shape)
 {
     int64_t n = 16;
     for (int d = 0; d < ndim; d++)
-        if (shape[d] < 0 || !dync__mul_ok(n, DYNC__MAX(shape[d], 1), &n)) return dync__parse_fail(q, "a shape that fits memory before this");
+        if (shape[d] < 0 || !dync__mul_ok(n, DYNC__MAX(shape[d], 1), &n))
+            return dync__parse_fail(q, "a shape that fits memory before this");
     return dync__layout_contiguous(lay, ndim, shape) == DYNC_OK || dync__parse_no_memory(q);
 }
 
@@ -326,7 +375,7 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
         if (!dync__parse_sizes(q, "}", info->lay.stride, &n)) return false;
         if (n != info->lay.ndim) return dync__parse_fail(q, "a stride per dimension before this");
     } else {
-        uint64_t stride = 1;                                    /* symbolic sizes: the token of a product means nothing */
+        uint64_t stride = 1; /* symbolic sizes: the token of a product means nothing */
         for (int d = info->lay.ndim - 1; d >= 0; d--) {
             info->lay.stride[d] = (int64_t)stride;
             stride *= (uint64_t)DYNC__MAX(info->lay.shape[d], 1);
@@ -337,14 +386,18 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
             info->lay = checked;
         }
     }
-    if (dync__parse_take(q, "+") && (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0)) return dync__parse_fail(q, "an offset");
+    if (dync__parse_take(q, "+") &&
+        (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0))
+        return dync__parse_fail(q, "an offset");
     if (dync__parse_take(q, "cuda:")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i > 127) return dync__parse_fail(q, "a device number");
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
+            return dync__parse_fail(q, "a device number");
         info->device = (int)(DYNC_CUDA | i << 8);
     }
     if (dync__parse_take(q, "meta")) info->device = DYNC_META;
     if (dync__parse_take(q, "@")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i >= DYNC__MAX_ARGS) return dync__parse_fail(q, "an argument's number");
+        if (!dync__parse_int(q, &i) || i < 0 || i >= DYNC__MAX_ARGS)
+            return dync__parse_fail(q, "an argument's number");
         info->alias = (int)i;
     }
     *requires_grad = dync__parse_take(q, "grad");
@@ -396,13 +449,15 @@ static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t)
     if (t->number || t->sym) node->scalar = dync__arg_i(0);
 }
 
-/* ---- parameters -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* Text up to "; " or the end of the comment. */
 static char *dync__parse_field(dync__parser *q)
 {
     const char *start = q->p;
-    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/')) q->p++;
+    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') &&
+           !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/'))
+        q->p++;
     return dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
 }
 
@@ -412,7 +467,8 @@ static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_te
     dync_node *node;
     char *target = NULL, *source = NULL;
     if (!dync__parse_need(q, "/*") || !dync__parse_type(q, &type)) return false;
-    if (type.n != 1 || (is_tensor && !type.has_info)) return dync__parse_fail(q, "the type of one value before this");
+    if (type.n != 1 || (is_tensor && !type.has_info))
+        return dync__parse_fail(q, "the type of one value before this");
     if (dync__parse_take(q, "; attr ")) {
         dync__parse_space(q);
         target = dync__parse_field(q);
@@ -421,7 +477,8 @@ static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_te
     } else {
         if (dync__parse_take(q, "; ")) {
             target = dync__parse_name(q);
-            if (!target || !dync__parse_need(q, "; ")) return dync__parse_fail(q, "the name of an input");
+            if (!target || !dync__parse_need(q, "; "))
+                return dync__parse_fail(q, "the name of an input");
             source = dync__parse_field(q);
             if (!source) return dync__parse_no_memory(q);
         }
@@ -449,14 +506,14 @@ static bool dync__parse_params(dync__parser *q)
     return true;
 }
 
-/* ---- statements ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 typedef struct dync__parsed_call {
     enum { DYNC__CALL_OP, DYNC__CALL_CUSTOM, DYNC__CALL_ITEM, DYNC__CALL_CONSTANT } kind;
     int op, nargs;
     dync__arg args[DYNC__MAX_ARGS];
     char *target;
-    dync__tensor *value;             /* owned */
+    dync__tensor *value; /* owned */
 } dync__parsed_call;
 
 /* dync_constant((float[]){1, 2}, dync_shape(2), .dtype = ...) behind its parenthesis */
@@ -466,15 +523,21 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
     dync__layout lay;
     const char *type_end;
     call->kind = DYNC__CALL_CONSTANT;
-    if (!dync__parse_need(q, "(") || !(type_end = strstr(q->p, "[])"))) return dync__parse_fail(q, "an array");
+    if (!dync__parse_need(q, "(") || !(type_end = strstr(q->p, "[])")))
+        return dync__parse_fail(q, "an array");
     q->p = type_end + 3;
-    if (!dync__parse_need(q, "{") || !dync__parse_items(q, "}", 0, &list) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &shape)) return dync__parse_fail(q, "an array and its shape");
-    if (dync__parse_take(q, ", .dtype =") && (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE)) return dync__parse_fail(q, "a dtype");
+    if (!dync__parse_need(q, "{") || !dync__parse_items(q, "}", 0, &list) ||
+        !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &shape))
+        return dync__parse_fail(q, "an array and its shape");
+    if (dync__parse_take(q, ", .dtype =") &&
+        (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE))
+        return dync__parse_fail(q, "a dtype");
     if (shape.kind != DYNC__A_DIMS) return dync__parse_fail(q, "a shape before this");
     if (!dync__parse_layout(q, &lay, shape.n, shape.as.dims)) return false;
     int64_t numel = 1;
     for (int d = 0; d < lay.ndim; d++) numel *= lay.shape[d];
-    if (numel != list.n) return dync__parse_fail(q, "as many numbers as the shape has elements before this");
+    if (numel != list.n)
+        return dync__parse_fail(q, "as many numbers as the shape has elements before this");
     call->value = dync__tensor_empty((int)dtype.as.i, DYNC_CPU, &lay);
     if (!call->value) return dync__parse_no_memory(q);
     char *data = dync__tensor_data(call->value);
@@ -484,7 +547,8 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
         bool bits = bytes == 2 && dync__dtype_info(call->value->dtype)->kind == 'f';
         if (!dync__arg_is_number(a)) return dync__parse_fail(q, "numbers before this");
         if (bits) *(uint16_t *)(void *)(data + i * 2) = (uint16_t)a->as.i;
-        else if (a->kind == DYNC__A_FLOAT) dync__store_f64(data + i * bytes, call->value->dtype, a->as.f);
+        else if (a->kind == DYNC__A_FLOAT)
+            dync__store_f64(data + i * bytes, call->value->dtype, a->as.f);
         else dync__store_i64(data + i * bytes, call->value->dtype, a->as.i);
     }
     return dync__parse_need(q, ")");
@@ -494,8 +558,10 @@ static bool dync__parse_by_name(dync__parser *q, const char *pattern_op, dync__p
 {
     dync__str pattern = {0};
     dync__graph_c_pattern(&pattern, call->op);
-    const char *rest = strstr(dync__str_get(&pattern), pattern_op);     /* what stands in front was read already */
-    bool ok = !pattern.failed && rest && dync__parse_pattern(q, rest, dync__op_info(call->op), call->args, &call->nargs);
+    const char *rest =
+        strstr(dync__str_get(&pattern), pattern_op); /* what stands in front was read already */
+    bool ok = !pattern.failed && rest &&
+              dync__parse_pattern(q, rest, dync__op_info(call->op), call->args, &call->nargs);
     if (!ok) dync__parse_fail(q, "an operator's arguments");
     dync__str_free(&pattern);
     return ok;
@@ -508,7 +574,8 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
     dync__arg name, list = {.kind = DYNC__A_LIST};
     int64_t n;
     dync__parse_space(q);
-    if (*q->p != '"' || !dync__parse_string(q, &name)) return dync__parse_fail(q, "an operator's name");
+    if (*q->p != '"' || !dync__parse_string(q, &name))
+        return dync__parse_fail(q, "an operator's name");
     call->op = dync__op_find(name.as.s);
     if (call->op >= 0) {
         q->p = start;
@@ -517,8 +584,11 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
     call->kind = DYNC__CALL_CUSTOM;
     call->target = dync__arena_strdup(&q->g->arena, name.as.s);
     if (!call->target) return dync__parse_no_memory(q);
-    if (!dync__parse_need(q, ",") || !dync__parse_int(q, &n) || !dync__parse_need(q, ",")) return dync__parse_fail(q, "the number of arguments");
-    if (!dync__parse_take(q, "NULL") && (!dync__parse_need(q, "(dync_value[]){") || !dync__parse_items(q, "}", 0, &list))) return false;
+    if (!dync__parse_need(q, ",") || !dync__parse_int(q, &n) || !dync__parse_need(q, ","))
+        return dync__parse_fail(q, "the number of arguments");
+    if (!dync__parse_take(q, "NULL") &&
+        (!dync__parse_need(q, "(dync_value[]){") || !dync__parse_items(q, "}", 0, &list)))
+        return false;
     if (list.n != n || n > DYNC__MAX_ARGS) return dync__parse_fail(q, "as many arguments as said");
     call->nargs = list.n;
     for (int i = 0; i < list.n; i++) call->args[i] = list.as.list[i];
@@ -533,9 +603,13 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     if (dync__parse_take(q, "dync_at(")) {
         call->kind = DYNC__CALL_ITEM;
         call->nargs = 2;
-        if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &call->args[1])) return false;
-        bool ok = call->args[0].kind == DYNC__A_NODE && call->args[1].kind == DYNC__A_INT && call->args[1].as.i >= 0 && call->args[1].as.i <= INT_MAX;
-        return (ok || dync__parse_fail(q, "a list and an index before this")) && dync__parse_need(q, wrapped ? "))" : ")");
+        if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") ||
+            !dync__parse_arg(q, 0, &call->args[1]))
+            return false;
+        bool ok = call->args[0].kind == DYNC__A_NODE && call->args[1].kind == DYNC__A_INT &&
+                  call->args[1].as.i >= 0 && call->args[1].as.i <= INT_MAX;
+        return (ok || dync__parse_fail(q, "a list and an index before this")) &&
+               dync__parse_need(q, wrapped ? "))" : ")");
     }
     if (dync__parse_take(q, "dync_op_call_values(")) return dync__parse_custom(q, wrapped, call);
     if (wrapped) return q->p = start, dync__parse_fail(q, "an item of a list");
@@ -543,17 +617,19 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     dync__parse_space(q);
     start = q->p;
     char *name = dync__parse_name(q);
-    if (!name || strncmp(name, "dync_", 5) != 0) return q->p = start, dync__parse_fail(q, "an operator");
+    if (!name || strncmp(name, "dync_", 5) != 0)
+        return q->p = start, dync__parse_fail(q, "an operator");
     name += 5;
     if (strncmp(name, "sym_", 4) == 0) {
         call->op = dync__op_find(strcmp(name + 4, "floordiv") == 0 ? "floor_divide" : name + 4);
         call->nargs = 2;
-        return (call->op >= 0 || dync__parse_fail(q, "an operator")) && dync__parse_need(q, "(") && dync__parse_arg(q, 0, &call->args[0]) &&
-               dync__parse_need(q, ",") && dync__parse_arg(q, 0, &call->args[1]) && dync__parse_need(q, ")");
+        return (call->op >= 0 || dync__parse_fail(q, "an operator")) && dync__parse_need(q, "(") &&
+               dync__parse_arg(q, 0, &call->args[0]) && dync__parse_need(q, ",") &&
+               dync__parse_arg(q, 0, &call->args[1]) && dync__parse_need(q, ")");
     }
     call->op = dync__op_find(name);
     if (call->op < 0) {
-        name[-1] = '_';                                          /* dync_set_grad_enabled is the row _set_grad_enabled */
+        name[-1] = '_'; /* dync_set_grad_enabled is the row _set_grad_enabled */
         call->op = dync__op_find(name - 1);
     }
     if (call->op < 0) return q->p = start, dync__parse_fail(q, "an operator that exists");
@@ -567,16 +643,24 @@ static bool dync__parse_statement(dync__parser *q)
     dync_node *node = NULL;
     char *name = NULL;
     bool declared = dync__parse_take(q, "dync_tensor *") || dync__parse_take(q, "dync_value ");
-    if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "="))) return dync__parse_fail(q, "a name");
-    bool ok = dync__parse_expression(q, &call) && dync__parse_need(q, ";") && dync__parse_need(q, "/*");
+    if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "=")))
+        return dync__parse_fail(q, "a name");
+    bool ok =
+        dync__parse_expression(q, &call) && dync__parse_need(q, ";") && dync__parse_need(q, "/*");
     if (ok && !declared) ok = (name = dync__parse_name(q)) && dync__parse_need(q, ":");
     ok = ok && dync__parse_type(q, &type) && dync__parse_need(q, "*/");
     if (ok) {
         switch (call.kind) {
-        case DYNC__CALL_ITEM: node = dync__graph_call(q->g, DYNC__NODE_GETITEM, 2, call.args, 1, NULL, name); break;
+        case DYNC__CALL_ITEM:
+            node = dync__graph_call(q->g, DYNC__NODE_GETITEM, 2, call.args, 1, NULL, name);
+            break;
         case DYNC__CALL_CONSTANT: node = dync__graph_attr(q->g, name, name, call.value); break;
-        case DYNC__CALL_CUSTOM: node = dync__graph_call(q->g, -1, call.nargs, call.args, type.n, type.info, name); break;
-        case DYNC__CALL_OP: node = dync__graph_call(q->g, call.op, call.nargs, call.args, type.n, type.info, name); break;
+        case DYNC__CALL_CUSTOM:
+            node = dync__graph_call(q->g, -1, call.nargs, call.args, type.n, type.info, name);
+            break;
+        case DYNC__CALL_OP:
+            node = dync__graph_call(q->g, call.op, call.nargs, call.args, type.n, type.info, name);
+            break;
         }
         if (node && call.target) node->target = call.target;
         ok = dync__parse_add_node(q, node, name);
@@ -593,10 +677,12 @@ static bool dync__parse_function(dync__parser *q)
     char *name = dync__parse_name(q);
     if (!name) return dync__parse_fail(q, "the name of the graph");
     q->g->name = name;
-    if (!dync__parse_need(q, "(") || !dync__parse_params(q) || !dync__parse_need(q, "{")) return false;
+    if (!dync__parse_need(q, "(") || !dync__parse_params(q) || !dync__parse_need(q, "{"))
+        return false;
     while (!dync__parse_take(q, "return "))
         if (!dync__parse_statement(q)) return false;
-    if (!dync__parse_arg(q, 0, &result) || !dync__parse_need(q, ";") || !dync__parse_need(q, "}")) return false;
+    if (!dync__parse_arg(q, 0, &result) || !dync__parse_need(q, ";") || !dync__parse_need(q, "}"))
+        return false;
     dync__parse_space(q);
     if (*q->p) return dync__parse_fail(q, "the end");
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
@@ -613,7 +699,9 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text)
         dync__error_guard_begin(&guard);
         ok = dync__graph_check(q.g) == DYNC_OK;
         dync__error_slot inner = dync__error_guard_end(&guard);
-        if (!ok) dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "graph text: %s", inner.message);
+        if (!ok)
+            dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
+                       "graph text: %s", inner.message);
     }
     dync__map_free(&q.nodes);
     if (!ok) {

@@ -1,5 +1,5 @@
-/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing comments. parse.c reads it back, and
- * print(parse(text)) == text.
+/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing
+ * comments. parse.c reads it back, and print(parse(text)) == text.
  *
  *   dync_value GraphModule(dync_tensor *l_x_   // f32[2, 3]; L_x_; L['x']
  *       , dync_tensor *_0_weight)              // f32[4, 3] grad; attr 0.weight
@@ -8,19 +8,25 @@
  *       dync_tensor *add = dync_add(l_x_, 1);  // f32[2, 3]
  *       return dync_tuple(add);
  *   }
- * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers, constants too large to print. A node that
- * nobody uses is a plain statement whose comment begins with its name and a colon. */
+ * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers,
+ * constants too large to print. A node that nobody uses is a plain statement whose comment begins
+ * with its name and a colon. */
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
 
 enum { DYNC__C_INLINE_ELEMENTS = 16 };
 
-typedef struct dync__c_printer { dync__str *s; const dync_graph *g; } dync__c_printer;
+typedef struct dync__c_printer {
+    dync__str *s;
+    const dync_graph *g;
+} dync__c_printer;
 
 static const char *dync__c_dtype(int dtype)
 {
-    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16", "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8", "DYNC_U8", "DYNC_BOOL"};
+    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
+                                        "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8",
+                                        "DYNC_U8",  "DYNC_BOOL"};
     return dync__dtype_valid(dtype) ? names[dtype] : names[0];
 }
 
@@ -52,7 +58,8 @@ static void dync__c_quote(dync__str *s, const char *text)
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
         if (c == '"' || c == '\\') dync__str_addf(s, "\\%c", c);
-        else if (c < 32 || c > 126) dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
+        else if (c < 32 || c > 126)
+            dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
         else dync__str_addc(s, (char)c);
     }
     dync__str_addc(s, '"');
@@ -84,7 +91,8 @@ static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
 
 static bool dync__c_is_tensor(const dync_node *node) { return node->has_info && node->nout == 1; }
 
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value);
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
+                        bool as_value);
 
 static void dync__c_list(dync__c_printer *p, const dync__arg *a)
 {
@@ -92,7 +100,7 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a)
         dync__str_add(p->s, "dync_tuple_of(0, NULL)");
         return;
     }
-    bool small = a->n <= 32;                               /* what DYNC_COUNT can count */
+    bool small = a->n <= 32; /* what DYNC_COUNT can count */
     if (small) dync__str_add(p->s, "dync_tuple(");
     else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", a->n);
     for (int i = 0; i < a->n; i++) {
@@ -103,10 +111,12 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a)
 }
 
 /* as_value: the place takes a dync_value and nothing wraps the expression. */
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value)
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
+                        bool as_value)
 {
-    bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST && a->kind != DYNC__A_DIMS &&
-                !(a->kind == DYNC__A_BOOL) && !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
+    bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST &&
+                a->kind != DYNC__A_DIMS && !(a->kind == DYNC__A_BOOL) &&
+                !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
     bool takes_value = type == DYNC__PARAM_VALUE || type == DYNC__PARAM_VALUE_OPT || as_value;
     if (wrap) dync__str_add(p->s, "DYNC_V(");
     switch (a->kind) {
@@ -114,21 +124,26 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
     case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
     case DYNC__A_INT: dync__c_int(p->s, a->as.i); break;
     case DYNC__A_FLOAT: dync__c_double(p->s, a->as.f); break;
-    case DYNC__A_BOOL: dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE" : a->as.i ? "true" : "false"); break;
+    case DYNC__A_BOOL:
+        dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE"
+                            : a->as.i   ? "true"
+                                        : "false");
+        break;
     case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
     case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
     case DYNC__A_DEVICE:
-        if ((a->as.i & 255) == DYNC_CUDA) dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
+        if ((a->as.i & 255) == DYNC_CUDA)
+            dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
         else dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
         break;
     case DYNC__A_STR: dync__c_quote(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
-    default: dync__str_add(p->s, "NULL"); break;          /* a pointer means nothing in text */
+    default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
     }
     if (wrap) dync__str_addc(p->s, ')');
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
 {
@@ -152,7 +167,8 @@ static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
 static void dync__c_call_custom(dync__c_printer *p, const dync_node *node)
 {
     if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
-    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
+    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs,
+                   node->nargs ? "(dync_value[]){" : "NULL");
     for (int i = 0; i < node->nargs; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
@@ -164,7 +180,8 @@ static void dync__c_call_custom(dync__c_printer *p, const dync_node *node)
 /* Arithmetic of symbolic numbers. */
 static void dync__c_call_number(dync__c_printer *p, const dync_node *node)
 {
-    dync__str_addf(p->s, "dync_sym_%s(", node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
+    dync__str_addf(p->s, "dync_sym_%s(",
+                   node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
     dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
     dync__str_add(p->s, ", ");
     dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
@@ -195,8 +212,10 @@ static void dync__c_call_operator(dync__c_printer *p, const dync_node *node)
 static void dync__c_call(dync__c_printer *p, const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM)
-        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)", node->args[0].as.node->name,
-                       (int)node->args[1].as.i);
+        dync__str_addf(p->s,
+                       dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))"
+                                               : "dync_at(%s, %d)",
+                       node->args[0].as.node->name, (int)node->args[1].as.i);
     else if (node->op < 0) dync__c_call_custom(p, node);
     else if (!node->has_info && node->nout == 1 && node->nargs == 2) dync__c_call_number(p, node);
     else dync__c_call_operator(p, node);
@@ -206,8 +225,9 @@ static void dync__c_call(dync__c_printer *p, const dync_node *node)
 DYNC__FN bool dync__graph_prints_inline(const dync_node *node)
 {
     const dync__tensor *t = node->value;
-    if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU || t->numel == 0 ||
-        t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay)) return false;
+    if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU ||
+        t->numel == 0 || t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
+        return false;
     const char *data = dync__tensor_data(t);
     int bytes = dync__dtype_info(t->dtype)->bytes;
     for (int64_t i = 0; i < t->numel && dync__dtype_info(t->dtype)->kind == 'f'; i++) {
@@ -219,7 +239,8 @@ DYNC__FN bool dync__graph_prints_inline(const dync_node *node)
 
 static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 {
-    static const char *const types[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "bool"};
+    static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
+                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "bool"};
     const char *data = dync__tensor_data(t);
     int bytes = dync__dtype_info(t->dtype)->bytes;
     dync__str_addf(p->s, "dync_constant((%s[]){", types[t->dtype]);
@@ -227,9 +248,14 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
         const char *at = data + i * bytes;
         char text[40];
         if (i) dync__str_add(p->s, ", ");
-        if (t->dtype == DYNC_F32) dync__float_text((float)dync__load_f64(at, t->dtype), text, sizeof text), dync__str_add(p->s, text);
-        else if (t->dtype == DYNC_F64) dync__double_text(dync__load_f64(at, t->dtype), text, sizeof text), dync__str_add(p->s, text);
-        else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f') dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
+        if (t->dtype == DYNC_F32)
+            dync__float_text((float)dync__load_f64(at, t->dtype), text, sizeof text),
+                dync__str_add(p->s, text);
+        else if (t->dtype == DYNC_F64)
+            dync__double_text(dync__load_f64(at, t->dtype), text, sizeof text),
+                dync__str_add(p->s, text);
+        else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f')
+            dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
         else dync__c_int(p->s, dync__load_i64(at, t->dtype));
     }
     dync__arg shape = dync__arg_dims(t->lay.ndim, t->lay.shape);
@@ -243,7 +269,9 @@ static void dync__c_statement(dync__c_printer *p, const dync_node *node)
 {
     bool used = node->n_users > 0;
     dync__str_add(p->s, "    ");
-    if (used) dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ", node->name);
+    if (used)
+        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ",
+                       node->name);
     if (node->kind == DYNC__N_GET_ATTR) dync__c_constant(p, node->value);
     else dync__c_call(p, node);
     dync__str_add(p->s, ";  /* ");
@@ -256,14 +284,16 @@ static void dync__c_param(dync__c_printer *p, const dync_node *node, bool first)
 {
     bool is_attr = node->kind == DYNC__N_GET_ATTR;
     dync__str_add(p->s, first ? "" : "    , ");
-    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s", node->name);
+    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s",
+                   node->name);
 }
 
 /* A path or source inside a comment: what would end the comment or its line is dropped. */
 static void dync__c_comment_text(dync__str *s, const char *text)
 {
     for (; *text; text++)
-        if ((unsigned char)*text >= 32 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*')) dync__str_addc(s, *text);
+        if ((unsigned char)*text >= 32 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
+            dync__str_addc(s, *text);
 }
 
 /* The comment behind a parameter: type, then where it comes from. */
@@ -283,13 +313,16 @@ static void dync__c_param_comment(dync__c_printer *p, const dync_node *node)
 
 static bool dync__c_is_param(const dync_node *node)
 {
-    return node->kind == DYNC__N_PLACEHOLDER || (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
+    return node->kind == DYNC__N_PLACEHOLDER ||
+           (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
 {
     dync__c_printer p = {s, g};
-    const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT ? g->node.at[g->node.n - 1] : NULL;
+    const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
+                               ? g->node.at[g->node.n - 1]
+                               : NULL;
     const dync__arg *result = out ? &out->args[0] : NULL;
     bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
     const dync_node *last = NULL;
@@ -304,7 +337,8 @@ DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
     if (last) dync__c_param_comment(&p, last);
     dync__str_add(s, last ? "{\n" : "\n{\n");
     for (int i = 0; i < g->node.n; i++)
-        if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT) dync__c_statement(&p, g->node.at[i]);
+        if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT)
+            dync__c_statement(&p, g->node.at[i]);
     if (result) {
         dync__str_add(s, "    return ");
         dync__c_arg(&p, result, DYNC__PARAM_VALUE, !one);
@@ -328,5 +362,11 @@ static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, co
     return out;
 }
 
-DYNC_API char *dync_graph_str(const dync_graph *g) { return dync__graph_text(g, dync__graph_print_c); }
-DYNC_API char *dync_graph_readable(const dync_graph *g) { return dync__graph_text(g, dync__graph_print_fx); }
+DYNC_API char *dync_graph_str(const dync_graph *g)
+{
+    return dync__graph_text(g, dync__graph_print_c);
+}
+DYNC_API char *dync_graph_readable(const dync_graph *g)
+{
+    return dync__graph_text(g, dync__graph_print_fx);
+}

@@ -1,5 +1,5 @@
-/* graph/print_fx.c: a graph as torch.fx prints it (torch/fx/graph.py, _gen_python_code; torch/fx/graph_module.py, print_readable): Python
- * that PyTorch can run.
+/* graph/print_fx.c: a graph as torch.fx prints it (torch/fx/graph.py, _gen_python_code;
+ * torch/fx/graph_module.py, print_readable): Python that PyTorch can run.
  *
  *   class GraphModule(torch.nn.Module):
  *       def forward(self, L_x_: "f32[2, 3]"):
@@ -8,8 +8,9 @@
  *           add: "f32[2, 3]" = l_x_ + 1;  l_x_ = None
  *           return (add,)
  *
- * How an operator prints is the fx column of its row: "torch.relu", ".view", "+", or a pattern with holes. Each value is released after
- * its last use; an unused one at once. Where upstream writes a comment with the user's line, a blank line stands. */
+ * How an operator prints is the fx column of its row: "torch.relu", ".view", "+", or a pattern with
+ * holes. Each value is released after its last use; an unused one at once. Where upstream writes a
+ * comment with the user's line, a blank line stands. */
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
@@ -17,12 +18,12 @@
 typedef struct dync__fx_printer {
     dync__str *s;
     const dync_graph *g;
-    bool readable;                    /* annotations and blank lines; the other form is gm.code */
-    bool flat_attrs;                  /* attribute paths as one identifier */
-    const dync_node **last_user;      /* per node: who uses it last; NULL nobody */
+    bool readable;               /* annotations and blank lines; the other form is gm.code */
+    bool flat_attrs;             /* attribute paths as one identifier */
+    const dync_node **last_user; /* per node: who uses it last; NULL nobody */
 } dync__fx_printer;
 
-/* ---- arguments --------------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static void dync__fx_double(dync__str *s, double x)
 {
@@ -66,7 +67,9 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     case DYNC__A_FLOAT: dync__fx_double(p->s, a->as.f); break;
     case DYNC__A_BOOL: dync__str_add(p->s, a->as.i ? "True" : "False"); break;
     case DYNC__A_DIMS: dync__fx_dims(p, a, false); break;
-    case DYNC__A_DTYPE: dync__str_addf(p->s, "torch.%s", dync__dtype_info((int)a->as.i)->name); break;
+    case DYNC__A_DTYPE:
+        dync__str_addf(p->s, "torch.%s", dync__dtype_info((int)a->as.i)->name);
+        break;
     case DYNC__A_DEVICE: {
         int kind = (int)(a->as.i & 255);
         if (kind == DYNC_CUDA) dync__str_addf(p->s, "torch.device('cuda:%d')", (int)(a->as.i >> 8));
@@ -86,9 +89,13 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     }
 }
 
-static bool dync__fx_is_reduction(const dync_node *node) { return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE; }
+static bool dync__fx_is_reduction(const dync_node *node)
+{
+    return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE;
+}
 
-/* Argument i. PyTorch takes one dimension as an int everywhere, several as a tuple, and all of them as None or in full. */
+/* Argument i. PyTorch takes one dimension as an int everywhere, several as a tuple, and all of them
+ * as None or in full. */
 static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
 {
     const dync__arg *a = &node->args[i];
@@ -107,36 +114,38 @@ static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
     }
 }
 
-/* How many arguments are printed: "over all dimensions, not kept" is what PyTorch does without being told. */
+/* How many arguments are printed: "over all dimensions, not kept" is what PyTorch does without
+ * being told. */
 static int dync__fx_count_args(const dync_node *node)
 {
     int n = node->nargs;
     if (node->op < 0) return n;
     while (n > 0 && node->args[n - 1].kind == DYNC__A_PTR) n--;
-    bool all = n > 2 && node->args[n - 1].kind == DYNC__A_BOOL && !node->args[n - 1].as.i && node->args[n - 2].kind == DYNC__A_DIMS &&
-               node->args[n - 2].n == 0;
+    bool all = n > 2 && node->args[n - 1].kind == DYNC__A_BOOL && !node->args[n - 1].as.i &&
+               node->args[n - 2].kind == DYNC__A_DIMS && node->args[n - 2].n == 0;
     return all ? n - 2 : n;
 }
 
 static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first, int n)
 {
-    bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 && !dync__fx_is_reduction(node);
+    bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 &&
+                !dync__fx_is_reduction(node);
     dync__str_addc(p->s, '(');
     for (int i = first; i < n; i++) {
         if (i > first) dync__str_add(p->s, ", ");
-        if (bare) dync__fx_dims(p, &node->args[i], true);      /* x.view(2, 3) */
+        if (bare) dync__fx_dims(p, &node->args[i], true); /* x.view(2, 3) */
         else dync__fx_call_arg(p, node, i);
     }
     dync__str_addc(p->s, ')');
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static const char *dync__fx_hole(const char *c, int *i)
 {
     *i = 0;
     for (c++; *c >= '0' && *c <= '9'; c++) *i = 10 * *i + (*c - '0');
-    return c;                                                    /* at the closing brace */
+    return c; /* at the closing brace */
 }
 
 static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern)
@@ -166,7 +175,8 @@ static void dync__fx_attr_path(dync__fx_printer *p, const char *path)
         size_t n = strcspn(path, ".");
         bool is_name = n > 0 && !(path[0] >= '0' && path[0] <= '9');
         next.n = 0;
-        dync__str_addf(&next, is_name ? "%s.%.*s" : "getattr(%s, \"%.*s\")", dync__str_get(&expr), (int)n, path);
+        dync__str_addf(&next, is_name ? "%s.%.*s" : "getattr(%s, \"%.*s\")", dync__str_get(&expr),
+                       (int)n, path);
         dync__str t = expr;
         expr = next;
         next = t;
@@ -186,9 +196,11 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
     }
     const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
     int n = dync__fx_count_args(node);
-    if (!fx) {                                                   /* registered operators: mylib::foo is torch.ops.mylib.foo */
+    if (!fx) { /* registered operators: mylib::foo is torch.ops.mylib.foo */
         const char *colons = strstr(node->target, "::");
-        if (colons) dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target, colons + 2);
+        if (colons)
+            dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target,
+                           colons + 2);
         else dync__str_add(p->s, node->target);
         dync__fx_args(p, node, 0, n);
     } else if (strchr(fx, '{')) {
@@ -210,9 +222,13 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
     }
 }
 
-/* ---- releases: torch.fx's register_last_uses and delete_unused_values ----------------------------------------------------------------- */
+/* ---- releases: torch.fx's register_last_uses and delete_unused_values ------------------------ */
 
-typedef struct dync__fx_uses { dync__fx_printer *p; const dync_node *user; bool print, any; } dync__fx_uses;
+typedef struct dync__fx_uses {
+    dync__fx_printer *p;
+    const dync_node *user;
+    bool print, any;
+} dync__fx_uses;
 
 static void dync__fx_use(void *user, dync__arg *arg)
 {
@@ -223,14 +239,14 @@ static void dync__fx_use(void *user, dync__arg *arg)
     } else if (*last == u->user) {
         dync__str_addf(u->p->s, u->any ? " = %s" : ";  %s", arg->as.node->name);
         u->any = true;
-        *last = NULL;                                            /* said once */
+        *last = NULL; /* said once */
     }
 }
 
 /* Arguments in the order in which they are printed. */
 static void dync__fx_each_use(dync__fx_uses *u)
 {
-    dync_node *node = (dync_node *)(uintptr_t)u->user;           /* only read */
+    dync_node *node = (dync_node *)(uintptr_t)u->user; /* only read */
     const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
     int i;
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
@@ -253,7 +269,7 @@ static void dync__fx_release(dync__fx_printer *p, const dync_node *node)
     dync__str_addc(p->s, '\n');
 }
 
-/* ---- the function ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 /* : "f32[2, 3]" */
 static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node)
@@ -277,7 +293,8 @@ static void dync__fx_signature(dync__fx_printer *p)
         const dync_node *node = p->g->node.at[i];
         dync__str_addf(p->s, ", %s", node->target);
         dync__fx_annotation(p, node);
-        if (!p->readable && node->has_info && strcmp(node->name, node->target) != 0) dync__str_add(p->s, " : torch.Tensor");
+        if (!p->readable && node->has_info && strcmp(node->name, node->target) != 0)
+            dync__str_add(p->s, " : torch.Tensor");
     }
     dync__str_add(p->s, "):\n");
 }
@@ -303,7 +320,8 @@ static void dync__fx_body(dync__fx_printer *p)
             continue;
         }
         if (node->kind != DYNC__N_OUTPUT) {
-            if (p->readable && !first && !dync__fx_same_line(before, node)) dync__str_addc(p->s, '\n');
+            if (p->readable && !first && !dync__fx_same_line(before, node))
+                dync__str_addc(p->s, '\n');
             before = node;
         }
         first = false;
@@ -353,7 +371,7 @@ DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g)
     dync__fx_forward(&p);
 }
 
-/* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString ---------------------------------------------------------------- */
+/* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString --------------------- */
 
 enum { DYNC__FX_INLINE_ELEMENTS = 4 };
 
@@ -365,7 +383,8 @@ static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
     for (int64_t i = 0; data && i < t->numel; i++) {
         const char *at = data + i * dync__dtype_info(t->dtype)->bytes;
         if (i) dync__str_add(p->s, ", ");
-        if (dync__dtype_info(t->dtype)->kind == 'f') dync__fx_double(p->s, dync__load_f64(at, t->dtype));
+        if (dync__dtype_info(t->dtype)->kind == 'f')
+            dync__fx_double(p->s, dync__load_f64(at, t->dtype));
         else dync__str_addf(p->s, "%lld", (long long)dync__load_i64(at, t->dtype));
     }
     dync__str_addf(p->s, "], dtype=torch.%s).reshape(", dync__dtype_info(t->dtype)->name);
@@ -382,15 +401,18 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
     dync__str path = {0};
     dync__fx_printer q = {.s = &path, .g = p->g, .flat_attrs = true};
     dync__fx_attr_path(&q, node->target);
-    const char *name = dync__str_get(&path) + (path.n > 5 ? 5 : 0);      /* behind "self." */
+    const char *name = dync__str_get(&path) + (path.n > 5 ? 5 : 0); /* behind "self." */
     if (parameter) dync__str_addf(p->s, "        self.%s = torch.nn.Parameter(torch.randn(", name);
     else dync__str_addf(p->s, "        self.register_buffer('%s', ", name);
-    if (!parameter && node->value && node->value->storage->data && node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
+    if (!parameter && node->value && node->value->storage->data &&
+        node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
         dync__fx_literal(p, node->value);
     } else {
-        if (!parameter) dync__str_add(p->s, dtype->kind == 'f' ? "torch.randn(" : "torch.randint(1, size=");
+        if (!parameter)
+            dync__str_add(p->s, dtype->kind == 'f' ? "torch.randn(" : "torch.randint(1, size=");
         dync__text_shape(p->s, p->g, info->lay.ndim, info->lay.shape);
-        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name, parameter && cuda ? ", device=\"cuda\"" : "");
+        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name,
+                       parameter && cuda ? ", device=\"cuda\"" : "");
     }
     if (!parameter && cuda) dync__str_add(p->s, ".cuda()");
     dync__str_add(p->s, ")\n");
@@ -400,14 +422,20 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
 DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g)
 {
     dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
-    dync__str_add(s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
-    for (int pass = 0; pass < 2; pass++)                                  /* buffers, then parameters, each once */
+    dync__str_add(
+        s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
+    for (int pass = 0; pass < 2; pass++) /* buffers, then parameters, each once */
         for (int i = 0; i < g->node.n; i++) {
             const dync_node *node = g->node.at[i];
-            bool parameter = node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
+            bool parameter =
+                node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
             bool known = false;
-            for (int j = 0; j < i; j++) known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR && strcmp(g->node.at[j]->target, node->target) == 0);
-            if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known && parameter == (pass == 1)) dync__fx_repro_attr(&p, node, parameter);
+            for (int j = 0; j < i; j++)
+                known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR &&
+                                  strcmp(g->node.at[j]->target, node->target) == 0);
+            if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known &&
+                parameter == (pass == 1))
+                dync__fx_repro_attr(&p, node, parameter);
         }
     dync__str_addc(s, '\n');
     dync__fx_forward(&p);

@@ -1,18 +1,19 @@
-/* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after it the passes that need values (fold.c)
- * and every backend that runs a graph as it is.
+/* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after
+ * it the passes that need values (fold.c) and every backend that runs a graph as it is.
  *
- * One environment slot per node holds its value with a reference; the slot is emptied after the node's last use, so memory peaks where
- * eager execution's would. Operators go through dync__op_run, from the top of the handler stack: the tape and tracers see each call as
- * if user code had made it. It is also the oracle that compiled code is compared with. */
+ * One environment slot per node holds its value with a reference; the slot is emptied after the
+ * node's last use, so memory peaks where eager execution's would. Operators go through
+ * dync__op_run, from the top of the handler stack: the tape and tracers see each call as if user
+ * code had made it. It is also the oracle that compiled code is compared with. */
 #include "../dync.in.h"
 #include "graph.h"
 
 typedef struct dync__frame_env {
     const dync_graph *graph;
-    dync__arena *arena;      /* lists live here */
-    dync__arg *slot;         /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
-    int *last_use;           /* per node: index of the last node that reads it; its own where nobody does */
-    int reader;              /* scratch while last_use is filled */
+    dync__arena *arena; /* lists live here */
+    dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
+    int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
+    int reader;    /* scratch while last_use is filled */
 } dync__frame_env;
 
 static void dync__arg_retain(const dync__arg *a)
@@ -36,7 +37,7 @@ DYNC__FN void dync__arg_release(dync__arg *a)
     *a = dync__arg_none();
 }
 
-/* ---- public values to arguments and back ---------------------------------------------------------------------------------------- */
+/* ---- public values to arguments and back ----------------------------------------------------- */
 
 DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__arg *out)
 {
@@ -56,13 +57,18 @@ DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__
         *out = (dync__arg){.kind = DYNC__A_LIST, .n = n};
         out->as.list = dync__arena_alloc(arena, (size_t)n * sizeof(dync__arg));
         if (!out->as.list) return DYNC_ERR_MEMORY;
-        for (int i = 0; i < n; i++) DYNC__TRY(dync__value_to_arg(arena, v.as.l->items[i], &out->as.list[i]));
+        for (int i = 0; i < n; i++)
+            DYNC__TRY(dync__value_to_arg(arena, v.as.l->items[i], &out->as.list[i]));
         return DYNC_OK;
     }
-    case DYNC_KIND_PTR: *out = (dync__arg){.kind = DYNC__A_PTR}; out->as.p = v.as.p; return DYNC_OK;
+    case DYNC_KIND_PTR:
+        *out = (dync__arg){.kind = DYNC__A_PTR};
+        out->as.p = v.as.p;
+        return DYNC_OK;
     default: break;
     }
-    return dync__fail(DYNC_ERR_VALUE, "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
+    return dync__fail(DYNC_ERR_VALUE,
+                      "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
 }
 
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
@@ -77,7 +83,8 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
         dync_value list = dync__list_new(a->n);
         for (int i = 0; i < a->n; i++) {
             dync_value item = dync__arg_to_value(&a->as.list[i]);
-            if (list.kind != DYNC_KIND_LIST) continue;    /* no memory: the tensors went to the scope all the same */
+            if (list.kind != DYNC_KIND_LIST)
+                continue; /* no memory: the tensors went to the scope all the same */
             list.as.l->items[i] = item;
             if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
             if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
@@ -88,9 +95,10 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
     }
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* Node references of an argument become the values they stand for; tensors stay borrowed from the environment. */
+/* Node references of an argument become the values they stand for; tensors stay borrowed from the
+ * environment. */
 static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
@@ -101,7 +109,8 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < in->n; i++) DYNC__TRY(dync__env_read(env, &in->as.list[i], &out->as.list[i]));
+    for (int i = 0; i < in->n; i++)
+        DYNC__TRY(dync__env_read(env, &in->as.list[i], &out->as.list[i]));
     return DYNC_OK;
 }
 
@@ -111,16 +120,23 @@ static dync_status dync__run_number(const dync_node *node, const dync__arg *a, d
     if (node->nargs == 2 && dync__arg_is_number(&a[0]) && dync__arg_is_number(&a[1])) {
         bool is_float = a[0].kind == DYNC__A_FLOAT || a[1].kind == DYNC__A_FLOAT;
         double x = dync__arg_number(&a[0]), y = dync__arg_number(&a[1]);
-        uint64_t i = (uint64_t)a[0].as.i, j = (uint64_t)a[1].as.i;      /* integers wrap */
+        uint64_t i = (uint64_t)a[0].as.i, j = (uint64_t)a[1].as.i; /* integers wrap */
         switch (node->op) {
-        case DYNC__OP_add: *out = is_float ? dync__arg_f(x + y) : dync__arg_i((int64_t)(i + j)); return DYNC_OK;
-        case DYNC__OP_sub: *out = is_float ? dync__arg_f(x - y) : dync__arg_i((int64_t)(i - j)); return DYNC_OK;
-        case DYNC__OP_mul: *out = is_float ? dync__arg_f(x * y) : dync__arg_i((int64_t)(i * j)); return DYNC_OK;
+        case DYNC__OP_add:
+            *out = is_float ? dync__arg_f(x + y) : dync__arg_i((int64_t)(i + j));
+            return DYNC_OK;
+        case DYNC__OP_sub:
+            *out = is_float ? dync__arg_f(x - y) : dync__arg_i((int64_t)(i - j));
+            return DYNC_OK;
+        case DYNC__OP_mul:
+            *out = is_float ? dync__arg_f(x * y) : dync__arg_i((int64_t)(i * j));
+            return DYNC_OK;
         case DYNC__OP_floor_divide:
             if (is_float) {
                 *out = dync__arg_f(floor(x / y));
             } else {
-                if (j == 0) return dync__fail(DYNC_ERR_VALUE, "%s: integer division by zero", node->name);
+                if (j == 0)
+                    return dync__fail(DYNC_ERR_VALUE, "%s: integer division by zero", node->name);
                 int64_t p = a[0].as.i, q = a[1].as.i;
                 int64_t d = q == -1 ? (int64_t)(0 - i) : p / q;
                 *out = dync__arg_i(q != -1 && p % q != 0 && (p < 0) != (q < 0) ? d - 1 : d);
@@ -129,7 +145,8 @@ static dync_status dync__run_number(const dync_node *node, const dync__arg *a, d
         default: break;
         }
     }
-    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name, node->target);
+    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name,
+                      node->target);
 }
 
 static bool dync__all_numbers(const dync__arg *a, int n)
@@ -143,24 +160,29 @@ static dync_status dync__run_getitem(const dync_node *node, const dync__arg *arg
 {
     int64_t i = args[1].as.i;
     if (args[0].kind != DYNC__A_LIST || i < 0 || i >= args[0].n)
-        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values", node->name, (long long)i);
+        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values",
+                          node->name, (long long)i);
     *out = args[0].as.list[i];
     dync__arg_retain(out);
     return DYNC_OK;
 }
 
 /* One operator; *out takes the references. */
-static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args, dync__arg *out)
+static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args,
+                                      dync__arg *out)
 {
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
     dync__tls.at = node->at;
     dync_status status;
-    /* What a decomposition makes belongs to the innermost scope: one of its own, so that temporaries die with the node. */
+    /* What a decomposition makes belongs to the innermost scope: one of its own, so that
+     * temporaries die with the node. */
     dync_scope scope = dync_scope_begin();
     if (node->op >= 0) status = dync__op_run(node->op, node->nargs, args, t);
     else if (dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
-    else status = dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name, node->target);
+    else
+        status = dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name,
+                            node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;
     if (status != DYNC_OK) return status;
@@ -191,7 +213,8 @@ static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__a
     for (int i = 0; i < node->nargs; i++) DYNC__TRY(dync__env_read(env, &node->args[i], &args[i]));
     switch (node->kind) {
     case DYNC__N_GET_ATTR:
-        if (!node->value) return dync__fail(DYNC_ERR_VALUE, "graph: attribute %s has no value", node->target);
+        if (!node->value)
+            return dync__fail(DYNC_ERR_VALUE, "graph: attribute %s has no value", node->target);
         *out = dync__arg_t(node->value);
         dync__ref(node->value);
         return DYNC_OK;
@@ -202,10 +225,13 @@ static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__a
     case DYNC__N_CALL_FUNCTION:
     case DYNC__N_CALL_METHOD:
         if (node->op == DYNC__NODE_GETITEM) return dync__run_getitem(node, args, out);
-        if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1) return dync__run_number(node, args, out);
+        if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1)
+            return dync__run_number(node, args, out);
         return dync__run_operator(env, node, args, out);
     default:
-        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: a call of module %s cannot be interpreted", node->name, node->target);
+        return dync__fail(DYNC_ERR_INTERNAL,
+                          "graph node %s: a call of module %s cannot be interpreted", node->name,
+                          node->target);
     }
 }
 
@@ -222,12 +248,15 @@ static void dync__release_if_last(void *user, dync__arg *arg)
     if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
 }
 
-DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out)
+DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs,
+                                      dync__arena *arena, dync__arg *out)
 {
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
         return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
-    if (nargs != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name, g->n_inputs, nargs);
+    if (nargs != g->n_inputs)
+        return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name,
+                          g->n_inputs, nargs);
     dync__frame_env env = {.graph = g, .arena = arena};
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
@@ -259,12 +288,14 @@ DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int na
     dync__arg out = {0}, *in = NULL;
     dync_value result = DYNC_NONE;
     if (!g || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s", g ? "no arguments" : "NULL");
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s",
+                   g ? "no arguments" : "NULL");
         return result;
     }
     in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);
     dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < nargs && status == DYNC_OK; i++) status = dync__value_to_arg(&arena, args[i], &in[i]);
+    for (int i = 0; i < nargs && status == DYNC_OK; i++)
+        status = dync__value_to_arg(&arena, args[i], &in[i]);
     if (status == DYNC_OK) status = dync__graph_eval(g, in, nargs, &arena, &out);
     if (status == DYNC_OK) result = dync__arg_to_value(&out);
     dync__arena_free(&arena);

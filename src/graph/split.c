@@ -1,17 +1,19 @@
-/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As torch.fx's split_module for one flag.
+/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As
+ * torch.fx's split_module for one flag.
  *
- * Each part is a graph of its own: its inputs are the values that it reads from before, under their old names, its outputs (a tuple) the
- * values that are read after it, in order of definition. The last part returns what the whole graph returned. Attributes go to the parts
- * that use them. Running the parts in sequence, values passed by name, is running the graph. */
+ * Each part is a graph of its own: its inputs are the values that it reads from before, under their
+ * old names, its outputs (a tuple) the values that are read after it, in order of definition. The
+ * last part returns what the whole graph returned. Attributes go to the parts that use them.
+ * Running the parts in sequence, values passed by name, is running the graph. */
 #include "../dync.in.h"
 #include "graph.h"
 
 typedef struct dync__split {
     dync_graph *whole, *part;
-    int index;                 /* of the part being made */
-    int *part_of;              /* per node of whole; -1 inputs */
-    int *last_part;            /* per node: the last part that reads it; -1 nobody */
-    dync_node **here;          /* per node: its copy in the current part */
+    int index;        /* of the part being made */
+    int *part_of;     /* per node of whole; -1 inputs */
+    int *last_part;   /* per node: the last part that reads it; -1 nobody */
+    dync_node **here; /* per node: its copy in the current part */
 } dync__split;
 
 static void dync__split_use(void *user, dync__arg *arg)
@@ -20,22 +22,28 @@ static void dync__split_use(void *user, dync__arg *arg)
     if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
 }
 
-/* The value in the part being made; brought in as an input or attribute where it was defined before. NULL: no memory. */
+/* The value in the part being made; brought in as an input or attribute where it was defined
+ * before. NULL: no memory. */
 static dync_node *dync__split_value(void *user, dync_node *old)
 {
     dync__split *s = user;
     dync_node **slot = &s->here[old->index];
-    if (!*slot) *slot = old->kind == DYNC__N_GET_ATTR ? dync__graph_copy_call(s->part, old, NULL, NULL) : dync__graph_copy_placeholder(s->part, old, old->name);
+    if (!*slot)
+        *slot = old->kind == DYNC__N_GET_ATTR
+                    ? dync__graph_copy_call(s->part, old, NULL, NULL)
+                    : dync__graph_copy_placeholder(s->part, old, old->name);
     return *slot;
 }
 
 static dync_status dync__split_output(dync__split *s)
 {
     dync__arg result = {.kind = DYNC__A_LIST};
-    result.as.list = dync__arena_alloc(&s->part->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
+    result.as.list =
+        dync__arena_alloc(&s->part->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
     if (!result.as.list) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->whole->node.n; i++)
-        if (s->part_of[i] == s->index && s->here[i] && s->last_part[i] > s->index) result.as.list[result.n++] = dync__arg_node(s->here[i]);
+        if (s->part_of[i] == s->index && s->here[i] && s->last_part[i] > s->index)
+            result.as.list[result.n++] = dync__arg_node(s->here[i]);
     return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -48,7 +56,8 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
     s->part = *out = dync__graph_new(name);
     if (!s->part) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->symbol.n; i++)
-        if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text)) return DYNC_ERR_MEMORY;
+        if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text))
+            return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
         dync_node *old = whole->node.at[i];
         dync__arg result;
@@ -58,13 +67,15 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
             if (!s->here[i]) return DYNC_ERR_MEMORY;
             continue;
         }
-        if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s)) return DYNC_ERR_MEMORY;
+        if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s))
+            return DYNC_ERR_MEMORY;
         return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
     return dync__split_output(s);
 }
 
-/* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the last. */
+/* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the
+ * last. */
 static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, void *), void *user)
 {
     int part = -1;
@@ -84,10 +95,13 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     return DYNC__MAX(part, 0) + 1;
 }
 
-DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts)
+DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user),
+                                      void *user, dync_graph **parts, int *nparts)
 {
     if (!g || !pick || !parts || !nparts)
-        return dync__fail(DYNC_ERR_VALUE, "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
+        return dync__fail(
+            DYNC_ERR_VALUE,
+            "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n;
     dync__arena arena = {0};
@@ -97,7 +111,9 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
     s.here = dync__arena_alloc(&arena, n * sizeof *s.here);
     dync_status status = s.part_of && s.last_part && s.here ? DYNC_OK : DYNC_ERR_MEMORY;
     int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
-    if (count > *nparts) status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d", count, *nparts);
+    if (count > *nparts)
+        status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
+                            count, *nparts);
     for (; made < count && status == DYNC_OK; made++) {
         s.index = made;
         status = dync__split_part(&s, &parts[made]);

@@ -1,15 +1,22 @@
-/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share: schemas, C patterns, types. */
+/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share:
+ * schemas, C patterns, types. */
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
 
-/* ---- schemas: "(Tensor self, Value other)" ----------------------------------------------------------------------------------------- */
+/* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
 
-static const struct { const char *text; dync__param_type type; } dync__param_types[] = {
-    {"Value", DYNC__PARAM_VALUE}, {"Value?", DYNC__PARAM_VALUE_OPT}, {"Tensor", DYNC__PARAM_TENSOR}, {"Tensor?", DYNC__PARAM_TENSOR_OPT},
-    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT}, {"int64", DYNC__PARAM_INT}, {"float", DYNC__PARAM_FLOAT},
-    {"bool", DYNC__PARAM_BOOL}, {"Dims", DYNC__PARAM_DIMS}, {"Dtype", DYNC__PARAM_DTYPE}, {"Device", DYNC__PARAM_DEVICE},
-    {"str", DYNC__PARAM_STR}, {"Ptr", DYNC__PARAM_PTR},
+static const struct {
+    const char *text;
+    dync__param_type type;
+} dync__param_types[] = {
+    {"Value", DYNC__PARAM_VALUE},      {"Value?", DYNC__PARAM_VALUE_OPT},
+    {"Tensor", DYNC__PARAM_TENSOR},    {"Tensor?", DYNC__PARAM_TENSOR_OPT},
+    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT},
+    {"int64", DYNC__PARAM_INT},        {"float", DYNC__PARAM_FLOAT},
+    {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
+    {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
+    {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
 };
 
 static const char *dync__schema_word(const char *p, const char **word, int *n)
@@ -30,7 +37,8 @@ DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param
     if (n == 0) return false;
     out->type = DYNC__PARAM_PTR;
     for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
-        if ((int)strlen(dync__param_types[i].text) == n && memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
+        if ((int)strlen(dync__param_types[i].text) == n &&
+            memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
             out->type = dync__param_types[i].type;
     *at = dync__schema_word(p, &out->name, &out->name_n);
     return true;
@@ -44,10 +52,14 @@ DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out)
     return false;
 }
 
-/* ---- the C form of an operator -------------------------------------------------------------------------------------------------------- */
+/* ---- the C form of an operator --------------------------------------------------------------- */
 
-/* Private rows whose public function has another shape. The other private rows are called by name. */
-static const struct { int op; const char *pattern; } dync__c_patterns[] = {
+/* Private rows whose public function has another shape. The other private rows are called by name.
+ */
+static const struct {
+    int op;
+    const char *pattern;
+} dync__c_patterns[] = {
     {DYNC__OP_empty, "dync_empty({0}, .dtype = {1}, .device = {2})"},
     {DYNC__OP_zeros, "dync_zeros({0}, .dtype = {1}, .device = {2})"},
     {DYNC__OP_ones, "dync_ones({0}, .dtype = {1}, .device = {2})"},
@@ -80,11 +92,12 @@ DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
     } else {
         dync__str_addf(s, "dync_%s(", row->name);
     }
-    for (int i = 0; i < n; i++) dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
+    for (int i = 0; i < n; i++)
+        dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
     dync__str_add(s, by_name ? row->nout == 1 ? "}))" : "})" : ")");
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__text_size(dync__str *s, const dync_graph *g, int64_t size)
 {
@@ -103,7 +116,8 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, cons
     dync__str_addc(s, ']');
 }
 
-DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info, bool requires_grad)
+DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info,
+                              bool requires_grad)
 {
     dync__str_add(s, dync__dtype_info(info->dtype)->fx);
     dync__text_shape(s, g, info->lay.ndim, info->lay.shape);

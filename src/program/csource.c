@@ -1,17 +1,19 @@
-/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For microcontrollers. After program_file.c.
+/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For
+ * microcontrollers. After program_file.c.
  *
- *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c) -> C (codegen/csrc.c for loops; here for
- *   matrix products, convolutions and pooling)
+ *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c)
+ *         -> C (codegen/csrc.c for loops, csource_kernels.c for the rest)
  *
- * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The file is self-contained; a self-test main with
- * inputs and what this library computes for them stands behind #ifdef NAME_MAIN. */
+ * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The
+ * file is self-contained; a self-test main with inputs and what this library computes for them
+ * stands behind #ifdef NAME_MAIN. */
 #include "../dync.in.h"
 #include "../inductor/inductor.h"
 #include "../runtime/plan.h"
 #include "program.h"
 #include "csource.h"
 
-/* ---- the functional graph ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the functional graph -------------------------------------------------------------------- */
 
 static bool dync__csource_all(const dync_node *node, void *user)
 {
@@ -20,14 +22,18 @@ static bool dync__csource_all(const dync_node *node, void *user)
 }
 
 /* Tensors of a nested result, in order; anything else is refused. */
-static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list, int cap)
+static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list,
+                                         int cap)
 {
     if (a->kind == DYNC__A_LIST) {
-        for (int i = 0; i < a->n; i++) DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
+        for (int i = 0; i < a->n; i++)
+            DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
         return DYNC_OK;
     }
-    if (a->kind != DYNC__A_NODE || !a->as.node->has_info) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
-    if (list->n == cap) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
+    if (a->kind != DYNC__A_NODE || !a->as.node->has_info)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
+    if (list->n == cap)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
     list->as.list[list->n++] = *a;
     return DYNC_OK;
 }
@@ -47,7 +53,7 @@ static dync_status dync__csource_flat(dync_graph *g, dync_graph **out)
     return DYNC_OK;
 }
 
-/* ---- steps, fused -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps, fused ---------------------------------------------------------------------------- */
 
 static dync_status dync__csource_fuse(dync__csource *c)
 {
@@ -57,11 +63,12 @@ static dync_status dync__csource_fuse(dync__csource *c)
     if (!c->steps) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__plan_schedule(&c->pb, &options, c->steps, &n));
     for (int i = 0; i < n; i++)
-        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k)) c->steps[c->n_steps++] = c->steps[i];
+        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k))
+            c->steps[c->n_steps++] = c->steps[i];
     return DYNC_OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void dync__csource_touch(dync__csource *c, int slot, int step)
 {
@@ -70,7 +77,8 @@ static void dync__csource_touch(dync__csource *c, int slot, int step)
     s->last = step;
 }
 
-/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes apart at least. */
+/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes
+ * apart at least. */
 enum { DYNC__CSOURCE_CELL = 8 };
 
 static dync_status dync__csource_place(dync__csource *c)
@@ -86,8 +94,12 @@ static dync_status dync__csource_place(dync__csource *c)
     }
     for (int i = 0; i < n; i++) {
         const dync__csource_slot *s = &c->slot[i];
-        life[i] = (dync__life){.slot = i, .first = s->in_arena ? s->first : -1, .last = s->copied_out ? c->n_steps : s->last};
-        if (life[i].first >= 0) life[i].bytes = c->pb.slot.at[i].size * dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
+        life[i] = (dync__life){.slot = i,
+                               .first = s->in_arena ? s->first : -1,
+                               .last = s->copied_out ? c->n_steps : s->last};
+        if (life[i].first >= 0)
+            life[i].bytes = c->pb.slot.at[i].size *
+                            dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
     }
     DYNC__TRY(dync__memplan(&c->arena, life, n, &c->arena_bytes));
     for (int i = 0; i < n; i++) c->slot[i].offset = life[i].offset / DYNC__CSOURCE_CELL;
@@ -108,13 +120,17 @@ static dync_status dync__csource_results(dync__csource *c)
             continue;
         }
         const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
-        c->out[i] = (dync__lowered_out){.input = o->index, .output = -1, .dtype = (uint8_t)in->dtype, .device = DYNC_CPU};
+        c->out[i] = (dync__lowered_out){.input = o->index,
+                                        .output = -1,
+                                        .dtype = (uint8_t)in->dtype,
+                                        .device = DYNC_CPU};
         c->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
     }
     return DYNC_OK;
 }
 
-/* An output of the graph that is a whole row-major storage of its own is written in place; others are copied at the end. */
+/* An output of the graph that is a whole row-major storage of its own is written in place; others
+ * are copied at the end. */
 static void dync__csource_outputs(dync__csource *c)
 {
     for (int i = 0; i < c->pb.slot.n; i++) {
@@ -129,7 +145,8 @@ static void dync__csource_outputs(dync__csource *c)
             if (o->input >= 0 || o->output != s->index) continue;
             int64_t numel = 1;
             for (int d = 0; d < o->lay.ndim; d++) numel *= o->lay.shape[d];
-            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size && dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
+            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size &&
+                         dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
             t->output = whole ? k : -1;
         }
         if (users > 1) t->output = -1;
@@ -138,17 +155,20 @@ static void dync__csource_outputs(dync__csource *c)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static dync_status dync__csource_prepare(dync__csource *c, const char **why)
 {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
     dync_status status = dync__aot_trace(c->flat, false, &c->aot, why);
     if (status != DYNC_OK) return status;
-    if (c->aot.mutated.n) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
+    if (c->aot.mutated.n)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
     DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
     DYNC__TRY(dync__csource_results(c));
-    if (c->pb.rng_used) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers", c->program->name);
+    if (c->pb.rng_used)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
+                          c->program->name);
     DYNC__TRY(dync__csource_fuse(c));
     c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);
     if (!c->slot) return DYNC_ERR_MEMORY;
@@ -163,11 +183,14 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
     size_t n = strlen(p->name);
     c.upper = dync__arena_alloc(&c.names, n + 1);
     dync_status status = c.upper ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (size_t i = 0; status == DYNC_OK && i < n; i++) c.upper[i] = (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
+    for (size_t i = 0; status == DYNC_OK && i < n; i++)
+        c.upper[i] =
+            (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
     uint64_t errors = dync__error_count();
     if (status == DYNC_OK) status = dync__csource_prepare(&c, &why);
     if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
-        dync__fail(status, "C source: %s: %s", p->name, why ? why : "a form that is not functional");
+        dync__fail(status, "C source: %s: %s", p->name,
+                   why ? why : "a form that is not functional");
     if (status == DYNC_OK) status = dync__csource_print(&c, s);
     dync_graph_free(c.flat);
     dync__aot_graphs_free(&c.aot);

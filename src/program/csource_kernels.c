@@ -1,14 +1,17 @@
-/* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling. For csource.c. Small before fast. */
+/* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling.
+ * For csource.c. Small before fast. */
 #include "../dync.in.h"
 #include "csource.h"
 
 DYNC__FN const char *dync__csource_type(int dtype)
 {
-    static const char *const names[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "uint8_t"};
+    static const char *const names[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
+                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
     return names[dync__dtype_valid(dtype) ? dtype : 0];
 }
 
-DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride, const char *const *var, int64_t offset)
+DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
+                                  const char *const *var, int64_t offset)
 {
     bool any = false;
     for (int d = 0; d < n; d++) {
@@ -24,41 +27,49 @@ DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride, co
 }
 
 /* static void NAME(const float *a, ..., float *y) with the operands' letters. */
-static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name, const char *letters)
+static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name,
+                                      const char *letters)
 {
     dync__str_addf(s, "static void %s(", name);
     for (int i = 0; i < call->n; i++) {
         if (call->operand[i].dtype == DYNC_F16 || call->operand[i].dtype == DYNC_BF16)
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of half precision", call->row->name);
-        dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ", dync__csource_type(call->operand[i].dtype), letters[i]);
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of half precision",
+                              call->row->name);
+        dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ",
+                       dync__csource_type(call->operand[i].dtype), letters[i]);
     }
     dync__str_add(s, ")\n{\n");
     return DYNC_OK;
 }
 
-/* for (int v = 0; v < n; v++), indented; nothing for one iteration, whose variable is then NULL in indices. */
+/* for (int v = 0; v < n; v++), indented; nothing for one iteration, whose variable is then NULL in
+ * indices. */
 static int dync__csource_for(dync__str *s, int depth, const char *var, int64_t n)
 {
     if (n == 1) return depth;
-    dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", var, var, (long long)n, var);
+    dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", var, var,
+                   (long long)n, var);
     return depth + 1;
 }
 
 /* x[index] with the operand's offset. */
-static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, int n, const int64_t *stride, const char *const *var)
+static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, int n,
+                             const int64_t *stride, const char *const *var)
 {
     dync__str_addf(s, "%c[", letter);
     dync__csource_index(s, n, stride, var, o->lay.offset);
     dync__str_addc(s, ']');
 }
 
-/* ---- products: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[m, n]) ---------------------------------------------------------------- */
+/* ---- products: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[m, n]) ------------ */
 
 static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
     bool has_bias = call->row == dync__kernel_row(DYNC__K_addmm);
-    const dync__operand *a = &call->operand[0], *b = &call->operand[1], *bias = has_bias ? &call->operand[2] : NULL, *c = &call->operand[call->n - 1];
+    const dync__operand *a = &call->operand[0], *b = &call->operand[1],
+                        *bias = has_bias ? &call->operand[2] : NULL,
+                        *c = &call->operand[call->n - 1];
     int ndim = c->lay.ndim, batch = ndim - 2, depth = 1;
     int64_t k = a->lay.shape[ndim - 1];
     const char *var[DYNC_MAX_DIMS + 1];
@@ -95,43 +106,56 @@ static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, c
     return DYNC_OK;
 }
 
-/* ---- windows: convolution and pooling over [n, channel, y, x] ------------------------------------------------------------------------------------- */
+/* ---- windows: convolution and pooling over [n, channel, y, x] -------------------------------- */
 
 /* Loops over the output and over the window, with the input position p, q inside the picture. */
-static int dync__csource_window(dync__str *s, const dync__operand *out, const dync__operand *x, const char *init, int64_t kh, int64_t kw,
-                                const int64_t *step, const int64_t *pad, const int64_t *dilation, const char *extra, int64_t n_extra)
+static int dync__csource_window(dync__str *s, const dync__operand *out, const dync__operand *x,
+                                const char *init, int64_t kh, int64_t kw, const int64_t *step,
+                                const int64_t *pad, const int64_t *dilation, const char *extra,
+                                int64_t n_extra)
 {
     static const char *const names[] = {"n", "o", "i", "j"};
     int depth = 1;
     for (int d = 0; d < 4; d++) depth = dync__csource_for(s, depth, names[d], out->lay.shape[d]);
     dync__str_addf(s, "%*s{\n", 4 * depth, "");
     for (int d = 0; d < 4; d++)
-        if (out->lay.shape[d] == 1) dync__str_addf(s, "%*sconst int %s = 0;\n", 4 * depth + 4, "", names[d]);
+        if (out->lay.shape[d] == 1)
+            dync__str_addf(s, "%*sconst int %s = 0;\n", 4 * depth + 4, "", names[d]);
     dync__str_addf(s, "%*s%s\n", 4 * depth + 4, "", init);
     depth++;
-    if (extra) dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", extra, extra, (long long)n_extra, extra), depth++;
+    if (extra)
+        dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", extra, extra,
+                       (long long)n_extra, extra),
+            depth++;
     dync__str_addf(s, "%*sfor (int u = 0; u < %lld; u++)\n", 4 * depth, "", (long long)kh);
     dync__str_addf(s, "%*sfor (int v = 0; v < %lld; v++) {\n", 4 * depth + 4, "", (long long)kw);
     depth += 2;
-    dync__str_addf(s, "%*sint p = i * %lld - %lld + u * %lld, q = j * %lld - %lld + v * %lld;\n", 4 * depth, "", (long long)step[0],
-                   (long long)pad[0], (long long)dilation[0], (long long)step[1], (long long)pad[1], (long long)dilation[1]);
-    dync__str_addf(s, "%*sif (p < 0 || p >= %lld || q < 0 || q >= %lld) continue;\n", 4 * depth, "", (long long)x->lay.shape[2],
-                   (long long)x->lay.shape[3]);
+    dync__str_addf(s, "%*sint p = i * %lld - %lld + u * %lld, q = j * %lld - %lld + v * %lld;\n",
+                   4 * depth, "", (long long)step[0], (long long)pad[0], (long long)dilation[0],
+                   (long long)step[1], (long long)pad[1], (long long)dilation[1]);
+    dync__str_addf(s, "%*sif (p < 0 || p >= %lld || q < 0 || q >= %lld) continue;\n", 4 * depth, "",
+                   (long long)x->lay.shape[2], (long long)x->lay.shape[3]);
     return depth;
 }
 
 static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const char *const in_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"}, *const out_var[] = {"n", "o", "i", "j"};
-    const dync__operand *x = &call->operand[0], *w = &call->operand[1], *y = &call->operand[call->n - 1];
-    int64_t groups = call->attr[6], per_in = w->lay.shape[1], per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
+    static const char *const in_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"},
+                             *const out_var[] = {"n", "o", "i", "j"};
+    const dync__operand *x = &call->operand[0], *w = &call->operand[1],
+                        *y = &call->operand[call->n - 1];
+    int64_t groups = call->attr[6], per_in = w->lay.shape[1],
+            per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
     char init[64];
     DYNC__TRY(dync__csource_head(s, call, name, call->n == 4 ? "xwby" : "xwy"));
     dync__format(init, sizeof init, "%s sum = 0;", dync__csource_type(y->dtype));
-    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], call->attr, call->attr + 2, call->attr + 4, "c", per_in);
+    int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], call->attr,
+                                     call->attr + 2, call->attr + 4, "c", per_in);
     dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
     dync__csource_index(s, 4, x->lay.stride, in_var, x->lay.offset);
-    if (groups > 1) dync__str_addf(s, " + o / %lld * %lld", (long long)per_out, (long long)(per_in * x->lay.stride[1]));
+    if (groups > 1)
+        dync__str_addf(s, " + o / %lld * %lld", (long long)per_out,
+                       (long long)(per_in * x->lay.stride[1]));
     dync__str_add(s, "] * ");
     dync__csource_at(s, 'w', w, 4, w->lay.stride, w_var);
     dync__str_addf(s, ";\n%*s}\n%*s", 4 * depth - 4, "", 4 * (depth - 3), "");
@@ -147,7 +171,8 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
 
 static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i", "j"};
+    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
+                                                                                  "j"};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1], *index = &call->operand[2];
     const int64_t *a = call->attr;
     char init[96];
@@ -156,8 +181,9 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
     int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, a + 6, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
-    dync__str_addf(s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * %lld + q;\n%*s}\n%*s", 4 * depth, "",
-                   (long long)x->lay.shape[3], 4 * depth - 4, "", 4 * depth - 8, "");
+    dync__str_addf(
+        s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * %lld + q;\n%*s}\n%*s",
+        4 * depth, "", (long long)x->lay.shape[3], 4 * depth - 4, "", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
     dync__str_addf(s, " = best;\n%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'k', index, 4, index->lay.stride, out_var);
@@ -167,12 +193,14 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
 
 static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i", "j"};
+    static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
+                                                                                  "j"};
     static const int64_t one[2] = {1, 1};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
     const int64_t *a = call->attr;
     char init[64];
-    if (a[6] || a[8]) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
+    if (a[6] || a[8])
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "xy"));
     dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_type(y->dtype));
     int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, one, NULL, 0);
@@ -182,17 +210,25 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
     if (a[7]) dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "", (long long)(a[0] * a[1]));
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype), 4 * depth - 12, "");
+    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype),
+                   4 * depth - 12, "");
     return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, const char *name)
 {
-    static const struct { int kernel; dync_status (*print)(dync__str *, const dync__kcall *, const char *); } rows[] = {
-        {DYNC__K_matmul, dync__csource_matmul}, {DYNC__K_addmm, dync__csource_matmul}, {DYNC__K_conv2d, dync__csource_conv2d},
-        {DYNC__K_max_pool2d, dync__csource_max_pool2d}, {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
+    static const struct {
+        int kernel;
+        dync_status (*print)(dync__str *, const dync__kcall *, const char *);
+    } rows[] = {
+        {DYNC__K_matmul, dync__csource_matmul},
+        {DYNC__K_addmm, dync__csource_matmul},
+        {DYNC__K_conv2d, dync__csource_conv2d},
+        {DYNC__K_max_pool2d, dync__csource_max_pool2d},
+        {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet", call->row->name);
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
+                      call->row->name);
 }

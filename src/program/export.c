@@ -1,7 +1,9 @@
-/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are program_file.c and csource.c.
+/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are
+ * program_file.c and csource.c.
  *
- * A program has no guards: a call's tensors must be those of the export in dtype and shape, and that is checked. The first run compiles it with
- * the default backend; where that fails the interpreter runs the graph, said once in the log. Running is safe from any thread. */
+ * A program has no guards: a call's tensors must be those of the export in dtype and shape, and
+ * that is checked. The first run compiles it with the default backend; where that fails the
+ * interpreter runs the graph, said once in the log. Running is safe from any thread. */
 #include "../dync.in.h"
 #include "program.h"
 
@@ -10,7 +12,8 @@ static char *dync__program_identifier(const char *name)
 {
     dync__str s = {0};
     for (const char *p = name ? name : ""; *p; p++) {
-        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_', digit = *p >= '0' && *p <= '9';
+        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_',
+             digit = *p >= '0' && *p <= '9';
         if (digit && s.n == 0) dync__str_addc(&s, '_');
         dync__str_addc(&s, letter || digit ? *p : '_');
     }
@@ -20,13 +23,17 @@ static char *dync__program_identifier(const char *name)
     return out;
 }
 
-/* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph. */
+/* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph.
+ */
 static dync_status dync__program_detach(dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         dync_node *node = g->node.at[i];
-        if (node->kind != DYNC__N_GET_ATTR || !node->value || !(node->value->flags & DYNC__T_REQUIRES_GRAD)) continue;
-        dync__tensor *plain = dync__tensor_alias(node->value, node->value->dtype, &node->value->lay);
+        if (node->kind != DYNC__N_GET_ATTR || !node->value ||
+            !(node->value->flags & DYNC__T_REQUIRES_GRAD))
+            continue;
+        dync__tensor *plain =
+            dync__tensor_alias(node->value, node->value->dtype, &node->value->lay);
         if (!plain) return DYNC_ERR_MEMORY;
         bool requires_grad = node->requires_grad[0], bound = dync__graph_attr_bind(node, plain);
         node->requires_grad[0] = requires_grad;
@@ -36,7 +43,8 @@ static dync_status dync__program_detach(dync_graph *g)
     return DYNC_OK;
 }
 
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves, const int *leaf)
+DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves,
+                                                 const int *leaf)
 {
     if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
@@ -52,8 +60,12 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     bool ok = p->leaf && p->name;
     for (int i = 0; ok && i < g->n_inputs; i++) {
         p->leaf[i] = leaf ? leaf[i] : i;
-        if (!g->node.at[i]->has_info) ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name, g->node.at[i]->name);
-        else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves) ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments", p->name, i);
+        if (!g->node.at[i]->has_info)
+            ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name,
+                             g->node.at[i]->name);
+        else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves)
+            ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
+                             p->name, i);
     }
     if (ok) return p;
     dync_program_free(p);
@@ -70,7 +82,7 @@ DYNC_API void dync_program_free(dync_program *p)
     dync__free(p, sizeof *p);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static dync_status dync__program_check_input(const dync_program *p, int i, const dync__tensor *t)
 {
@@ -80,13 +92,15 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
     dync_status status = DYNC_OK;
     bool shape = t->lay.ndim == lay->ndim;
     for (int d = 0; shape && d < lay->ndim; d++)
-        shape = t->lay.shape[d] == lay->shape[d] || dync__graph_symbol_text(p->graph, lay->shape[d]);
+        shape =
+            t->lay.shape[d] == lay->shape[d] || dync__graph_symbol_text(p->graph, lay->shape[d]);
     if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
     dync__tensor_brief(&got, t);
     dync__str_add(&got, ", expected ");
     dync__str_add(&got, dync__dtype_info(node->info[0].dtype)->fx);
     dync__shape_text(&got, lay->ndim, lay->shape);
-    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s", p->name, i, dync__str_get(&got));
+    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s",
+                        p->name, i, dync__str_get(&got));
     dync__str_free(&got);
     return status;
 }
@@ -96,7 +110,8 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs)
     dync_callable made = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    bool ok = dync_compile_graph("inductor", p->graph, inputs, p->graph->n_inputs, &made) == DYNC_OK;
+    bool ok =
+        dync_compile_graph("inductor", p->graph, inputs, p->graph->n_inputs, &made) == DYNC_OK;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
     dync__lock(&p->lock);
@@ -114,16 +129,18 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
     dync__callargs flat;
     dync_value result = DYNC_NONE;
     if (!p || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s", p ? "no arguments" : "NULL");
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s",
+                   p ? "no arguments" : "NULL");
         return result;
     }
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
     if (flat.n_tensors != p->n_leaves) {
-        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves, flat.n_tensors);
+        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves,
+                   flat.n_tensors);
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
-    bool wants_grad = false;                               /* then the interpreter runs, and the tape sees each operator */
+    bool wants_grad = false; /* then the interpreter runs, and the tape sees each operator */
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync__tensor *t = flat.tensor[p->leaf[i]];
         if (dync__program_check_input(p, i, t) != DYNC_OK) return result;
@@ -132,16 +149,20 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
     }
     if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
-    if (DYNC__ATOMIC_LOAD(&p->compiled) == 1) return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
+    if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
+        return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
     return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-static dync_status dync__program_save_as(const dync_program *p, const char *path, dync_status (*write)(const dync_program *, dync__str *))
+static dync_status dync__program_save_as(const dync_program *p, const char *path,
+                                         dync_status (*write)(const dync_program *, dync__str *))
 {
     dync__str s = {0};
-    if (!p || !path) return dync__fail(DYNC_ERR_VALUE, "saving a program: expected a program and a path, got NULL");
+    if (!p || !path)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "saving a program: expected a program and a path, got NULL");
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -149,8 +170,14 @@ static dync_status dync__program_save_as(const dync_program *p, const char *path
     return status;
 }
 
-DYNC_API dync_status dync_program_save(const dync_program *p, const char *path) { return dync__program_save_as(p, path, dync__program_write); }
-DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path) { return dync__program_save_as(p, path, dync__program_csource); }
+DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, dync__program_write);
+}
+DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, dync__program_csource);
+}
 
 DYNC_API dync_program *dync_program_load(const char *path)
 {
@@ -169,11 +196,16 @@ DYNC_API dync_program *dync_program_load(const char *path)
 DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
 {
     (void)p;
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync writes no ONNX; dync_program_save writes its own format", path ? path : "NULL");
+    return dync__fail(
+        DYNC_ERR_UNSUPPORTED,
+        "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
+        path ? path : "NULL");
 }
 
 DYNC_API dync_program *dync_program_load_onnx(const char *path)
 {
-    dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync reads no ONNX; dync_program_load reads its own format", path ? path : "NULL");
+    dync__fail(DYNC_ERR_UNSUPPORTED,
+               "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
+               path ? path : "NULL");
     return NULL;
 }

@@ -1,22 +1,29 @@
-/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After safetensors.c; used by nobody inside.
+/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After
+ * safetensors.c; used by nobody inside.
  *
- *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data.
- * Both byte orders and both memory orders are read; little endian and row major are written. Every bound is checked. */
+ *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on),
+ *   "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data
+ *
+ * Both byte orders and both memory orders are read; little endian and row major are written. Every
+ * bound is checked. */
 #include "../dync.in.h"
 #include "program.h"
 
 static const char dync__npy_magic[] = "\x93NUMPY";
 enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void dync__npy_header(dync__str *s, const dync__tensor *t)
 {
     dync__str dict = {0};
-    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", dync__dtype_info(t->dtype)->numpy);
-    for (int d = 0; d < t->lay.ndim; d++) dync__str_addf(&dict, d ? ", %lld" : "%lld", (long long)t->lay.shape[d]);
+    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                   dync__dtype_info(t->dtype)->numpy);
+    for (int d = 0; d < t->lay.ndim; d++)
+        dync__str_addf(&dict, d ? ", %lld" : "%lld", (long long)t->lay.shape[d]);
     dync__str_add(&dict, t->lay.ndim == 1 ? ",), }" : "), }");
-    while ((DYNC__NPY_MAGIC + 4 + dict.n + 1) % DYNC__NPY_ALIGN && !dict.failed) dync__str_addc(&dict, ' ');
+    while ((DYNC__NPY_MAGIC + 4 + dict.n + 1) % DYNC__NPY_ALIGN && !dict.failed)
+        dync__str_addc(&dict, ' ');
     dync__str_addc(&dict, '\n');
     dync__str_addn(s, dync__npy_magic, DYNC__NPY_MAGIC);
     dync__str_addn(s, "\1\0", 2);
@@ -49,7 +56,8 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
-    if (!dtype->numpy) return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
+    if (!dtype->numpy)
+        return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
     if ((t->device & 255) != DYNC_CPU || (!t->storage->data && t->numel > 0))
         return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
     dync__str s = {0};
@@ -64,9 +72,14 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
     return status;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-typedef struct dync__npy { int dtype; bool swapped, fortran; int ndim; int64_t shape[DYNC_MAX_DIMS]; } dync__npy;
+typedef struct dync__npy {
+    int dtype;
+    bool swapped, fortran;
+    int ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+} dync__npy;
 
 /* What follows 'key': in the header; NULL where it is not there. */
 static const char *dync__npy_value(const char *dict, const char *key)
@@ -116,7 +129,9 @@ static bool dync__npy_shape(const char *p, dync__npy *out)
 static bool dync__npy_parse(const char *dict, dync__npy *out)
 {
     const char *order = dync__npy_value(dict, "fortran_order");
-    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) || !dync__npy_shape(dync__npy_value(dict, "shape"), out)) return false;
+    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) ||
+        !dync__npy_shape(dync__npy_value(dict, "shape"), out))
+        return false;
     out->fortran = strncmp(order, "True", 4) == 0;
     return out->fortran || strncmp(order, "False", 5) == 0;
 }
@@ -128,7 +143,9 @@ static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size
     for (int d = 0; d < h->ndim; d++)
         if (!dync__mul_ok(bytes, h->shape[d], &bytes)) bytes = -1;
     if (bytes < 0 || (uint64_t)bytes != n) {
-        dync__fail(DYNC_ERR_FORMAT, "npy file: expected as much data as its shape needs, got %llu bytes", (unsigned long long)n);
+        dync__fail(DYNC_ERR_FORMAT,
+                   "npy file: expected as much data as its shape needs, got %llu bytes",
+                   (unsigned long long)n);
         return NULL;
     }
     if (dync__layout_contiguous(&lay, h->ndim, h->shape) != DYNC_OK) return NULL;
@@ -150,10 +167,14 @@ DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
 {
     dync__npy h = {0};
     const unsigned char *b = (const unsigned char *)bytes;
-    bool ok = n >= DYNC__NPY_MAGIC + 4 && memcmp(bytes, dync__npy_magic, DYNC__NPY_MAGIC) == 0 && b[6] >= 1 && b[6] <= 3;
+    bool ok = n >= DYNC__NPY_MAGIC + 4 && memcmp(bytes, dync__npy_magic, DYNC__NPY_MAGIC) == 0 &&
+              b[6] >= 1 && b[6] <= 3;
     size_t at = ok && b[6] == 1 ? DYNC__NPY_MAGIC + 4 : DYNC__NPY_MAGIC + 6;
     ok = ok && n >= at;
-    size_t length = !ok ? 0 : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8 : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    size_t length =
+        !ok         ? 0
+        : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8
+                    : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
     ok = ok && length <= n - at;
     char *dict = ok ? dync__alloc(length + 1) : NULL;
     if (ok && !dict) return NULL;

@@ -1,53 +1,65 @@
-/* program/program.h: whole programs: a graph with its weights, without guards. After backend/, before compile/. */
+/* program/program.h: whole programs: a graph with its weights, without guards. After backend/,
+ * before compile/. */
 #ifndef DYNC__PROGRAM_H
 #define DYNC__PROGRAM_H
 #include "../capture/capture.h"
 
 struct dync_program {
-    const char *name;              /* a C identifier; owned */
-    dync_graph *graph;             /* a reference */
-    int n_leaves;                  /* tensors in the arguments of a call, lists flattened */
-    int *leaf;                     /* per input of the graph: which of them it is */
+    const char *name;  /* a C identifier; owned */
+    dync_graph *graph; /* a reference */
+    int n_leaves;      /* tensors in the arguments of a call, lists flattened */
+    int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
-    int compiled;                  /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
+    int compiled; /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
 };
-/* The program of a finished graph that returns what the function returned (not a tuple around it). Keeps a reference and detaches the
- * attributes from autograd (the memory stays shared). The inputs are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves
- * tensors in the arguments of a call, lists flattened. leaf NULL: one each, in order. */
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves, const int *leaf);
+/* The program of a finished graph that returns what the function returned (not a tuple around it).
+ * Keeps a reference and detaches the attributes from autograd (the memory stays shared). The inputs
+ * are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves tensors in the
+ * arguments of a call, lists flattened. leaf NULL: one each, in order. */
+DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves,
+                                                 const int *leaf);
 /* The file of a program as bytes (program_file.c) and back. */
 DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *);
-DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n);        /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync_program *dync__program_read(const char *bytes,
+                                          size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 /* npy.c */
-DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n);            /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync__tensor *
+dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN bool dync__big_endian(void);
-DYNC__FN void dync__swap_items(char *data, size_t n, size_t item);            /* reverses the bytes of each item */
+DYNC__FN void dync__swap_items(char *data, size_t n,
+                               size_t item); /* reverses the bytes of each item */
 /* The program as one C file (csource.c). */
 DYNC__FN dync_status dync__program_csource(const dync_program *, dync__str *);
 
-/* ---- safetensors (safetensors.c): named tensors and texts -------------------------------------------------------------------
- * 8 bytes length of the header, little endian; the header, JSON; the tensors' data, row major, without gaps. */
+/* ---- safetensors (safetensors.c): named tensors and texts
+ * ------------------------------------------------------------------- 8 bytes length of the header,
+ * little endian; the header, JSON; the tensors' data, row major, without gaps. */
 typedef struct dync__st_tensor {
     const char *name;
     int dtype, ndim;
     int64_t shape[DYNC_MAX_DIMS];
-    const char *data;              /* not aligned */
+    const char *data; /* not aligned */
     size_t bytes;
 } dync__st_tensor;
 typedef struct dync__st_file {
-    char *bytes;                   /* the whole file; owned if it was read */
+    char *bytes; /* the whole file; owned if it was read */
     size_t n_bytes;
     dync__arena arena;
     int n;
     dync__st_tensor *tensor;
-    const dync__json *metadata;    /* object of strings, or NULL */
+    const dync__json *metadata; /* object of strings, or NULL */
 } dync__st_file;
-typedef struct dync__st_item { const char *name; const dync__tensor *tensor; } dync__st_item;
-DYNC__FN dync_status dync__st_parse(dync__st_file *, char *bytes, size_t n);   /* bytes are borrowed; DYNC_ERR_FORMAT */
+typedef struct dync__st_item {
+    const char *name;
+    const dync__tensor *tensor;
+} dync__st_item;
+DYNC__FN dync_status dync__st_parse(dync__st_file *, char *bytes,
+                                    size_t n); /* bytes are borrowed; DYNC_ERR_FORMAT */
 DYNC__FN dync_status dync__st_read(dync__st_file *, const char *path);
-DYNC__FN void dync__st_close(dync__st_file *);                                 /* after a failure too */
+DYNC__FN void dync__st_close(dync__st_file *); /* after a failure too */
 DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char *name);
 /* keys, values: n_texts pairs of metadata. */
-DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts, const char *const *keys, const char *const *values);
+DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
+                                    const char *const *keys, const char *const *values);
 #endif

@@ -1,16 +1,20 @@
-/* program/program_file.c: the portable file of a program. After export.c. It holds everything: no C function is needed to run it again.
+/* program/program_file.c: the portable file of a program. After export.c. It holds everything: no C
+ * function is needed to run it again.
  *
  *   dync program 1
  *   name mlp
- *   inputs 2 0 1              tensors in the arguments of a call, then the one that each input of the graph is
- *   graph 612                 bytes of text that follow: the graph in its C form (graph/print_c.c)
+ *   inputs 2 0 1           tensors in the arguments of a call; which of them each graph input is
+ *   graph 612              bytes of text that follow: the graph in its C form (graph/print_c.c)
  *   ...
- *   tensors 2 1280            attributes, bytes of their data
- *   _0_weight 0 1024          node, offset, bytes; equal offsets: one tensor
+ *   tensors 2 1280         attributes, bytes of their data
+ *   _0_weight 0 1024       node, offset, bytes; equal offsets: one tensor
  *   _0_bias 1024 256
- *   zero bytes up to a multiple of 64, the data (row major, little endian), 8 bytes of checksum over all before them.
  *
- * A reader trusts nothing: the checksum, each count, each bound, the graph's structure and the types of all its nodes are checked. */
+ * then zero bytes up to a multiple of 64, the data (row major, little endian) and 8 bytes of
+ * checksum over all before them.
+ *
+ * A reader trusts nothing: the checksum, each count, each bound, the graph's structure and the
+ * types of all its nodes are checked. */
 #include "../dync.in.h"
 #include "program.h"
 
@@ -23,19 +27,29 @@ static void dync__program_swap(char *data, size_t n, size_t item)
     if (dync__big_endian()) dync__swap_items(data, n, item);
 }
 
-static size_t dync__program_bytes(const dync__tensor *t) { return (size_t)t->numel * dync__dtype_info(t->dtype)->bytes; }
-static uint64_t dync__program_sum(const char *bytes, size_t n) { return dync__hash_bytes(bytes, n, 0x64796e63u); }
+static size_t dync__program_bytes(const dync__tensor *t)
+{
+    return (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
+}
+static uint64_t dync__program_sum(const char *bytes, size_t n)
+{
+    return dync__hash_bytes(bytes, n, 0x64796e63u);
+}
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Constants small enough are in the text. */
-static bool dync__program_is_stored(const dync_node *node) { return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node); }
+static bool dync__program_is_stored(const dync_node *node)
+{
+    return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node);
+}
 
 /* An earlier attribute of the same tensor, or NULL. */
 static const dync_node *dync__program_earlier(const dync_graph *g, int i)
 {
     for (int j = 0; j < i; j++)
-        if (dync__program_is_stored(g->node.at[j]) && g->node.at[j]->value == g->node.at[i]->value) return g->node.at[j];
+        if (dync__program_is_stored(g->node.at[j]) && g->node.at[j]->value == g->node.at[i]->value)
+            return g->node.at[j];
     return NULL;
 }
 
@@ -44,21 +58,25 @@ static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, 
     size_t at = 0;
     dync__str rows = {0};
     int n = 0;
-    dync__map offsets = {0};                                    /* node index -> offset */
+    dync__map offsets = {0}; /* node index -> offset */
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         const dync_node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
         if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
-            status = dync__fail(DYNC_ERR_UNSUPPORTED, "saving a program: attribute %s has no data on the CPU", node->target);
+            status =
+                dync__fail(DYNC_ERR_UNSUPPORTED,
+                           "saving a program: attribute %s has no data on the CPU", node->target);
         if (status != DYNC_OK) break;
         uint64_t offset = at;
         earlier = dync__program_earlier(g, i);
         if (earlier) dync__map_get(&offsets, (uint64_t)earlier->index, &offset);
         if (!dync__map_put(&offsets, (uint64_t)i, offset)) status = DYNC_ERR_MEMORY;
         size_t bytes = dync__program_bytes(node->value);
-        dync__str_addf(&rows, "%s %llu %llu\n", node->name, (unsigned long long)offset, (unsigned long long)bytes);
-        if (!earlier) at += (bytes + DYNC__PROGRAM_ALIGN - 1) / DYNC__PROGRAM_ALIGN * DYNC__PROGRAM_ALIGN;
+        dync__str_addf(&rows, "%s %llu %llu\n", node->name, (unsigned long long)offset,
+                       (unsigned long long)bytes);
+        if (!earlier)
+            at += (bytes + DYNC__PROGRAM_ALIGN - 1) / DYNC__PROGRAM_ALIGN * DYNC__PROGRAM_ALIGN;
         n++;
     }
     dync__str_addf(s, "tensors %d %llu\n%s", n, (unsigned long long)at, dync__str_get(&rows));
@@ -83,7 +101,8 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s)
         if (!dense) return DYNC_ERR_MEMORY;
         size_t start = s->n, bytes = dync__program_bytes(dense);
         if (bytes) dync__str_addn(s, dync__tensor_data(dense), bytes);
-        if (!s->failed) dync__program_swap(s->at + start, bytes, dync__dtype_info(dense->dtype)->bytes);
+        if (!s->failed)
+            dync__program_swap(s->at + start, bytes, dync__dtype_info(dense->dtype)->bytes);
         dync__program_pad(s);
         dync__unref(dense);
     }
@@ -109,14 +128,18 @@ DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
     return s->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-typedef struct dync__program_reader { const char *start, *p, *end; dync_status status; } dync__program_reader;
+typedef struct dync__program_reader {
+    const char *start, *p, *end;
+    dync_status status;
+} dync__program_reader;
 
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected)
 {
     if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_FORMAT, "expected %s at byte %llu", expected, (unsigned long long)(r->p - r->start));
+        r->status = dync__fail(DYNC_ERR_FORMAT, "expected %s at byte %llu", expected,
+                               (unsigned long long)(r->p - r->start));
     return r->status;
 }
 
@@ -136,7 +159,8 @@ static size_t dync__program_number(dync__program_reader *r, size_t most, char be
 {
     size_t v = 0;
     const char *start = r->p;
-    for (; r->p < r->end && *r->p >= '0' && *r->p <= '9' && r->p - start < 19; r->p++) v = v * 10 + (size_t)(*r->p - '0');
+    for (; r->p < r->end && *r->p >= '0' && *r->p <= '9' && r->p - start < 19; r->p++)
+        v = v * 10 + (size_t)(*r->p - '0');
     if (r->p == start || v > most || r->p == r->end || *r->p != behind) {
         dync__program_refuse(r, "a number");
         return 0;
@@ -150,7 +174,8 @@ static void dync__program_name(dync__program_reader *r, char behind, char *out, 
 {
     size_t n = 0;
     for (; r->p < r->end && n + 1 < cap; r->p++) {
-        bool ok = (*r->p >= 'a' && *r->p <= 'z') || (*r->p >= 'A' && *r->p <= 'Z') || *r->p == '_' || (n > 0 && *r->p >= '0' && *r->p <= '9');
+        bool ok = (*r->p >= 'a' && *r->p <= 'z') || (*r->p >= 'A' && *r->p <= 'Z') ||
+                  *r->p == '_' || (n > 0 && *r->p >= '0' && *r->p <= '9');
         if (!ok) break;
         out[n++] = *r->p;
     }
@@ -163,7 +188,8 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r)
 {
     if (!dync__program_word(r, "graph ")) return NULL;
     size_t n = dync__program_number(r, (size_t)(r->end - r->p), '\n');
-    if (r->status == DYNC_OK && n > (size_t)(r->end - r->p)) dync__program_refuse(r, "the whole graph");
+    if (r->status == DYNC_OK && n > (size_t)(r->end - r->p))
+        dync__program_refuse(r, "the whole graph");
     if (r->status != DYNC_OK) return NULL;
     char *text = dync__alloc(n + 1);
     if (!text) {
@@ -175,7 +201,9 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r)
     dync_graph *g = strlen(text) == n ? dync__graph_parse(text) : NULL;
     dync__free(text, n + 1);
     r->p += n;
-    if (!g) r->status = dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : dync__program_refuse(r, "a graph");
+    if (!g)
+        r->status =
+            dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : dync__program_refuse(r, "a graph");
     return g;
 }
 
@@ -187,8 +215,10 @@ static dync_node *dync__program_next(dync_graph *g, int *i)
     return NULL;
 }
 
-/* A tensor of the node's layout with the row-major elements at `from`. The layout must not need more room than its elements. */
-static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node, const char *from, size_t bytes)
+/* A tensor of the node's layout with the row-major elements at `from`. The layout must not need
+ * more room than its elements. */
+static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node,
+                                          const char *from, size_t bytes)
 {
     dync__layout lay = node->info[0].lay;
     size_t item = dync__dtype_info(node->info[0].dtype)->bytes;
@@ -196,9 +226,11 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
     bool fits = node->has_info && node->info[0].device == DYNC_CPU;
     for (int d = 0; fits && d < lay.ndim; d++) {
         fits = dync__mul_ok(numel, lay.shape[d], &numel) && lay.stride[d] >= 0 &&
-               (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) && dync__add_ok(span, step, &span)));
+               (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) &&
+                                     dync__add_ok(span, step, &span)));
     }
-    if (!fits || (uint64_t)numel > SIZE_MAX / item || (size_t)numel * item != bytes || (numel > 0 && span > numel)) {
+    if (!fits || (uint64_t)numel > SIZE_MAX / item || (size_t)numel * item != bytes ||
+        (numel > 0 && span > numel)) {
         dync__program_refuse(r, "an attribute as large as its type");
         return NULL;
     }
@@ -217,18 +249,24 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
     return t;
 }
 
-typedef struct dync__program_row { dync_node *node; size_t offset, bytes; } dync__program_row;
+typedef struct dync__program_row {
+    dync_node *node;
+    size_t offset, bytes;
+} dync__program_row;
 
-static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i, const char *data)
+static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i,
+                               const char *data)
 {
     dync_node *node = rows[i].node;
     const dync__info *info = &node->info[0];
     dync__tensor *t = NULL;
-    for (int j = 0; j < i && !t; j++) {                            /* the same tensor under two names */
+    for (int j = 0; j < i && !t; j++) { /* the same tensor under two names */
         const dync__info *other = &rows[j].node->info[0];
-        bool same = rows[j].bytes > 0 && rows[j].offset == rows[i].offset && other->dtype == info->dtype && other->lay.ndim == info->lay.ndim;
+        bool same = rows[j].bytes > 0 && rows[j].offset == rows[i].offset &&
+                    other->dtype == info->dtype && other->lay.ndim == info->lay.ndim;
         for (int d = 0; same && d < info->lay.ndim; d++)
-            same = other->lay.shape[d] == info->lay.shape[d] && other->lay.stride[d] == info->lay.stride[d];
+            same = other->lay.shape[d] == info->lay.shape[d] &&
+                   other->lay.stride[d] == info->lay.stride[d];
         if (same) t = rows[j].node->value;
     }
     if (t) dync__ref(t);
@@ -244,7 +282,8 @@ static dync_status dync__program_read_tensors(dync__program_reader *r, dync_grap
 {
     char name[128];
     if (!dync__program_word(r, "tensors ")) return r->status;
-    size_t n = dync__program_number(r, (size_t)g->node.n, ' '), total = dync__program_number(r, (size_t)(r->end - r->start), '\n');
+    size_t n = dync__program_number(r, (size_t)g->node.n, ' '),
+           total = dync__program_number(r, (size_t)(r->end - r->start), '\n');
     DYNC__TRY(r->status);
     dync__program_row *rows = dync__calloc(n * sizeof *rows);
     if (!rows) return DYNC_ERR_MEMORY;
@@ -252,16 +291,23 @@ static dync_status dync__program_read_tensors(dync__program_reader *r, dync_grap
     for (size_t i = 0; i < n && r->status == DYNC_OK; i++) {
         rows[i].node = dync__program_next(g, &at);
         dync__program_name(r, ' ', name, sizeof name);
-        if (!rows[i].node || strcmp(rows[i].node->name, name) != 0) dync__program_refuse(r, "the graph's next attribute");
+        if (!rows[i].node || strcmp(rows[i].node->name, name) != 0)
+            dync__program_refuse(r, "the graph's next attribute");
         rows[i].offset = dync__program_number(r, total, ' ');
         rows[i].bytes = dync__program_number(r, total, '\n');
-        if (rows[i].bytes > total - rows[i].offset) dync__program_refuse(r, "an attribute inside the data");
+        if (rows[i].bytes > total - rows[i].offset)
+            dync__program_refuse(r, "an attribute inside the data");
     }
-    if (r->status == DYNC_OK && dync__program_next(g, &at)) dync__program_refuse(r, "one more attribute");
-    while (r->status == DYNC_OK && (r->p - r->start) % DYNC__PROGRAM_ALIGN && r->p < r->end && *r->p == 0) r->p++;
-    if (r->status == DYNC_OK && ((r->p - r->start) % DYNC__PROGRAM_ALIGN || (size_t)(r->end - r->p) != total))
+    if (r->status == DYNC_OK && dync__program_next(g, &at))
+        dync__program_refuse(r, "one more attribute");
+    while (r->status == DYNC_OK && (r->p - r->start) % DYNC__PROGRAM_ALIGN && r->p < r->end &&
+           *r->p == 0)
+        r->p++;
+    if (r->status == DYNC_OK &&
+        ((r->p - r->start) % DYNC__PROGRAM_ALIGN || (size_t)(r->end - r->p) != total))
         dync__program_refuse(r, "the data, whole");
-    for (size_t i = 0; i < n && r->status == DYNC_OK; i++) dync__program_bind(r, rows, (int)i, r->p);
+    for (size_t i = 0; i < n && r->status == DYNC_OK; i++)
+        dync__program_bind(r, rows, (int)i, r->p);
     dync__free(rows, n * sizeof *rows);
     return r->status;
 }
@@ -288,7 +334,8 @@ static dync_program *dync__program_read_body(dync__program_reader *r)
     if (!g) return NULL;
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if (dync__program_read_tensors(r, g) == DYNC_OK && (r->status = dync__graph_check_types(g)) == DYNC_OK)
+    else if (dync__program_read_tensors(r, g) == DYNC_OK &&
+             (r->status = dync__graph_check_types(g)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
     dync_graph_free(g);
     return p;
@@ -298,22 +345,27 @@ DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n)
 {
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK};
     uint64_t sum = 0;
-    if (n < sizeof dync__program_magic - 1 || memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
+    if (n < sizeof dync__program_magic - 1 ||
+        memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
         dync__fail(DYNC_ERR_FORMAT, "program file: expected \"dync program 1\" at its start");
         return NULL;
     }
     for (int i = 0; n >= DYNC__PROGRAM_CHECKSUM && i < DYNC__PROGRAM_CHECKSUM; i++)
         sum |= (uint64_t)(unsigned char)bytes[n - DYNC__PROGRAM_CHECKSUM + (size_t)i] << 8 * i;
     if (n < DYNC__PROGRAM_CHECKSUM || sum != dync__program_sum(bytes, n - DYNC__PROGRAM_CHECKSUM)) {
-        dync__fail(DYNC_ERR_FORMAT, "program file: truncated or damaged (its checksum does not hold)");
+        dync__fail(DYNC_ERR_FORMAT,
+                   "program file: truncated or damaged (its checksum does not hold)");
         return NULL;
     }
     r.end = bytes + n - DYNC__PROGRAM_CHECKSUM;
-    /* Whatever is wrong inside (a shape, an operator's arguments) is said by whoever finds it, but is a bad file to the caller. */
+    /* Whatever is wrong inside (a shape, an operator's arguments) is said by whoever finds it, but
+     * is a bad file to the caller. */
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_program *p = dync__program_read_body(&r);
     dync__error_slot inner = dync__error_guard_end(&guard);
-    if (!p) dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "program file: %s", inner.message);
+    if (!p)
+        dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
+                   "program file: %s", inner.message);
     return p;
 }

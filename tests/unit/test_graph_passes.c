@@ -24,7 +24,8 @@ static void run(dync_graph *g, int64_t n, float *out)
     DYNC_SCOPE {
         dync_tensor *x = dync_add(dync_arange(0, (double)n, 1), 1.0);
         dync_value v = DYNC_V(dync_to_dtype(x, DYNC_F32)), r = dync_graph_run(g, &v, 1);
-        dync_tensor *y = r.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(r, 0)) : dync_as_tensor(r);
+        dync_tensor *y =
+            r.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(r, 0)) : dync_as_tensor(r);
         EXPECT(y != NULL);
         if (y) memcpy(out, dync_data(y), (size_t)dync_numel(y) * sizeof(float));
     }
@@ -67,15 +68,17 @@ TEST(cse)
     REQUIRE_OK(dync__graph_cse(g));
     REQUIRE_OK(dync__graph_dce(g));
     REQUIRE_OK(dync__graph_check(g));
-    EXPECT_EQ_STR(dync_graph_str(g), "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
-                                     "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
-                                     "    dync_tensor *c = dync_add(a, 1);  /* f32[3] */\n"
-                                     "    dync_tensor *d = dync_add(a, 1);  /* f32[3] */\n"       /* both are returned: two tensors */
-                                     "    dync_tensor *e = dync_add(a, 1.0);  /* f32[3] */\n"     /* 1 and 1.0 are not one */
-                                     "    dync_tensor *r = dync_rand_like(x);  /* f32[3] */\n"
-                                     "    dync_tensor *s = dync_rand_like(x);  /* f32[3] */\n"
-                                     "    dync_tensor *m = dync_mul(d, e);  /* f32[3] */\n"
-                                     "    return dync_tuple(m, c, r, s, d);\n}\n");
+    EXPECT_EQ_STR(
+        dync_graph_str(g),
+        "dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
+        "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
+        "    dync_tensor *c = dync_add(a, 1);  /* f32[3] */\n"
+        "    dync_tensor *d = dync_add(a, 1);  /* f32[3] */\n" /* both are returned: two tensors */
+        "    dync_tensor *e = dync_add(a, 1.0);  /* f32[3] */\n" /* 1 and 1.0 are not one */
+        "    dync_tensor *r = dync_rand_like(x);  /* f32[3] */\n"
+        "    dync_tensor *s = dync_rand_like(x);  /* f32[3] */\n"
+        "    dync_tensor *m = dync_mul(d, e);  /* f32[3] */\n"
+        "    return dync_tuple(m, c, r, s, d);\n}\n");
     dync_graph_free(g);
 }
 
@@ -97,7 +100,8 @@ TEST(cse_respects_writes)
 TEST(fold)
 {
     dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[2] */\n{\n"
-                          "    dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 4}, dync_shape(2));  /* f32[2] */\n"
+                          "    dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 4}, "
+                          "dync_shape(2));  /* f32[2] */\n"
                           "    dync_tensor *a = dync_sqrt(_tensor_constant0);  /* f32[2] */\n"
                           "    dync_tensor *b = dync_add(a, 1);  /* f32[2] */\n"
                           "    dync_tensor *c = dync_mul(x, b);  /* f32[2] */\n"
@@ -157,26 +161,31 @@ TEST(interpreter_differentiates)
     dync_tensor *x = dync_from(((float[]){1, 2, 3}), dync_shape(3), .requires_grad = true);
     dync_value v = DYNC_V(x);
     REQUIRE_OK(dync_backward(dync_as_tensor(dync_graph_run(g, &v, 1))));
-    EXPECT_NEAR_F32((float *)dync_data(dync_grad(x)), ((float[]){3, 12, 27}), 3, TOL_F32_CHAIN, TOL_ABS_F32);
+    EXPECT_NEAR_F32((float *)dync_data(dync_grad(x)), ((float[]){3, 12, 27}), 3, TOL_F32_CHAIN,
+                    TOL_ABS_F32);
     dync_graph_free(g);
 }
 
 TEST(types_are_checked)
 {
-    static const char text[] = "dync_tensor *f(dync_tensor *x)  /* f32[2, 3] */\n{\n"
-                               "    dync_tensor *a = dync_matmul(x, x);  /* f32[2, 3] */\n    return a;\n}\n";
+    static const char text[] =
+        "dync_tensor *f(dync_tensor *x)  /* f32[2, 3] */\n{\n"
+        "    dync_tensor *a = dync_matmul(x, x);  /* f32[2, 3] */\n    return a;\n}\n";
     dync_graph *g = parse(text);
     dync_on_error(NULL, NULL);
-    EXPECT(dync__graph_check_types(g) != DYNC_OK);              /* inner sizes differ */
+    EXPECT(dync__graph_check_types(g) != DYNC_OK); /* inner sizes differ */
     dync_clear_error();
     dync_graph_free(g);
-    g = parse("dync_tensor *f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_tensor *a = dync_relu(x);  /* f32[2, 4] */\n    return a;\n}\n");
+    g = parse("dync_tensor *f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_tensor *a = "
+              "dync_relu(x);  /* f32[2, 4] */\n    return a;\n}\n");
     EXPECT_STATUS(dync__graph_check_types(g), DYNC_ERR_FORMAT);
     dync_clear_error();
     dync_graph_free(g);
-    g = parse("dync_value f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_value s = dync_sort(x, 1, true);  /* (f32[2, 3], i64[2, 3]) */\n"
+    g = parse("dync_value f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_value s = dync_sort(x, "
+              "1, true);  /* (f32[2, 3], i64[2, 3]) */\n"
               "    dync_tensor *i = dync_as_tensor(dync_at(s, 1));  /* i64[2, 3] */\n"
-              "    dync_tensor *c = dync_cat(dync_tuple(i, i), 0);  /* i64[4, 3] */\n    return dync_tuple(c);\n}\n");
+              "    dync_tensor *c = dync_cat(dync_tuple(i, i), 0);  /* i64[4, 3] */\n    return "
+              "dync_tuple(c);\n}\n");
     EXPECT_OK(dync__graph_check_types(g));
     dync_graph_free(g);
 }
@@ -205,11 +214,14 @@ TEST(split)
                                             "    dync_tensor *a = dync_sin(x);  /* f32[3] */\n"
                                             "    dync_tensor *b = dync_cos(a);  /* f32[3] */\n"
                                             "    return dync_tuple(a, b);\n}\n");
-    EXPECT_EQ_STR(dync_graph_str(parts[1]), "dync_value submod_1(dync_tensor *a  /* f32[3] */\n    , dync_tensor *b)  /* f32[3] */\n{\n"
-                                            "    dync_tensor *c = dync_mul(a, b);  /* f32[3] */\n"
-                                            "    return dync_tuple(c);\n}\n");
+    EXPECT_EQ_STR(
+        dync_graph_str(parts[1]),
+        "dync_value submod_1(dync_tensor *a  /* f32[3] */\n    , dync_tensor *b)  /* f32[3] */\n{\n"
+        "    dync_tensor *c = dync_mul(a, b);  /* f32[3] */\n"
+        "    return dync_tuple(c);\n}\n");
     EXPECT_EQ_STR(dync_graph_str(parts[2]),
-                  "dync_value submod_2(dync_tensor *c  /* f32[3] */\n    , dync_tensor *x  /* f32[3] */\n    , dync_tensor *a)  /* f32[3] */\n{\n"
+                  "dync_value submod_2(dync_tensor *c  /* f32[3] */\n    , dync_tensor *x  /* "
+                  "f32[3] */\n    , dync_tensor *a)  /* f32[3] */\n{\n"
                   "    dync_tensor *d = dync_exp(c);  /* f32[3] */\n"
                   "    dync_tensor *e = dync_add(d, x);  /* f32[3] */\n"
                   "    return dync_tuple(e, a);\n}\n");

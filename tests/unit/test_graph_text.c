@@ -17,7 +17,8 @@ static dync_node *call1(dync_graph *g, int op, dync_node *x, dync__info info)
     dync__arg a = dync__arg_node(x);
     return dync__graph_call(g, op, 1, &a, 1, &info, NULL);
 }
-static dync_node *call2(dync_graph *g, int op, dync__arg a, dync__arg b, dync__info info, const char *name)
+static dync_node *call2(dync_graph *g, int op, dync__arg a, dync__arg b, dync__info info,
+                        const char *name)
 {
     return dync__graph_call(g, op, 2, (dync__arg[]){a, b}, 1, &info, name);
 }
@@ -52,15 +53,18 @@ TEST(readable_make_fx)
     dync__info info = f32_1(2);
     dync_node *x = dync__graph_placeholder(g, "grad_1", NULL, &info);
     dync__arg a = dync__arg_node(x);
-    dync_node *w = dync__graph_call(g, -1, 1, &a, 1, &info, "torch__dynamo__trace_wrapped_higher_order_op_self_invoke");
+    dync_node *w = dync__graph_call(g, -1, 1, &a, 1, &info,
+                                    "torch__dynamo__trace_wrapped_higher_order_op_self_invoke");
     dync__graph_rename(g, w, "trace_wrapped");
     dync__arg out = dync__arg_node(w);
     dync__graph_output(g, &out);
-    EXPECT_EQ_STR(dync_graph_readable(g),
-                  "class _multiply_invoke(torch.nn.Module):\n"
-                  "    def forward(self, grad_1: \"f32[2]\"):\n"
-                  "        trace_wrapped: \"f32[2]\" = torch__dynamo__trace_wrapped_higher_order_op_self_invoke(grad_1);  grad_1 = None\n"
-                  "        return trace_wrapped\n");
+    EXPECT_EQ_STR(
+        dync_graph_readable(g),
+        "class _multiply_invoke(torch.nn.Module):\n"
+        "    def forward(self, grad_1: \"f32[2]\"):\n"
+        "        trace_wrapped: \"f32[2]\" = "
+        "torch__dynamo__trace_wrapped_higher_order_op_self_invoke(grad_1);  grad_1 = None\n"
+        "        return trace_wrapped\n");
     round_trip(g);
     dync_graph_free(g);
 }
@@ -69,7 +73,9 @@ TEST(readable_compiled_autograd)
 {
     dync_graph *g = dync__graph_new(NULL);
     int64_t s0 = (int64_t)1 << 60;
-    dync__info info = {.dtype = DYNC_F32, .alias = -1, .lay = {.ndim = 1, .shape = {s0}, .stride = {1}}};
+    dync__info info = {.dtype = DYNC_F32,
+                       .alias = -1,
+                       .lay = {.ndim = 1, .shape = {s0}, .stride = {1}}};
     dync__graph_symbol(g, s0, "s0");
     dync_node *inputs = dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL);
     inputs->target = "L_inputs_";
@@ -113,12 +119,16 @@ TEST(readable_symbolic_number)
     n->target = "L_counter_";
     n->sym = "s1";
     n->scalar = dync__arg_i(0);
-    dync_node *add = dync__graph_call(g, DYNC__OP_add, 2, (dync__arg[]){dync__arg_node(n), dync__arg_i(1)}, 1, NULL, NULL);
+    dync_node *add =
+        dync__graph_call(g, DYNC__OP_add, 2, (dync__arg[]){dync__arg_node(n), dync__arg_i(1)}, 1,
+                         NULL, NULL);
     add->sym = "s1 + 1";
     finish(g, add);
     EXPECT_HAS_STR(dync_graph_readable(g), "def forward(self, L_counter_: \"Sym(s1)\"):\n");
-    EXPECT_HAS_STR(dync_graph_readable(g), "add: \"Sym(s1 + 1)\" = l_counter_ + 1;  l_counter_ = None\n");
-    EXPECT_HAS_STR(dync_graph_str(g), "dync_value add = dync_sym_add(l_counter_, DYNC_V(1));  /* Sym(s1 + 1) */");
+    EXPECT_HAS_STR(dync_graph_readable(g),
+                   "add: \"Sym(s1 + 1)\" = l_counter_ + 1;  l_counter_ = None\n");
+    EXPECT_HAS_STR(dync_graph_str(g),
+                   "dync_value add = dync_sym_add(l_counter_, DYNC_V(1));  /* Sym(s1 + 1) */");
     round_trip(g);
     dync_graph_free(g);
 }
@@ -132,14 +142,13 @@ TEST(repro_after_minifying)
     finish(g, dync__graph_call(g, DYNC__OP_relu, 1, &a, 1, &info, "x_20"));
     dync__str s = {0};
     dync__graph_print_repro(&s, g);
-    EXPECT_EQ_STR(dync__str_get(&s),
-                  "class Repro(torch.nn.Module):\n"
-                  "    def __init__(self):\n"
-                  "        super().__init__()\n"
-                  "\n"
-                  "    def forward(self, x_19):\n"
-                  "        x_20 = torch.relu(x_19);  x_19 = None\n"
-                  "        return (x_20,)\n");
+    EXPECT_EQ_STR(dync__str_get(&s), "class Repro(torch.nn.Module):\n"
+                                     "    def __init__(self):\n"
+                                     "        super().__init__()\n"
+                                     "\n"
+                                     "    def forward(self, x_19):\n"
+                                     "        x_20 = torch.relu(x_19);  x_19 = None\n"
+                                     "        return (x_20,)\n");
     dync__str_free(&s);
     dync_graph_free(g);
 }
@@ -152,8 +161,8 @@ TEST(names)
     EXPECT_EQ_STR(dync__graph_unique(g, "sin"), "sin_2");
     EXPECT_EQ_STR(dync__graph_unique(g, "x_19"), "x_19");
     EXPECT_EQ_STR(dync__graph_unique(g, "x_19"), "x_20");
-    EXPECT_EQ_STR(dync__graph_unique(g, "sum"), "sum_1");          /* a builtin of Python */
-    EXPECT_EQ_STR(dync__graph_unique(g, "double"), "double_1");    /* a keyword of C */
+    EXPECT_EQ_STR(dync__graph_unique(g, "sum"), "sum_1");       /* a builtin of Python */
+    EXPECT_EQ_STR(dync__graph_unique(g, "double"), "double_1"); /* a keyword of C */
     EXPECT_EQ_STR(dync__graph_unique(g, "0.weight"), "_0_weight");
     EXPECT_EQ_STR(dync__graph_unique(g, "L['x'][0]"), "L_x_0_");
     EXPECT_EQ_STR(dync__graph_unique(g, ""), "_unnamed");
@@ -173,34 +182,46 @@ TEST(c_form)
     memcpy(dync__tensor_data(value), (float[]){0.5f, -1, 1e-7f, 3}, 16);
     dync_node *b = dync__graph_constant(g, value);
     dync__unref(value);
-    dync_node *y = dync__graph_call(g, DYNC__OP_linear, 3, (dync__arg[]){dync__arg_node(x), dync__arg_node(w), dync__arg_node(b)}, 1, &y_info, NULL);
+    dync_node *y =
+        dync__graph_call(g, DYNC__OP_linear, 3,
+                         (dync__arg[]){dync__arg_node(x), dync__arg_node(w), dync__arg_node(b)}, 1,
+                         &y_info, NULL);
     y->requires_grad[0] = true;
     dync_node *z = call2(g, DYNC__OP_mul, dync__arg_node(y), dync__arg_f(2), y_info, NULL);
     int64_t shape[2] = {4, 2};
     dync__info v_info = f32_2(4, 2);
     v_info.alias = 0;
-    dync_node *v = call2(g, DYNC__OP_view, dync__arg_node(z), dync__arg_dims(2, shape), v_info, NULL);
+    dync_node *v =
+        call2(g, DYNC__OP_view, dync__arg_node(z), dync__arg_dims(2, shape), v_info, NULL);
     call1(g, DYNC__OP_relu_, y, y_info);
     dync__info pair[2] = {f32_1(4), info_of(DYNC_I64, 1, (int64_t[]){4})};
-    dync_node *m = dync__graph_call(g, DYNC__OP_max_dim, 3, (dync__arg[]){dync__arg_node(v), dync__arg_i(1), dync__arg_b(false)}, 2, pair, NULL);
+    dync_node *m =
+        dync__graph_call(g, DYNC__OP_max_dim, 3,
+                         (dync__arg[]){dync__arg_node(v), dync__arg_i(1), dync__arg_b(false)}, 2,
+                         pair, NULL);
     dync_node *m0 = dync__graph_getitem(g, m, 0), *m1 = dync__graph_getitem(g, m, 1);
-    dync__arg deep[2] = {dync__arg_node(m1), dync__arg_i(7)}, outs[3] = {dync__arg_node(m0), tuple(2, deep), dync__arg_none()}, all = tuple(3, outs);
+    dync__arg deep[2] = {dync__arg_node(m1), dync__arg_i(7)},
+              outs[3] = {dync__arg_node(m0), tuple(2, deep), dync__arg_none()},
+              all = tuple(3, outs);
     dync__graph_output(g, &all);
     EXPECT_OK(dync__graph_check(g));
-    EXPECT_EQ_STR(dync_graph_str(g),
-                  "dync_value mlp(dync_tensor *l_x_  /* f32[2, 3]; L_x_; L['x'] */\n"
-                  "    , dync_tensor *_0_weight)  /* f32[4, 3] grad; attr 0.weight */\n"
-                  "{\n"
-                  "    dync_tensor *_tensor_constant0 = dync_constant((float[]){0.5, -1, 1e-07, 3}, dync_shape(4));  /* f32[4] */\n"
-                  "    dync_tensor *linear = dync_linear(l_x_, _0_weight, _tensor_constant0);  /* f32[2, 4] grad */\n"
-                  "    dync_tensor *mul = dync_mul(linear, 2.0);  /* f32[2, 4] */\n"
-                  "    dync_tensor *view = dync_view(mul, dync_shape(4, 2));  /* f32[4, 2] @0 */\n"
-                  "    dync_relu_(linear);  /* relu_: f32[2, 4] */\n"
-                  "    dync_value max_dim = dync_max_dim(view, 1, false);  /* (f32[4], i64[4]) */\n"
-                  "    dync_tensor *getitem = dync_as_tensor(dync_at(max_dim, 0));  /* f32[4] */\n"
-                  "    dync_tensor *getitem_1 = dync_as_tensor(dync_at(max_dim, 1));  /* i64[4] */\n"
-                  "    return dync_tuple(getitem, dync_tuple(getitem_1, 7), DYNC_NONE);\n"
-                  "}\n");
+    EXPECT_EQ_STR(
+        dync_graph_str(g),
+        "dync_value mlp(dync_tensor *l_x_  /* f32[2, 3]; L_x_; L['x'] */\n"
+        "    , dync_tensor *_0_weight)  /* f32[4, 3] grad; attr 0.weight */\n"
+        "{\n"
+        "    dync_tensor *_tensor_constant0 = dync_constant((float[]){0.5, -1, 1e-07, 3}, "
+        "dync_shape(4));  /* f32[4] */\n"
+        "    dync_tensor *linear = dync_linear(l_x_, _0_weight, _tensor_constant0);  /* f32[2, 4] "
+        "grad */\n"
+        "    dync_tensor *mul = dync_mul(linear, 2.0);  /* f32[2, 4] */\n"
+        "    dync_tensor *view = dync_view(mul, dync_shape(4, 2));  /* f32[4, 2] @0 */\n"
+        "    dync_relu_(linear);  /* relu_: f32[2, 4] */\n"
+        "    dync_value max_dim = dync_max_dim(view, 1, false);  /* (f32[4], i64[4]) */\n"
+        "    dync_tensor *getitem = dync_as_tensor(dync_at(max_dim, 0));  /* f32[4] */\n"
+        "    dync_tensor *getitem_1 = dync_as_tensor(dync_at(max_dim, 1));  /* i64[4] */\n"
+        "    return dync_tuple(getitem, dync_tuple(getitem_1, 7), DYNC_NONE);\n"
+        "}\n");
     EXPECT_EQ_STR(dync_graph_readable(g),
                   "class mlp(torch.nn.Module):\n"
                   "    def forward(self, L_x_: \"f32[2, 3]\"):\n"
@@ -208,7 +229,8 @@ TEST(c_form)
                   "\n"
                   "        _0_weight: \"f32[4, 3]\" = getattr(self, \"0\").weight\n"
                   "        _tensor_constant0: \"f32[4]\" = self._tensor_constant0\n"
-                  "        linear: \"f32[2, 4]\" = torch.nn.functional.linear(l_x_, _0_weight, _tensor_constant0);  l_x_ = _0_weight = _tensor_constant0 = None\n"
+                  "        linear: \"f32[2, 4]\" = torch.nn.functional.linear(l_x_, _0_weight, "
+                  "_tensor_constant0);  l_x_ = _0_weight = _tensor_constant0 = None\n"
                   "        mul: \"f32[2, 4]\" = linear * 2.0\n"
                   "        view: \"f32[4, 2]\" = mul.view(4, 2);  mul = None\n"
                   "        relu_: \"f32[2, 4]\" = linear.relu_();  linear = relu_ = None\n"
@@ -229,31 +251,58 @@ TEST(c_form_of_arguments)
     dync__arg a = dync__arg_node(x);
     int64_t shape[2] = {2, 3}, ones[2] = {1, 1}, zeros[2] = {0, 0};
     dync__info z_info = info_of(DYNC_F64, 2, shape);
-    dync_node *z = dync__graph_call(g, DYNC__OP_zeros, 3, (dync__arg[]){dync__arg_dims(2, shape), dync__arg_dtype(DYNC_F64), dync__arg_device(DYNC_CPU)}, 1, &z_info, NULL);
-    dync__graph_call(g, DYNC__OP__set_grad_enabled, 1, (dync__arg[]){dync__arg_b(false)}, 0, NULL, NULL);
-    dync_node *s = dync__graph_call(g, DYNC__OP_slice, 5, (dync__arg[]){a, dync__arg_i(1), dync__arg_i(0), dync__arg_i(INT64_MAX), dync__arg_i(1)}, 1, &x_info, NULL);
-    dync_node *c = dync__graph_call(g, DYNC__OP_clamp, 3, (dync__arg[]){dync__arg_node(s), dync__arg_none(), dync__arg_f((double)INFINITY)}, 1, &x_info, NULL);
-    dync_node *t = call2(g, DYNC__OP_to_dtype, dync__arg_node(c), dync__arg_dtype(DYNC_F64), z_info, NULL);
+    dync_node *z =
+        dync__graph_call(g, DYNC__OP_zeros, 3,
+                         (dync__arg[]){dync__arg_dims(2, shape), dync__arg_dtype(DYNC_F64),
+                                       dync__arg_device(DYNC_CPU)},
+                         1, &z_info, NULL);
+    dync__graph_call(g, DYNC__OP__set_grad_enabled, 1, (dync__arg[]){dync__arg_b(false)}, 0, NULL,
+                     NULL);
+    dync_node *s = dync__graph_call(g, DYNC__OP_slice, 5,
+                                    (dync__arg[]){a, dync__arg_i(1), dync__arg_i(0),
+                                                  dync__arg_i(INT64_MAX), dync__arg_i(1)},
+                                    1, &x_info, NULL);
+    dync_node *c = dync__graph_call(g, DYNC__OP_clamp, 3,
+                                    (dync__arg[]){dync__arg_node(s), dync__arg_none(),
+                                                  dync__arg_f((double)INFINITY)},
+                                    1, &x_info, NULL);
+    dync_node *t =
+        call2(g, DYNC__OP_to_dtype, dync__arg_node(c), dync__arg_dtype(DYNC_F64), z_info, NULL);
     dync__arg list[2] = {dync__arg_node(t), dync__arg_node(z)};
     dync__info cat_info = info_of(DYNC_F64, 2, (int64_t[]){4, 3});
     dync_node *cat = call2(g, DYNC__OP_cat, tuple(2, list), dync__arg_i(0), cat_info, NULL);
     dync__info sum_info = info_of(DYNC_F64, 0, NULL);
-    dync_node *sum = dync__graph_call(g, DYNC__OP_sum, 3, (dync__arg[]){dync__arg_node(cat), dync__arg_dims(0, NULL), dync__arg_b(false)}, 1, &sum_info, NULL);
+    dync_node *sum = dync__graph_call(g, DYNC__OP_sum, 3,
+                                      (dync__arg[]){dync__arg_node(cat), dync__arg_dims(0, NULL),
+                                                    dync__arg_b(false)},
+                                      1, &sum_info, NULL);
     dync__info conv = info_of(DYNC_F32, 4, (int64_t[]){1, 1, 2, 3});
-    dync_node *k = dync__graph_call(g, DYNC__OP_convolution, 7, (dync__arg[]){a, a, dync__arg_none(), dync__arg_dims(2, ones), dync__arg_dims(2, zeros), dync__arg_dims(2, ones), dync__arg_i(1)}, 1, &conv, NULL);
-    dync_node *n = dync__graph_call(g, -1, 3, (dync__arg[]){dync__arg_node(k), dync__arg_s("a\"b\\\n"), dync__arg_b(true)}, 1, &conv, "mylib::foo");
+    dync_node *k = dync__graph_call(g, DYNC__OP_convolution, 7,
+                                    (dync__arg[]){a, a, dync__arg_none(), dync__arg_dims(2, ones),
+                                                  dync__arg_dims(2, zeros), dync__arg_dims(2, ones),
+                                                  dync__arg_i(1)},
+                                    1, &conv, NULL);
+    dync_node *n = dync__graph_call(g, -1, 3,
+                                    (dync__arg[]){dync__arg_node(k), dync__arg_s("a\"b\\\n"),
+                                                  dync__arg_b(true)},
+                                    1, &conv, "mylib::foo");
     dync__arg outs[2] = {dync__arg_node(sum), dync__arg_node(n)}, all = tuple(2, outs);
     dync__graph_output(g, &all);
     EXPECT_OK(dync__graph_check(g));
     const char *text = dync_graph_str(g);
-    EXPECT_HAS_STR(text, "dync_tensor *zeros = dync_zeros(dync_shape(2, 3), .dtype = DYNC_F64, .device = DYNC_CPU);  /* f64[2, 3] */\n");
+    EXPECT_HAS_STR(text, "dync_tensor *zeros = dync_zeros(dync_shape(2, 3), .dtype = DYNC_F64, "
+                         ".device = DYNC_CPU);  /* f64[2, 3] */\n");
     EXPECT_HAS_STR(text, "    dync_set_grad_enabled(false);  /* _set_grad_enabled: none */\n");
     EXPECT_HAS_STR(text, "dync_slice(x, 1, 0, DYNC_END, 1);");
     EXPECT_HAS_STR(text, "dync_clamp(slice_1, DYNC_NONE, INFINITY);");
     EXPECT_HAS_STR(text, "dync_cat(dync_tuple(to_dtype, zeros), 0);");
     EXPECT_HAS_STR(text, "dync_sum(cat, DYNC_SCALAR, false);");
-    EXPECT_HAS_STR(text, "dync_as_tensor(dync_op_call_values(\"convolution\", 7, (dync_value[]){DYNC_V(x), DYNC_V(x), DYNC_NONE, dync_tuple(1, 1), dync_tuple(0, 0), dync_tuple(1, 1), DYNC_V(1)}));");
-    EXPECT_HAS_STR(text, "dync_op_call_values(\"mylib::foo\", 3, (dync_value[]){DYNC_V(convolution), DYNC_V(\"a\\\"b\\\\\\012\"), DYNC_TRUE}");
+    EXPECT_HAS_STR(text, "dync_as_tensor(dync_op_call_values(\"convolution\", 7, "
+                         "(dync_value[]){DYNC_V(x), DYNC_V(x), DYNC_NONE, dync_tuple(1, 1), "
+                         "dync_tuple(0, 0), dync_tuple(1, 1), DYNC_V(1)}));");
+    EXPECT_HAS_STR(text,
+                   "dync_op_call_values(\"mylib::foo\", 3, (dync_value[]){DYNC_V(convolution), "
+                   "DYNC_V(\"a\\\"b\\\\\\012\"), DYNC_TRUE}");
     const char *fx = dync_graph_readable(g);
     EXPECT_HAS_STR(fx, "torch.zeros((2, 3), dtype=torch.float64, device=torch.device('cpu'))");
     EXPECT_HAS_STR(fx, "torch._C._set_grad_enabled(False)");
@@ -269,14 +318,22 @@ TEST(c_form_of_arguments)
 TEST(parse_refuses)
 {
     static const char *const texts[] = {
-        "", "int f(void)\n{\n}\n", "dync_value f(void)\n{\n    return dync_tuple(x);\n}\n",
+        "",
+        "int f(void)\n{\n}\n",
+        "dync_value f(void)\n{\n    return dync_tuple(x);\n}\n",
         "dync_value f(dync_tensor *x)  /* f32[2 */\n{\n    return dync_tuple(x);\n}\n",
-        "dync_value f(dync_tensor *x)  /* f32[9223372036854775807, 9223372036854775807] */\n{\n    return dync_tuple(x);\n}\n",
-        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_nosuch(x);  /* f32[2] */\n    return dync_tuple(y);\n}\n",
-        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_add(x);  /* f32[2] */\n    return dync_tuple(y);\n}\n",
-        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *x = dync_relu(x);  /* f32[2] */\n    return dync_tuple(x);\n}\n",
-        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_relu(3);  /* f32[2] */\n    return dync_tuple(y);\n}\n",
-        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_relu(x);  /* (f32[2], f32[2]) */\n    return dync_tuple(y);\n}\n",
+        "dync_value f(dync_tensor *x)  /* f32[9223372036854775807, 9223372036854775807] */\n{\n    "
+        "return dync_tuple(x);\n}\n",
+        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_nosuch(x);  /* "
+        "f32[2] */\n    return dync_tuple(y);\n}\n",
+        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_add(x);  /* "
+        "f32[2] */\n    return dync_tuple(y);\n}\n",
+        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *x = dync_relu(x);  /* "
+        "f32[2] */\n    return dync_tuple(x);\n}\n",
+        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_relu(3);  /* "
+        "f32[2] */\n    return dync_tuple(y);\n}\n",
+        "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_relu(x);  /* "
+        "(f32[2], f32[2]) */\n    return dync_tuple(y);\n}\n",
         "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    return dync_tuple(x);\n} x",
     };
     dync_on_error(NULL, NULL);
@@ -296,12 +353,15 @@ TEST(parse_survives)
         "dync_value f(dync_tensor *x  /* f32[2, 3]{1, 2} +4 grad; L_x_; L['x'] */\n"
         "    , dync_tensor *w)  /* f32[4, 3]; attr 0.w */\n"
         "{\n"
-        "    dync_tensor *_tensor_constant0 = dync_constant((int64_t[]){1, 2}, dync_shape(2), .dtype = DYNC_I64);  /* i64[2] */\n"
+        "    dync_tensor *_tensor_constant0 = dync_constant((int64_t[]){1, 2}, dync_shape(2), "
+        ".dtype = DYNC_I64);  /* i64[2] */\n"
         "    dync_tensor *a = dync_linear(x, w, NULL);  /* f32[2, 4] */\n"
         "    dync_value m = dync_max_dim(a, -1, true);  /* (f32[2, 1], i64[2, 1]) */\n"
         "    dync_tensor *g = dync_as_tensor(dync_at(m, 1));  /* i64[2, 1] */\n"
-        "    dync_tensor *t = dync_as_tensor(dync_op_call_values(\"threshold_backward\", 3, (dync_value[]){DYNC_V(a), DYNC_V(a), DYNC_V(0)}));  /* f32[2, 4] */\n"
-        "    dync_tensor *c = dync_cat(dync_tuple_of(1, (dync_value[]){DYNC_V(t)}), 0);  /* f32[2, 4] */\n"
+        "    dync_tensor *t = dync_as_tensor(dync_op_call_values(\"threshold_backward\", 3, "
+        "(dync_value[]){DYNC_V(a), DYNC_V(a), DYNC_V(0)}));  /* f32[2, 4] */\n"
+        "    dync_tensor *c = dync_cat(dync_tuple_of(1, (dync_value[]){DYNC_V(t)}), 0);  /* f32[2, "
+        "4] */\n"
         "    return dync_tuple(c, g, _tensor_constant0, 0.5, DYNC_NONE);\n"
         "}\n";
     char copy[sizeof text];
@@ -318,7 +378,8 @@ TEST(parse_survives)
     }
     for (int round = 0; round < 20000; round++) {
         memcpy(copy, text, sizeof text);
-        for (int k = test_random_int(1, 3); k > 0; k--) copy[test_random_int(0, (int)sizeof text - 2)] = (char)test_random_int(32, 126);
+        for (int k = test_random_int(1, 3); k > 0; k--)
+            copy[test_random_int(0, (int)sizeof text - 2)] = (char)test_random_int(32, 126);
         dync_clear_error();
         dync_graph_free(dync__graph_parse(copy));
     }
@@ -329,9 +390,10 @@ TEST(verifier)
 {
     dync_graph *g = dync__graph_new(NULL);
     dync__info info = f32_1(2);
-    dync_node *x = dync__graph_placeholder(g, "x", NULL, &info), *y = call1(g, DYNC__OP_relu, x, info), *z = call1(g, DYNC__OP_neg, y, info);
+    dync_node *x = dync__graph_placeholder(g, "x", NULL, &info),
+              *y = call1(g, DYNC__OP_relu, x, info), *z = call1(g, DYNC__OP_neg, y, info);
     finish(g, z);
-    y->args[0].as.node = z;                                    /* uses what comes later */
+    y->args[0].as.node = z; /* uses what comes later */
     EXPECT_STATUS(dync__graph_check(g), DYNC_ERR_INTERNAL);
     EXPECT_HAS_STR(dync_error_message(), "relu");
     dync_clear_error();

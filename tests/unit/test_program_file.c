@@ -11,7 +11,8 @@ static const char mlp_text[] =
     "    , dync_tensor *wt  /* f32[3, 4]{1, 3}; attr view */\n"
     "    , dync_tensor *w2)  /* f32[4, 3] grad; attr tied */\n"
     "{\n"
-    "    dync_tensor *_tensor_constant0 = dync_constant((float[]){1, -2, 0.5, 3}, dync_shape(4));  /* f32[4] */\n"
+    "    dync_tensor *_tensor_constant0 = dync_constant((float[]){1, -2, 0.5, 3}, dync_shape(4));  "
+    "/* f32[4] */\n"
     "    dync_tensor *h = dync_linear(x, w, _tensor_constant0);  /* f32[2, 4] */\n"
     "    dync_tensor *r = dync_relu(h);  /* f32[2, 4] */\n"
     "    dync_tensor *k = dync_matmul(x, wt);  /* f32[2, 4] */\n"
@@ -59,10 +60,12 @@ static void run(dync_program *p, float *out)
 {
     DYNC_SCOPE {
         float x[6] = {1, 2, 3, -1, 0.5f, 2}, y[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-        dync_value args[1] = {dync_tuple(dync_from(y, dync_shape(2, 4)), dync_from(x, dync_shape(2, 3)))};
+        dync_value args[1] = {
+            dync_tuple(dync_from(y, dync_shape(2, 4)), dync_from(x, dync_shape(2, 3)))};
         dync_value r = dync_program_run(p, 1, args);
         EXPECT_EQ_INT(dync_len(r), 2);
-        dync_tensor *o = dync_as_tensor(dync_at(r, 0)), *z = dync_as_tensor(dync_at(dync_at(r, 1), 0));
+        dync_tensor *o = dync_as_tensor(dync_at(r, 0)),
+                    *z = dync_as_tensor(dync_at(dync_at(r, 1), 0));
         EXPECT(o && z);
         if (!o || !z) break;
         memcpy(out, dync_data(o), 8 * sizeof *out);
@@ -91,8 +94,9 @@ TEST(round_trip)
     const dync__tensor *values[3];
     int n = 0;
     for (int i = 0; i < q->graph->node.n; i++)
-        if (q->graph->node.at[i]->kind == DYNC__N_GET_ATTR && n < 3) values[n++] = q->graph->node.at[i]->value;
-    EXPECT(n == 3 && values[0] == values[2] && values[0] != values[1]);        /* tied weights stay tied */
+        if (q->graph->node.at[i]->kind == DYNC__N_GET_ATTR && n < 3)
+            values[n++] = q->graph->node.at[i]->value;
+    EXPECT(n == 3 && values[0] == values[2] && values[0] != values[1]); /* tied weights stay tied */
     dync_program_free(p);
     dync_program_free(q);
     dync__str_free(&file);
@@ -170,7 +174,8 @@ TEST(forged)
         size_t n = file.n - (size_t)(round % 3 == 0 ? test_random_int(0, 300) : 0);
         memcpy(copy, file.at, n);
         for (int k = test_random_int(1, 3); k > 0; k--)
-            copy[test_random_int(0, (int)n - 9)] = round % 2 ? (char)test_random_int('0', '9') : (char)test_random_int(0, 255);
+            copy[test_random_int(0, (int)n - 9)] =
+                round % 2 ? (char)test_random_int('0', '9') : (char)test_random_int(0, 255);
         uint64_t sum = dync__hash_bytes(copy, n - 8, 0x64796e63u);
         for (int i = 0; i < 8; i++) copy[n - 8 + (size_t)i] = (char)(sum >> 8 * i & 255);
         dync_clear_error();
