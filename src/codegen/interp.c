@@ -2,7 +2,8 @@
  *
  * Tiles of a few hundred lanes stay in L1; each instruction is one pass of a tile kernel over them. Three ways to cut the loops
  * into tiles (dync__interp_mode): pointwise kernels and long rows go in chunks of the inner loops; short rows several at a time
- * (block); reductions along strided loops with contiguous rows beside each other (vertical).
+ * (block); reductions along strided loops with contiguous rows beside each other (vertical); transpositions in squares of cache
+ * lines (square).
  *   loads    dense ones are used where they lie; what is constant along the inner loops becomes a scalar operand or row code;
  *            the rest is copied into a tile by an odometer
  *   stores   the last operation computes straight into dense output memory where nothing can observe it
@@ -178,6 +179,23 @@ static bool dync__ib_wants_vertical(const dync__ib *b)
     return votes > 0 && b->n_rows >= 4;
 }
 
+/* Does some buffer run along the last row loop while others run along the inner ones? Then both sides waste cache lines. */
+static bool dync__ib_wants_square(const dync__ib *b)
+{
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool across = false, along = false;
+    if (b->has_reduce || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8) return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
+        int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
+        int64_t inner = n ? dims[0].stride : 0;
+        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 && (inner > 8 || inner < -8);
+        along |= n == 1 && (inner == 1 || inner == -1);
+    }
+    return across && along;
+}
+
 static void dync__ib_set_tile(dync__ib *b)
 {
     int64_t lanes = b->lanes;
@@ -186,12 +204,18 @@ static void dync__ib_set_tile(dync__ib *b)
     b->inner = DYNC__MIN(b->n_inner, lanes);
     if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b)) {
         b->mode = DYNC__INTERP_VERTICAL;
+        lanes *= 4;                     /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);
         b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
     } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 && (b->has_reduce || b->n_inner < 96)) {
         b->mode = DYNC__INTERP_BLOCK;
         b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
         b->inner = b->n_inner;
+    }
+    if (b->mode == DYNC__INTERP_CHUNK && dync__ib_wants_square(b)) {
+        b->mode = DYNC__INTERP_SQUARE;
+        b->rows = 64;
+        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8));     /* a cache line of floats */
     }
     b->whole = b->inner >= b->n_inner;
 }
@@ -244,6 +268,7 @@ static bool dync__ib_may_direct(const dync__ib *b, int store)
     if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] || b->keep[v]) return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load || in->prim == DYNC__P_bitcast) return false;
     if (b->level[v] == 2 ? dync__ib_phase(b, v) != dync__ib_phase(b, store) : dync__ib_list(b, v) != dync__ib_list(b, store)) return false;
+    if (b->mode == DYNC__INTERP_SQUARE && b->level[v] == 2) return false;
     int from = b->mode == DYNC__INTERP_CHUNK && b->level[v] == 2 ? b->split : 0;
     int to = b->level[v] == 2 ? b->k->n_dims : b->split;
     if (b->mode == DYNC__INTERP_VERTICAL) to = b->split;      /* each inner index apart; several at a time do not store */
@@ -324,6 +349,14 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+        s.lanes_from = DYNC__FROM_INNER;
+    } else if (level == 2 && b->mode == DYNC__INTERP_SQUARE) {         /* two loops: the last of the rows, the inner ones */
+        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.fixed_from = DYNC__FROM_ROW;
+        int64_t step = dync__ib_merge(b, access, split, n, dims) ? dims[0].stride : 0;
+        dims[0] = (dync__interp_dim){b->rows, b->k->access.at[access].stride[split - 1]};
+        dims[1] = (dync__interp_dim){b->n_inner, step};
+        s.lanes = dync__ib_nest(b, dims, 2);
         s.lanes_from = DYNC__FROM_INNER;
     } else if (level == 2 && b->mode == DYNC__INTERP_BLOCK) {
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, n, dims));
@@ -492,6 +525,7 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s, dync__interp_nest lanes, int level)
 {
     if (level == 0 || (level == 1 && b->rows == 1)) return true;      /* one lane */
+    if (b->mode == DYNC__INTERP_SQUARE && level == 2) return false;
     if (lanes.n == 0) return b->n_rows * b->n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }
@@ -884,6 +918,7 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->n_inner = b->n_inner;
     c->tile_rows = b->rows;
     c->tile_inner = DYNC__MAX(b->inner, 1);
+    c->row_group = b->mode == DYNC__INTERP_SQUARE ? b->k->extent[b->split - 1] : b->n_rows;
     c->empty = b->n_rows == 0;
     c->has_reduce = b->has_reduce;
     c->serial = b->serial;
@@ -969,7 +1004,7 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
 
 DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
 {
-    static const char *const modes[] = {"chunk", "block", "vertical"};
+    static const char *const modes[] = {"chunk", "block", "vertical", "square"};
     static const char *const isas[] = {"baseline", "avx2", "avx512"};
     dync__str_addf(out, "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n", c->name, modes[c->mode],
                    (long long)c->n_rows, (long long)c->n_inner, (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],

@@ -27,8 +27,9 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
  *   chunk     R = 1, J < I or J = I       lanes run along the inner loops
  *   block     R > 1, J = I                lanes: row after row
  *   vertical  J = 1, or R = N             lanes: inner index after inner index, the rows side by side
+ *   square    R > 1, J < I                lanes: row after row; the rows are neighbours along the last row loop: for transpositions
  * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
-typedef enum { DYNC__INTERP_CHUNK, DYNC__INTERP_BLOCK, DYNC__INTERP_VERTICAL } dync__interp_mode;
+typedef enum { DYNC__INTERP_CHUNK, DYNC__INTERP_BLOCK, DYNC__INTERP_VERTICAL, DYNC__INTERP_SQUARE } dync__interp_mode;
 
 /* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1: linear. */
 typedef struct dync__interp_dim { int64_t extent, stride; } dync__interp_dim;
@@ -82,7 +83,7 @@ typedef struct dync__interp_value {
 struct dync__code {
     char *name;
     int isa, mode, n_phases, n_bufs;
-    int64_t n_rows, n_inner, tile_rows, tile_inner;
+    int64_t n_rows, n_inner, tile_rows, tile_inner, row_group; /* row_group: rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, serial;    /* serial: order between lanes matters (storex) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
     int32_t *section;                 /* first step of prologue, row 0, phase 0, row 1, ..., row P; 2 * n_phases + 3 entries */

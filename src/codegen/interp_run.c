@@ -2,7 +2,7 @@
  *
  * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A worker owns scratch, a table of
  * pointers (one per value) and five counters that say where the tile starts; all else is read-only. Work is cut into equal
- * ranges of rows, or of inner indices where rows are few and nothing is reduced, by index: the same thread count gives the same
+ * ranges of rows, or of inner indices where rows are few (reductions then combine the parts in order), by index: the same thread count gives the same
  * bits. Nothing is allocated for kernels that need no scratch, and else from the calling thread's cache. */
 #include "../dync.in.h"
 #include "interp.h"
@@ -131,9 +131,63 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
     return DYNC__MIN(piece, left);
 }
 
-static void dync__irun_gather(const dync__irun *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+/* Rows x inner elements between memory and a tile, along whichever loop memory is dense in. */
+#define DYNC__IRUN_SQUARE(T, name)                                                                   \
+    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
+    {                                                                                                \
+        int64_t pitch = r->inner;                                                                    \
+        if (inner == 1) {                                                                            \
+            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T)); \
+            return;                                                                                  \
+        }                                                                                            \
+        for (int64_t j = 0; j < pitch; j++)                                                          \
+            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];     \
+    }                                                                                                \
+    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
+    {                                                                                                \
+        int64_t pitch = r->inner;                                                                    \
+        if (inner == 1) {                                                                            \
+            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T)); \
+            return;                                                                                  \
+        }                                                                                            \
+        for (int64_t j = 0; j < pitch; j++)                                                          \
+            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];     \
+    }
+DYNC__IRUN_SQUARE(uint8_t, 1)
+DYNC__IRUN_SQUARE(uint16_t, 2)
+DYNC__IRUN_SQUARE(uint32_t, 4)
+DYNC__IRUN_SQUARE(uint64_t, 8)
+
+static bool dync__irun_is_square(const dync__irun *r, int level) { return level == 2 && r->c->mode == DYNC__INTERP_SQUARE; }
+
+static void dync__irun_square_in(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+{
+    switch (bytes) {
+    case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
+    case 2: dync__irun_square_in_2(r, to, from, d[0].stride, d[1].stride); break;
+    case 4: dync__irun_square_in_4(r, to, from, d[0].stride, d[1].stride); break;
+    default: dync__irun_square_in_8(r, to, from, d[0].stride, d[1].stride); break;
+    }
+}
+
+static void dync__irun_square_out(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+{
+    switch (bytes) {
+    case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
+    case 2: dync__irun_square_out_2(r, to, from, d[0].stride, d[1].stride); break;
+    case 4: dync__irun_square_out_4(r, to, from, d[0].stride, d[1].stride); break;
+    default: dync__irun_square_out_8(r, to, from, d[0].stride, d[1].stride); break;
+    }
+}
+
+static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
+                              int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
+    if (dync__irun_is_square(r, level)) {
+        dync__irun_square_in(r, to, from + start * d[1].stride * bytes, d, bytes);
+        return;
+    }
     if (nest.n <= 1) {
         int64_t stride = nest.n ? d->stride : 0;
         dync__irun_in(to, from + start * stride * bytes, n, stride, bytes);
@@ -151,9 +205,14 @@ static void dync__irun_gather(const dync__irun *r, char *to, const char *from, d
     }
 }
 
-static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, dync__interp_nest nest, int64_t start, int64_t n, int bytes)
+static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
+                              int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
+    if (dync__irun_is_square(r, level)) {
+        dync__irun_square_out(r, to + start * d[1].stride * bytes, from, d, bytes);
+        return;
+    }
     if (nest.n <= 1) {
         int64_t stride = nest.n ? d->stride : 0;
         dync__irun_out(to + start * stride * bytes, from, n, stride, bytes);
@@ -186,12 +245,12 @@ static void dync__irun_load(const dync__irun *r, const dync__interp_step *s, int
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
     if (!s->fn) {
-        dync__irun_gather(r, to, from, st->lanes, start, n, s->bytes);
+        dync__irun_gather(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
         s->fn(to, from + start * s->bytes, NULL, NULL, n);
     } else {
         char *raw = r->scratch + r->c->raw_at;
-        dync__irun_gather(r, raw, from, st->lanes, start, n, s->bytes);
+        dync__irun_gather(r, raw, from, s->level, st->lanes, start, n, s->bytes);
         s->fn(to, raw, NULL, NULL, n);
     }
 }
@@ -204,13 +263,13 @@ static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, in
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
     if (!s->fn) {
-        dync__irun_scatter(r, to, from, st->lanes, start, n, s->bytes);
+        dync__irun_scatter(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
         s->fn(to + start * s->bytes, from, NULL, NULL, n);
     } else {
         char *raw = r->scratch + r->c->raw_at;
         s->fn(raw, from, NULL, NULL, n);
-        dync__irun_scatter(r, to, raw, st->lanes, start, n, s->bytes);
+        dync__irun_scatter(r, to, raw, s->level, st->lanes, start, n, s->bytes);
     }
 }
 
@@ -218,6 +277,12 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st), start = r->from[st->lanes_from];
+    if (dync__irun_is_square(r, s->level)) {
+        const dync__interp_dim *d = r->c->dims + st->lanes.at;
+        for (int64_t i = 0; i < r->rows; i++)
+            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride, d[1].stride, r->inner);
+        return;
+    }
     if (st->lanes.n <= 1) {
         int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0;
         dync__irun_iota(to, base + start * stride, stride, n);
@@ -408,19 +473,26 @@ DYNC__IRUN_ARG(int64_t, l)
 DYNC__IRUN_ARG(uint8_t, b)
 DYNC__STRICT_FP_END
 
+/* Takes rows x inner values, the first at position `first`, into best and where. */
+static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, void *best, int64_t *where, int64_t rows, int64_t inner,
+                                int64_t row_step, int64_t inner_step, int64_t first)
+{
+    bool least = red->kind == DYNC__R_ARGMIN;
+    switch (red->type) {
+    case DYNC_F32: dync__irun_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_F64: dync__irun_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_I32: dync__irun_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_I64: dync__irun_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    default: dync__irun_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    }
+}
+
 static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
 {
-    bool least = red->kind == DYNC__R_ARGMIN, vertical = r->c->mode == DYNC__INTERP_VERTICAL;
-    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc), first = r->from[DYNC__FROM_INNER];
-    void *best = where + r->c->tile_rows;
-    int64_t row_step = vertical ? 1 : r->inner, inner_step = vertical ? r->rows : 1;
-    switch (red->type) {
-    case DYNC_F32: dync__irun_arg_f(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_F64: dync__irun_arg_d(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_I32: dync__irun_arg_i(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_I64: dync__irun_arg_l(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    default: dync__irun_arg_b(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    }
+    bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
+    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
+    dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner, vertical ? 1 : r->inner, vertical ? r->rows : 1,
+                        r->from[DYNC__FROM_INNER]);
 }
 
 static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
@@ -526,8 +598,8 @@ static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, 
 {
     const dync__code *c = r->c;
     dync__irun_steps(r, 0, 1);
-    for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += c->tile_rows) {
-        r->rows = DYNC__MIN(c->tile_rows, row_end - row);
+    for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
+        r->rows = DYNC__MIN(DYNC__MIN(c->tile_rows, row_end - row), c->row_group - row % c->row_group);
         r->from[DYNC__FROM_ROW] = row;
         r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
         for (int p = 0; p < c->n_phases; p++) {
@@ -563,6 +635,8 @@ static void dync__irun_setup(dync__irun *r, char *memory)
 
 /* ---- threads --------------------------------------------------------------------------------------------------------------------- */
 
+static int64_t dync__irun_tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
+
 typedef struct dync__irun_job { const dync__irun *base; bool by_inner; dync_status status; } dync__irun_job;
 
 static void dync__irun_part(void *user, int part, int n_parts)
@@ -578,7 +652,7 @@ static void dync__irun_part(void *user, int part, int n_parts)
     }
     dync__irun_setup(&r, memory);
     int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows, all = job->by_inner ? c->n_inner : c->n_rows;
-    int64_t tiles = (all + tile - 1) / tile;
+    int64_t tiles = dync__irun_tiles(all, tile);
     int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all), end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
     r.side = job->by_inner && part > 0;
     if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
@@ -587,15 +661,100 @@ static void dync__irun_part(void *user, int part, int n_parts)
     dync__free_data(memory, bytes);
 }
 
-static bool dync__irun_in_parallel(const dync__irun *r, dync_status *status)
+/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of their own, see the row's values
+ * where the caller made them, and their results are combined in order. */
+typedef struct dync__irun_cut { const dync__irun *base; char *memory; size_t bytes; int phase, parts; dync_status status; } dync__irun_cut;
+
+static char *dync__irun_part_scratch(const dync__irun_cut *cut, int part)
+{
+    return cut->memory + (size_t)part * cut->bytes + ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
+}
+
+static void dync__irun_cut_part(void *user, int part, int n_parts)
+{
+    dync__irun_cut *cut = user;
+    dync__irun r = *cut->base;
+    const dync__code *c = r.c;
+    r.ptr = (char **)(void *)(cut->memory + (size_t)part * cut->bytes);
+    r.scratch = dync__irun_part_scratch(cut, part);
+    for (int i = 0; i < c->n_values; i++) {
+        bool own = c->values[i].home == DYNC__HOME_SCRATCH && c->values[i].level == 2;
+        r.ptr[i] = own ? r.scratch + c->values[i].at : cut->base->ptr[i];
+    }
+    for (int i = 0; i < c->n_reduces; i++)
+        if (c->reduces[i].phase == cut->phase) r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
+    int64_t tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
+    int64_t begin = tiles * part / n_parts * c->tile_inner, end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
+    dync__irun_phase(&r, cut->phase, begin, end);
+    if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&cut->status, r.status);
+}
+
+static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut, const dync__interp_reduce *red)
+{
+    const dync__code *c = r->c;
+    char *out = r->ptr[red->dst];
+    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
+    bool arg = red->kind >= DYNC__R_ARGMAX;
+    if (arg) dync__irun_reduce_begin(r, red);
+    for (int p = 0; p < cut->parts; p++) {
+        const char *scratch = dync__irun_part_scratch(cut, p), *result = scratch + c->values[red->dst].at;
+        const int64_t *part_where = (const int64_t *)(const void *)(scratch + red->acc);
+        const char *part_best = (const char *)(part_where + c->tile_rows);
+        for (int64_t i = 0; arg && i < r->rows; i++)
+            if (part_where[i] >= 0)
+                dync__irun_arg_take(red, part_best + i * red->bytes, (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1, 1, 1, 1,
+                                    part_where[i]);
+        if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
+        else if (!arg) red->combine(out, out, result, NULL, r->rows);
+    }
+    if (arg) dync__irun_reduce_end(r, red);
+}
+
+static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
+{
+    const dync__code *c = r->c;
+    dync__irun_steps(r, 0, 1);
+    for (int64_t row = 0; row < c->n_rows && cut->status == DYNC_OK; row += c->tile_rows) {
+        r->rows = DYNC__MIN(c->tile_rows, c->n_rows - row);
+        r->from[DYNC__FROM_ROW] = row;
+        r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
+        for (int p = 0; p < c->n_phases; p++) {
+            dync__irun_steps(r, 1 + 2 * p, r->rows);
+            cut->phase = p;
+            dync__pool_run(dync__irun_cut_part, cut, cut->parts);
+            for (int i = 0; i < c->n_reduces; i++)
+                if (c->reduces[i].phase == p) dync__irun_cut_combine(r, cut, &c->reduces[i]);
+        }
+        dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
+    }
+}
+
+static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
+{
+    const dync__code *c = r->c;
+    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes, bytes = own + (size_t)parts * part;
+    char *memory = dync__alloc_data(bytes);
+    if (!memory) return DYNC_ERR_MEMORY;
+    dync__irun_setup(r, memory);
+    dync__irun_cut cut = {r, memory + own, part, 0, parts, DYNC_OK};
+    dync__irun_cut_rows(r, &cut);
+    dync__free_data(memory, bytes);
+    return cut.status != DYNC_OK ? cut.status : r->status;
+}
+
+/* Rows where there are enough of them, else inner indices; false: not worth it. */
+static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
 {
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
-    int64_t row_tiles = (c->n_rows + c->tile_rows - 1) / c->tile_rows;
+    int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows), inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce, DYNC_OK};
-    if (threads < 2 || (!job.by_inner && row_tiles < 2)) return false;
-    int64_t parts = job.by_inner ? (c->n_inner + c->tile_inner - 1) / c->tile_inner : row_tiles;
-    parts = DYNC__MIN(parts, threads);
+    if (threads < 2) return false;
+    if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
+        *status = dync__irun_cut_phases(r, threads);
+        return true;
+    }
+    int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);
     *status = job.status;

@@ -274,7 +274,8 @@ DYNC__STRICT_FP_BEGIN
         DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                     \
         uint32_t z; { DYNC__TILE_HALF_TO_FLOAT(y, z) } memcpy(&y0, &z, 4);)
 
-/* 32 independent lanes over a grain, then a tree. Lanes that got no element hold the identity. */
+/* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity. Short rows go one after another:
+ * the machine overlaps them. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                     \
     DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                                \
     {                                                                                                \
@@ -282,7 +283,12 @@ DYNC__STRICT_FP_BEGIN
         const T *x = a_;                                                                             \
         int64_t length = *(const int64_t *)c_, left = length;                                        \
         (void)b_;                                                                                    \
-        for (const T *end = x + n; x < end;) {                                                       \
+        for (const T *end = x + n; length < 32 && x < end; x += length) {                            \
+            T a = x[0];                                                                              \
+            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                             \
+            *d++ = a;                                                                                \
+        }                                                                                            \
+        for (const T *end = (const T *)a_ + n; x < end;) {                                                 \
             int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;                \
             T lane[32];                                                                              \
             for (int k = 0; k < 32; k++) lane[k] = identity;                                         \
