@@ -102,7 +102,7 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a)
     }
     bool small = a->n <= 32; /* what DYNC_COUNT can count */
     if (small) dync__str_add(p->s, "dync_tuple(");
-    else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", a->n);
+    else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", (int)a->n);
     for (int i = 0; i < a->n; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &a->as.list[i], DYNC__PARAM_VALUE, !small);
