@@ -49,7 +49,8 @@ static dync_status dync__modified_error(const dync__saved *s, const dync__gnode 
         DYNC_ERR_AUTOGRAD,
         "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is output %d of %s, "
         "is at version %u; expected version %u instead.",
-        dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation", s->t->storage->version, s->version);
+        dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
+        (unsigned)s->t->storage->version, (unsigned)s->version);
     dync__str_free(&brief);
     return status;
 }
@@ -270,7 +271,7 @@ static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t, con
     shape.n = info->ndim;
     memcpy(shape.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
     if (lead < 0) {
-        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim, info->ndim);
+        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim, (int)info->ndim);
         return NULL;
     }
     for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;

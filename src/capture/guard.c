@@ -242,7 +242,7 @@ static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
     case DYNC_KIND_INT: dync__str_addf(out, "%s == %lld", g->source, (long long)g->as.i); break;
     case DYNC_KIND_BOOL: dync__str_addf(out, "%s == %s", g->source, g->as.i ? "True" : "False"); break;
     case DYNC_KIND_STR: dync__str_addf(out, "%s == '%s'", g->source, g->as.s); break;
-    case DYNC_KIND_LIST: dync__str_addf(out, "len(%s) == %d", g->source, g->n); break;
+    case DYNC_KIND_LIST: dync__str_addf(out, "len(%s) == %d", g->source, (int)g->n); break;
     case DYNC_KIND_NONE: dync__str_addf(out, "%s is None", g->source); break;
     case DYNC_KIND_MODULE: dync__str_addf(out, "%s is the same module, unchanged", g->source); break;
     case DYNC_KIND_PTR: dync__str_addf(out, "%s is the same pointer", g->source); break;
