@@ -19,10 +19,8 @@ static const char *dync__infer_kind_text(const dync__arg *a)
 
 DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__tensor **out)
 {
-    if (i < call->nargs && call->args[i].kind == DYNC__A_TENSOR) {
-        *out = call->args[i].as.t;
-        return DYNC_OK;
-    }
+    *out = i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
+    if (*out) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
