@@ -179,7 +179,7 @@ static void many(const char *backend, int count)
         state = seed * 0x9e3779b97f4a7c15u + 88172645463325252u;
         program p;
         make(&p);
-        bool ok;
+        bool ok = false;
         DYNC_SCOPE { ok = agrees(&p, backend, seed); }
         if (ok) continue;
         shrink(&p, backend, seed);

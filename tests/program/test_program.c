@@ -62,7 +62,7 @@ static dync_tensor *by_module(dync_tensor *x) { return dync_forward_call(net, x)
 /* Compiles file.c as a stranger would and runs its self-test. */
 static void check_c(dync_program *p, const char *name, const char *macro)
 {
-    char path[128], command[600];
+    char path[128], command[1200];
     const char *cc = getenv("CC"), *dir = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/dync_test_%s_%d", dir ? dir : "/tmp", name,
              (int)(test_random() % 1000000));

@@ -257,6 +257,7 @@ TEST(log_stages_are_chosen_by_name)
 TEST(files)
 {
     char path[] = "/tmp/dync_test_XXXXXX";
+    extern int mkstemp(char *);         /* hidden by plain -std=c11 */
     int fd = mkstemp(path);
     REQUIRE(fd >= 0);
     close(fd);

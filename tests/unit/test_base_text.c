@@ -67,7 +67,7 @@ TEST(formatter_own_rules)
     EXPECT_EQ_INT(dync__format(tiny, sizeof tiny, "%s", "abcdef"), 6);
     EXPECT_EQ_STR(tiny, "abc");
     EXPECT_EQ_INT(dync__format(NULL, 0, "%d", 12345), 5);
-    const char *none = NULL;
+    const char *volatile none = NULL;
     dync__format(text, sizeof text, "%s", none);
     EXPECT_EQ_STR(text, "(null)");
     dync__format(text, sizeof text, "%p", (void *)(uintptr_t)0xabc);

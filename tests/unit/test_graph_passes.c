@@ -4,13 +4,6 @@
 #include "test.h"
 #include "tol.h"
 
-static dync__info f32_1(int64_t n)
-{
-    dync__info info = {.dtype = DYNC_F32, .alias = -1};
-    dync__layout_contiguous(&info.lay, 1, &n);
-    return info;
-}
-
 static dync_graph *parse(const char *text)
 {
     dync_graph *g = dync__graph_parse(text);
