@@ -147,7 +147,11 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
     dync__tracer *t = dync__tracing();
     if (!t) return false;
     *result = NULL;
-    if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor", NULL) != DYNC_OK) return true;
+    if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor",
+                          borrow ? "torch.from_blob: dync_wrap reads memory that the graph cannot know; pass the tensor as an argument"
+                                 : "torch.tensor: dync_from reads memory that the graph cannot know; pass the tensor as an argument, or "
+                                   "bake the data in with dync_constant") != DYNC_OK)
+        return true;
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = borrow ? dync_wrap_opt(*m) : dync_from_opt(*m);
     dync__trace_pause_end(t, pause);
@@ -359,13 +363,19 @@ DYNC_API void (dync_graph_break)(const char *reason) { dync_graph_break_at(reaso
 /* The reads with the user's line, so that errors and breaks name it. */
 DYNC_API double dync_item_at(dync_tensor *x, dync_loc at)
 {
+    dync_loc before = dync__tls.at;
     dync__tls.at = at;
-    return (dync_item)(x);
+    double r = (dync_item)(x);
+    dync__tls.at = before;
+    return r;
 }
 DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
 {
+    dync_loc before = dync__tls.at;
     dync__tls.at = at;
-    return (dync_bool)(x);
+    bool r = (dync_bool)(x);
+    dync__tls.at = before;
+    return r;
 }
 
 DYNC_API void dync_host_print(const char *text)

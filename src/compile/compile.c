@@ -68,70 +68,7 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_com
     m->compiled = f;
 }
 
-/* ---- a function as one graph: make_graph, export ------------------------------------------------------------------------------------ */
-typedef struct dync__grab { dync_graph *graph; int graphs; } dync__grab;
-static dync_value dync__grab_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
-static dync_status dync__grab_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    dync__grab *grab = user;
-    (void)ex, (void)n, (void)options;
-    if (grab->graphs++ == 0) grab->graph = dync_graph_retain(g);
-    memset(out, 0, sizeof *out);
-    out->run = dync__grab_run;
-    out->state = g;
-    return DYNC_OK;
-}
-
-/* Captures fn whole; the graph has one reference, NULL + error. */
-static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args)
-{
-    dync__grab grab = {0};
-    dync_backend backend = {.name = "make_graph", .compile = dync__grab_compile, .user = &grab};
-    dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
-    dync_compiled *f = dync_compile_opt(callee, name, opt);
-    if (!f) return NULL;
-    dync_scope scope = dync_scope_begin();
-    uint64_t errors = dync__error_count();
-    dync_call_values(f, nargs, args);
-    bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
-    dync_scope_end(&scope);
-    dync_compiled_free(f);
-    if (!failed && grab.graph) return grab.graph;
-    dync_graph_free(grab.graph);
-    if (!failed) dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", name ? name : "the function");
-    return NULL;
-}
-
-static void dync__graph_release(void *g) { dync_graph_free(g); }
-
-/* make_fx names: the argument's name and _1; the class is the function's name. */
-static void dync__graph_name_inputs(dync_graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
-        if (n->kind != DYNC__N_PLACEHOLDER || !n->source) continue;
-        const char *open = strchr(n->source, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
-        char name[80];
-        if (!close) continue;
-        dync__format(name, sizeof name, "%.*s_1", (int)(close - open - 1), open + 1);
-        if (dync__graph_rename(g, n, name)) n->target = n->name;
-    }
-}
-
-DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
-{
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args);
-    if (!g) return NULL;
-    const char *shown = callee.name ? callee.name : name;
-    g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
-    if (!g->name) g->name = "GraphModule";
-    dync__graph_name_inputs(g);
-    if (dync__scope_defer(dync__graph_release, g)) return g;
-    dync_graph_free(g);
-    return NULL;
-}
-
-/* ---- export: the captured graph with arguments as inputs, everything else as attributes, and the result's own form -------------- */
+/* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form ------------------------ */
 typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
 
 static dync_node *dync__export_map(void *user, dync_node *old)
@@ -200,41 +137,80 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
     return DYNC_OK;
 }
 
-static dync_program *dync__export_entry(dync_compiled *f, dync__cache_entry *e, int nargs, const dync_value *args, const char *name)
-{
-    dync__exporter x = {.g = dync__graph_new("GraphModule"), .entry = e};
-    dync__callargs call;
-    dync_program *p = NULL;
-    size_t bytes = (size_t)(e->n_env + 1) * sizeof *x.by_env;
-    x.by_env = dync__calloc(bytes);
-    (void)f;
-    if (x.g && x.by_env && dync__callargs_flatten(&call, nargs, args) == DYNC_OK && e->root->seg.n == 1 &&
-        dync__export_graph(&x, &e->root->seg.at[0], &call) == DYNC_OK)
-        p = dync__program_from_leaves(x.g, name, call.n_tensors, x.leaf);
-    dync__free(x.by_env, bytes);
-    dync_graph_free(x.g);
-    return p;
-}
-
-DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. leaf: per input, which tensor of the arguments it is. */
+static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
+                                       dync__callargs *call)
 {
     dync_backend backend = {.name = "eager", .compile = dync__backend_eager};
     dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
     dync_compiled *f = dync_compile_opt(callee, name, opt);
     if (!f) return NULL;
-    dync_program *p = NULL;
     uint64_t errors = dync__error_count();
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
     dync_scope scope = dync_scope_begin();
     dync_call_values(f, nargs, args);
-    if (dync__error_count() == errors || dync_error() == DYNC_OK) {
-        if (f->entries && f->entries->root->seg.n == 1) p = dync__export_entry(f, f->entries, nargs, args, f->name);
-        else dync__fail(DYNC_ERR_UNSUPPORTED, "export: %s makes no operator call", f->name);
+    dync__cache_entry *e = f->entries;
+    bool whole = e && e->root && e->root->kind == DYNC__TN_RETURN && e->root->seg.n == 1;
+    bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
+    if (!failed && !whole) failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", f->name) != DYNC_OK;
+    size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
+    if (!failed) {
+        x->entry = e;
+        x->g = dync__graph_new("GraphModule");
+        x->by_env = dync__calloc(bytes);
+        failed = !x->g || !x->by_env || dync__callargs_flatten(call, nargs, args) != DYNC_OK ||
+                 dync__export_graph(x, &e->root->seg.at[0], call) != DYNC_OK;
+        dync__free(x->by_env, bytes);
     }
     dync_scope_end(&scope);
-    dync__tls.grad_enabled_off = grad_off;
     dync_compiled_free(f);
+    if (!failed) return x->g;
+    dync_graph_free(x->g);
+    return NULL;
+}
+
+static void dync__graph_release(void *g) { dync_graph_free(g); }
+
+/* make_fx names: the argument's name and _1; the class is the function's name. */
+static void dync__graph_name_inputs(dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        if (n->kind != DYNC__N_PLACEHOLDER || !n->source) continue;
+        const char *open = strchr(n->source, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
+        char name[80];
+        if (!close) continue;
+        dync__format(name, sizeof name, "%.*s_1", (int)(close - open - 1), open + 1);
+        if (dync__graph_rename(g, n, name)) n->target = n->name;
+    }
+}
+
+DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+{
+    dync__exporter x = {0};
+    dync__callargs call;
+    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    if (!g) return NULL;
+    const char *shown = callee.name ? callee.name : name;
+    g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
+    if (!g->name) g->name = "GraphModule";
+    dync__graph_name_inputs(g);
+    if (dync__scope_defer(dync__graph_release, g)) return g;
+    dync_graph_free(g);
+    return NULL;
+}
+
+DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+{
+    dync__exporter x = {0};
+    dync__callargs call;
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
+    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    dync__tls.grad_enabled_off = grad_off;
+    if (!g) return NULL;
+    dync_compiled *inner = dync__callee_compiled(&callee);
+    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
+    dync_graph_free(g);
     return p;
 }
 
