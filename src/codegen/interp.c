@@ -472,6 +472,10 @@ static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync_
         if (prim == DYNC__P_fma && o[0].scalar && !o[1].scalar) dync__ib_swap(&o[0], &o[1]);
         dync__ib_make_vector(b, &o[0], level, phase);
         form = (o[1].scalar ? DYNC__FORM_B : 0) | (o[2].scalar ? DYNC__FORM_C : 0);
+        if (!dync__tile_find(b->isa, prim, type, form)) {
+            for (int a = 1; a < 3; a++) dync__ib_make_vector(b, &o[a], level, phase);
+            form = 0;
+        }
     } else if (n == 2) {
         if (o[0].scalar && dync__ib_commutes(prim, type)) dync__ib_swap(&o[0], &o[1]);
         if (o[0].scalar && o[1].scalar) dync__ib_make_vector(b, &o[0], level, phase);

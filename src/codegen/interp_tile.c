@@ -53,24 +53,25 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_FTOI(T, HI, LOW, HIGH) \
     (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)(a >= HI || a < -HI || a != a ? 0 : a))
 
-/* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers, BOOL and
- * conversions two (AVX-512 uses AVX2's); int64 and what does not vectorise one.
- * S: the second operand may be a scalar; the first too where the operation does not commute (interp.c swaps).
+/* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers and conversions
+ * two (AVX-512 uses AVX2's); int64, BOOL and what does not vectorise one. Most have a form with the second operand a scalar;
+ * interp.c swaps operands that commute and spreads scalars that no form takes.
  * X(V, A, primitive, letter, operand type, result type, expression) */
-#define DYNC__TILE_FLOAT_COMM(X, V, A)                                                               \
+#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                               \
     X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)               \
     X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)               \
     X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)              \
-    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)
-#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
-    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
-    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)               \
-    X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, lt, d, double, uint8_t, a < b)               \
-    X(V, A, le, f, float, uint8_t, a <= b)      X(V, A, le, d, double, uint8_t, a <= b)              \
+    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)              \
+    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)              \
     X(V, A, min, f, float, float, a < b || a != a ? a : b) X(V, A, min, d, double, double, a < b || a != a ? a : b) \
     X(V, A, max, f, float, float, a > b || a != a ? a : b) X(V, A, max, d, double, double, a > b || a != a ? a : b) \
     X(V, A, maxsel, f, float, float, a < b ? b : a) X(V, A, maxsel, d, double, double, a < b ? b : a) \
     X(V, A, minsel, f, float, float, b < a ? b : a) X(V, A, minsel, d, double, double, b < a ? b : a)
+/* These have a form with the first operand a scalar, too. */
+#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
+    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
+    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)               \
+    X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, le, f, float, uint8_t, a <= b)
 #define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                              \
     X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                  \
     X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))             \
@@ -80,21 +81,21 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, rint, f, float, float, rintf(a))    X(V, A, rint, d, double, double, rint(a))
 #define DYNC__TILE_SQRTS(X, V, A)                                                                    \
     X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a)) X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
-#define DYNC__TILE_INT_COMM(X, V, A, t, T, OP)                                                       \
-    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*))                         \
+#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                              \
+    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))           \
     X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)                 \
     X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))         \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)
-#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP)                                            \
-    X(V, A, sub, t, T, T, OP(-))                X(V, A, lt, t, T, uint8_t, a < b)                    \
-    X(V, A, le, t, T, uint8_t, a <= b)                                                               \
+    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                   \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                   \
     X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits)) X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
 #define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                       \
     X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a) X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(COMM, BINARY, UNARY, V, A) DYNC__TILE_INT_COMM(COMM, V, A, i, int32_t, DYNC__TILE_I) \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I) DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(COMM, BINARY, UNARY, V, A) DYNC__TILE_INT_COMM(COMM, V, A, l, int64_t, DYNC__TILE_L) \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L) DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
+#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                            \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                          \
+    DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
+#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                            \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                          \
+    DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
 #define DYNC__TILE_BOOL(X, V, A)                                                                     \
     X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)             \
     X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)             \
@@ -183,7 +184,7 @@ DYNC__STRICT_FP_BEGIN
     }
 #define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
 #define DYNC__TILE_DEFINE_SLOW(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_COMM(V, A, prim, t, T, R, e)                                               \
+#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                               \
     DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                               \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                            \
     {                                                                                                \
@@ -193,7 +194,7 @@ DYNC__STRICT_FP_BEGIN
         DYNC__TILE_FOR(T a = x[i]; d[i] = (R)(e);)                                                 \
     }
 #define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_DEFINE_COMM(V, A, prim, t, T, R, e)                                                   \
+    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                   \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                            \
     {                                                                                                \
         R *d = d_;                                                                                   \
@@ -226,8 +227,9 @@ DYNC__STRICT_FP_BEGIN
         (void)y, (void)z;                                                                            \
         DYNC__TILE_FOR(LB; LC; d[i] = x[i] ? b : c;)                                               \
     }
+#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
 #define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                        \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])                                       \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                           \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                      \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                      \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _bc, (void)0, (void)0)
@@ -305,17 +307,35 @@ DYNC__STRICT_FP_BEGIN
             if (left == 0) left = length;                                                            \
         }                                                                                            \
     }
+/* The same, one element after another: exact in any order, or rare. */
+#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)                               \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                               \
+    {                                                                                                \
+        T *d = d_;                                                                                   \
+        const T *x = a_;                                                                             \
+        int64_t length = *(const int64_t *)c_, left = length;                                        \
+        (void)b_;                                                                                    \
+        for (const T *end = x + n; x < end;) {                                                       \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                       \
+            T a = x[0];                                                                              \
+            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; }                              \
+            *d++ = a;                                                                                \
+            x += grain;                                                                              \
+            left -= grain;                                                                           \
+            if (left == 0) left = length;                                                            \
+        }                                                                                            \
+    }
 #define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                            \
     X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                  \
     X(V, A, max, f, float, -HUGE_VALF, a > b || a != a ? a : b) X(V, A, max, d, double, -HUGE_VAL, a > b || a != a ? a : b) \
     X(V, A, min, f, float, HUGE_VALF, a < b || a != a ? a : b) X(V, A, min, d, double, HUGE_VAL, a < b || a != a ? a : b)
 #define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                            \
-    X(V, A, prod, f, float, 1.0f, a * b)        X(V, A, prod, d, double, 1.0, a * b)                 \
-    X(V, A, sum, i, int32_t, 0, DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, 0, DYNC__TILE_L(+))        \
-    X(V, A, prod, i, int32_t, 1, DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, 1, DYNC__TILE_L(*))      \
-    X(V, A, max, i, int32_t, INT32_MIN, a > b ? a : b) X(V, A, max, l, int64_t, INT64_MIN, a > b ? a : b) \
-    X(V, A, min, i, int32_t, INT32_MAX, a < b ? a : b) X(V, A, min, l, int64_t, INT64_MAX, a < b ? a : b) \
-    X(V, A, any, b, uint8_t, 0, (uint8_t)(a | b)) X(V, A, all, b, uint8_t, 1, (uint8_t)(a & b))
+    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
+    X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
+    X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
+    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b) \
+    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b) \
+    X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 
 /* ---- tables ------------------------------------------------------------------------------------------------------------ */
 
@@ -331,7 +351,7 @@ typedef struct dync__tile_table {
 } dync__tile_table;
 
 #define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
-#define DYNC__TILE_ROW_COMM(V, A, prim, t, T, R, e)                                                  \
+#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e)                                                  \
     [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b},
 #define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e)                                                \
     [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
@@ -343,43 +363,43 @@ typedef struct dync__tile_table {
 #define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
 
 #define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                           \
-    DYNC__TILE_FLOAT_COMM(DYNC__TILE_DEFINE_COMM, V, A)                                              \
+    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                              \
     DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                          \
     DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                            \
     DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                             \
     DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                     \
     DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                     \
     DYNC__TILE_DEFINE_SELECTS(V, A, f, float)                                                        \
-    DYNC__TILE_DEFINE_SELECTS(V, A, d, double)                                                       \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, d, double)                                                      \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
 #define DYNC__TILES_WIDE(V, A)                                                                       \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_COMM, DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)  \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                                \
-    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                    \
+    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
     DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                      \
-    DYNC__TILE_DEFINE_SELECTS(V, A, b, uint8_t)                                                      \
     DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                   \
     DYNC__TILE_DEFINE_CONVERTS(V, A)                                                                 \
     DYNC__TILE_DEFINE_WRAP_F16(V, A)
 #define DYNC__TILES_PLAIN(V, A)                                                                      \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_COMM, DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)  \
-    DYNC__TILE_DEFINE_SELECTS(V, A, l, int64_t)                                                      \
+    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                     \
+    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                                \
+    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                    \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                     \
     DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                            \
     DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                              \
-    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
+    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
 /* The table of one instruction set: F, W, P are the variants of the three families that it uses. */
 #define DYNC__TILES_TABLE(name, F, W, P)                                                             \
     static const dync__tile_table name = {                                                           \
-        .op = {DYNC__TILE_FLOAT_COMM(DYNC__TILE_ROW_COMM, F, )                                       \
+        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                       \
                DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                   \
                DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, ) DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, ) \
                DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                       \
-               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_THREE(F, select, d)                 \
-               DYNC__TILE_I32(DYNC__TILE_ROW_COMM, DYNC__TILE_ROW_BINARY, DYNC__TILE_ROW_UNARY, W, ) \
-               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, W, ) DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, W, )  \
-               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_THREE(W, select, b)                 \
-               DYNC__TILE_I64(DYNC__TILE_ROW_COMM, DYNC__TILE_ROW_BINARY, DYNC__TILE_ROW_UNARY, P, ) \
-               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_ROW_THREE(P, select, l)},   \
+               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )         \
+               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                        \
+               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )  \
+               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )         \
+               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                        \
+               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_ROW_UNARY(P, , select, l, , , )}, \
         .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, ) DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )}, \
         .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16, [DYNC_BF16] = dync__tile_##W##_widen_bf16, \
                   [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,    \
