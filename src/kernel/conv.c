@@ -4,19 +4,23 @@
  * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla et al. 2006), some output rows
  * at a time so that they stay in L2, and
  *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im)       gw += gy columns^T
- * 1x1 windows without stride or padding need no columns. One channel per group (depthwise) is computed directly.
+ * 1x1 windows without stride or padding need no columns. One channel per group that makes few (depthwise) is computed directly.
  * Work is on dense arrays (operand.c). Images and groups are shared among threads; gw is summed by one thread in order of images,
  * so the thread count does not change the result. */
 #include "../dync.in.h"
 #include "operand.h"
 
-enum { DYNC__CONV_COLUMNS_BYTES = 256 * 1024 };
+#if defined(DYNC_SMALL)
+enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
+#else
+enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
+#endif
 #define DYNC__CONV_PARALLEL 300000     /* multiplications from which threads are worth waking */
 
 typedef struct dync__conv {
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go; /* gc, go: channels of a group */
     int64_t block, bytes;              /* output rows unrolled at a time; of an element */
-    bool pointwise;
+    bool pointwise, direct;            /* the columns are the input itself; there are none */
     const void *x, *weight, *bias, *gy;
     void *y, *gx, *gw;
     int32_t failed;
@@ -46,6 +50,7 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     v->go = v->o / v->groups;
     v->bytes = dync__operand_working(y->dtype) == DYNC_F64 ? 8 : 4;
     v->pointwise = v->kh == 1 && v->kw == 1 && v->sy == 1 && v->sx == 1 && v->py == 0 && v->px == 0;
+    v->direct = v->gc == 1 && v->go < 4 && !v->pointwise;
     int64_t row_bytes = DYNC__MAX(v->gc * v->kh * v->kw * v->ow * v->bytes, 1);
     v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
 }
@@ -56,8 +61,12 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
 static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t size, int64_t out, int64_t *from, int64_t *to)
 {
     int64_t first = pad - k * dilation, last = size - 1 + pad - k * dilation;
-    *from = first <= 0 ? 0 : (first + stride - 1) / stride;
-    *to = last < 0 ? 0 : DYNC__MIN(out, last / stride + 1);
+    if (stride > 1) {                   /* divisions take longer than a short row */
+        first = first <= 0 ? 0 : (first + stride - 1) / stride;
+        last = last < 0 ? -1 : last / stride;
+    }
+    *from = DYNC__MAX(first, 0);
+    *to = last < 0 ? 0 : DYNC__MIN(out, last + 1);
     *from = DYNC__MIN(*from, *to);
 }
 
@@ -99,35 +108,41 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \
-    /* One channel per group: y[row] += w[k] * x[row + k], window element by window element. */      \
-    static void dync__conv_depthwise_##name(const dync__conv *v, const T *x, const T *w, T *y)       \
+    /* One channel per group: window element by window element over a row, outside of [skip, skip_to). */ \
+    static void dync__conv_row_##name(const dync__conv *v, const T *x, const T *w, T *y, int64_t skip, int64_t skip_to) \
     {                                                                                                \
-        for (int64_t oy = 0; oy < v->oh; oy++, y += v->ow)                                           \
-            for (int64_t ky = 0; ky < v->kh; ky++) {                                                 \
-                int64_t iy = oy * v->sy - v->py + ky * v->dy, from, to;                              \
-                for (int64_t kx = 0; iy >= 0 && iy < v->h && kx < v->kw; kx++) {                     \
-                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
-                    const T *s = x + iy * v->w + from * v->sx - v->px + kx * v->dx, a = w[ky * v->kw + kx]; \
-                    for (int64_t i = from; i < to; i++) y[i] += a * s[(i - from) * v->sx];           \
-                }                                                                                    \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
+            const T *s = x - v->px + kx * v->dx;                                                     \
+            for (int64_t i = from; i < to; i++) {                                                    \
+                if (i == skip) i = skip_to;                                                          \
+                if (i < to) y[i] += w[kx] * s[i * v->sx];                                            \
             }                                                                                        \
+        }                                                                                            \
     }                                                                                                \
-    static void dync__conv_depthwise_grads_##name(const dync__conv *v, const T *gy, const T *x, const T *w, T *gx, T *gw) \
+    static void dync__conv_row_gx_##name(const dync__conv *v, const T *gy, const T *w, T *gx, int64_t skip, int64_t skip_to) \
     {                                                                                                \
-        for (int64_t oy = 0; oy < v->oh; oy++, gy += v->ow)                                          \
-            for (int64_t ky = 0; ky < v->kh; ky++) {                                                 \
-                int64_t iy = oy * v->sy - v->py + ky * v->dy, from, to;                              \
-                for (int64_t kx = 0; iy >= 0 && iy < v->h && kx < v->kw; kx++) {                     \
-                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
-                    int64_t at = iy * v->w + from * v->sx - v->px + kx * v->dx;                      \
-                    if (gx)                                                                          \
-                        for (int64_t i = from; i < to; i++) gx[at + (i - from) * v->sx] += w[ky * v->kw + kx] * gy[i]; \
-                    T sum = 0;                                                                       \
-                    if (gw)                                                                          \
-                        for (int64_t i = from; i < to; i++) sum += x[at + (i - from) * v->sx] * gy[i]; \
-                    if (gw) gw[ky * v->kw + kx] += sum;                                              \
-                }                                                                                    \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
+            int64_t at = kx * v->dx - v->px;                                                         \
+            for (int64_t i = from; i < to; i++) {                                                    \
+                if (i * v->sx + at == skip) i = skip_to - at;            /* sx is 1 then */          \
+                if (i < to) gx[i * v->sx + at] += w[kx] * gy[i];                                     \
             }                                                                                        \
+        }                                                                                            \
+    }                                                                                                \
+    static void dync__conv_row_gw_##name(const dync__conv *v, const T *x, const T *gy, T *gw, int64_t skip, int64_t skip_to) \
+    {                                                                                                \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
+            const T *s = x - v->px + kx * v->dx;                                                     \
+            T sum = 0;                                                                               \
+            for (int64_t i = from; i < to; i++) {                                                    \
+                if (i == skip) i = skip_to;                                                          \
+                if (i < to) sum += s[i * v->sx] * gy[i];                                             \
+            }                                                                                        \
+            gw[kx] += sum;                                                                           \
+        }                                                                                            \
     }                                                                                                \
     static void dync__conv_bias_##name(const dync__conv *v, const T *bias, T *y, int64_t channels)   \
     {                                                                                                \
@@ -151,14 +166,65 @@ static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns,
     else dync__conv_im2col_f(v, x, columns, oy, rows);
 }
 
-static const void *dync__conv_plane(const dync__conv *v, const void *base, int64_t planes, int64_t plane)
+static const char *dync__conv_plane(const dync__conv *v, const void *base, int64_t planes, int64_t plane)
 {
     return (const char *)base + planes * plane * v->bytes;
 }
 
-static void *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane)
+static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane)
 {
     return (char *)base + planes * plane * v->bytes;
+}
+
+/* ---- one channel per group, no columns ----------------------------------------------------------------------------------------- */
+
+enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
+
+/* One row of the output and one of the window. Where the stride is 1, the middle, which every window element covers, goes by whole
+ * lines to gemm's pieces: y = w x; x's gradient = w reversed gy; gw = x gy. */
+static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, const void *w, const void *gy, void *out)
+{
+    int64_t reach = (v->kw - 1) * v->dx, bytes = v->bytes, from = v->px, to = DYNC__MIN(v->ow, v->w + v->px - reach), shift = -v->px;
+    if (what == DYNC__CONV_GX) {                  /* places in x instead of in y */
+        from = DYNC__MAX(reach - v->px, 0);
+        to = DYNC__MIN(v->w, v->ow - v->px);
+        shift = v->px;
+    }
+    if (v->sx != 1 || to - from < 8) from = to = -1;
+    if (from >= 0 && what != DYNC__CONV_GW)
+        dync__gemm_add_lines((int)bytes, to - from, v->kw, w, (const char *)(what == DYNC__CONV_Y ? x : gy) + (from + shift) * bytes,
+                             what == DYNC__CONV_Y ? v->dx : -v->dx, (char *)out + from * bytes);
+    for (int64_t kx = 0; from >= 0 && what == DYNC__CONV_GW && kx < v->kw; kx += 4) {
+        double sum[4];
+        int64_t n = DYNC__MIN(4, v->kw - kx);
+        dync__gemm_products((int)bytes, to - from, n, (const char *)gy + from * bytes, (const char *)x + (from + shift + kx * v->dx) * bytes, v->dx, sum);
+        for (int64_t e = 0; e < n; e++) {
+            if (bytes == 8) ((double *)out)[kx + e] += sum[e];
+            else ((float *)out)[kx + e] += ((const float *)(const void *)sum)[e];
+        }
+    }
+    if (bytes == 8) {
+        if (what == DYNC__CONV_Y) dync__conv_row_d(v, x, w, out, from, to);
+        else if (what == DYNC__CONV_GX) dync__conv_row_gx_d(v, gy, w, out, from, to);
+        else dync__conv_row_gw_d(v, x, gy, out, from, to);
+    } else {
+        if (what == DYNC__CONV_Y) dync__conv_row_f(v, x, w, out, from, to);
+        else if (what == DYNC__CONV_GX) dync__conv_row_gx_f(v, gy, w, out, from, to);
+        else dync__conv_row_gw_f(v, x, gy, out, from, to);
+    }
+}
+
+/* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
+static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out)
+{
+    for (int64_t oy = 0; oy < v->oh; oy++)
+        for (int64_t ky = 0; ky < v->kh; ky++) {
+            int64_t iy = oy * v->sy - v->py + ky * v->dy;
+            if (iy < 0 || iy >= v->h) continue;
+            int64_t x_at = iy * v->w * v->bytes, w_at = ky * v->kw * v->bytes, y_at = oy * v->ow * v->bytes;
+            dync__conv_direct_row(v, what, x ? x + x_at : NULL, w ? w + w_at : NULL, gy ? gy + y_at : NULL,
+                                  out + (what == DYNC__CONV_Y ? y_at : what == DYNC__CONV_GX ? x_at : w_at));
+        }
 }
 
 /* ---- one group of one image -------------------------------------------------------------------------------------------------- */
@@ -170,17 +236,13 @@ static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t g
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
     const void *bias = v->bias ? dync__conv_plane(v, v->bias, 1, group * v->go) : NULL;
     char *y = dync__conv_out(v, v->y, area, image * v->o + group * v->go);
-    bool depthwise = v->gc == 1;
-    if (bias || depthwise) {
+    if (bias || v->direct) {
         if (v->bytes == 8) dync__conv_bias_d(v, bias, (double *)(void *)y, v->go);
         else dync__conv_bias_f(v, bias, (float *)(void *)y, v->go);
     }
-    for (int64_t o = 0; depthwise && o < v->go; o++) {
-        void *yo = dync__conv_out(v, y, area, o);
-        if (v->bytes == 8) dync__conv_depthwise_d(v, x, dync__conv_plane(v, w, ck, o), yo);
-        else dync__conv_depthwise_f(v, x, dync__conv_plane(v, w, ck, o), yo);
-    }
-    for (int64_t oy = 0; !depthwise && oy < v->oh; oy += v->block) {
+    for (int64_t o = 0; v->direct && o < v->go; o++)
+        dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL, dync__conv_out(v, y, area, o));
+    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
         int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
         if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
         dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? x : columns, n, 1, y + oy * v->ow * v->bytes, area, bias != NULL);
@@ -198,15 +260,9 @@ static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t gro
         return;
     }
     memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
-    if (v->gc == 1) {
-        for (int64_t o = 0; o < v->go; o++) {
-            const void *wo = dync__conv_plane(v, w, ck, o), *go = dync__conv_plane(v, gy, area, o);
-            if (v->bytes == 8) dync__conv_depthwise_grads_d(v, go, NULL, wo, (double *)(void *)gx, NULL);
-            else dync__conv_depthwise_grads_f(v, go, NULL, wo, (float *)(void *)gx, NULL);
-        }
-        return;
-    }
-    for (int64_t oy = 0; oy < v->oh; oy += v->block) {
+    for (int64_t o = 0; v->direct && o < v->go; o++)
+        dync__conv_direct(v, DYNC__CONV_GX, NULL, dync__conv_plane(v, w, ck, o), dync__conv_plane(v, gy, area, o), gx);
+    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
         int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
         dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, false);
         if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
@@ -223,12 +279,9 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
     for (int64_t image = 0; image < v->n; image++) {
         const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
         const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
-        for (int64_t o = 0; v->gc == 1 && o < v->go; o++) {
-            void *to = dync__conv_out(v, gw, ck, o);
-            if (v->bytes == 8) dync__conv_depthwise_grads_d(v, dync__conv_plane(v, gy, area, o), x, NULL, NULL, to);
-            else dync__conv_depthwise_grads_f(v, dync__conv_plane(v, gy, area, o), x, NULL, NULL, to);
-        }
-        for (int64_t oy = 0; v->gc > 1 && oy < v->oh; oy += v->block) {
+        for (int64_t o = 0; v->direct && o < v->go; o++)
+            dync__conv_direct(v, DYNC__CONV_GW, x, NULL, dync__conv_plane(v, gy, area, o), dync__conv_out(v, gw, ck, o));
+        for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
             int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
             if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
             dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1, v->pointwise ? x : columns, 1, n, gw, ck, true);
@@ -242,7 +295,7 @@ static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
-    bool needs = !v->pointwise && v->gc > 1;
+    bool needs = !v->pointwise && !v->direct;
     size_t bytes = (size_t)(v->gc * v->kh * v->kw * v->block * v->ow * v->bytes);
     void *columns = needs ? dync__alloc_data(bytes) : NULL;
     if (needs && !columns) {

@@ -13,6 +13,11 @@
 #include "kernel.h"
 
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_MAX_BLOCK = 14 * 32 };
+#if defined(DYNC_SMALL)
+enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
+#else
+enum { DYNC__GEMM_STACK = 8192 };
+#endif
 #define DYNC__GEMM_SMALL (96 * 96 * 96)         /* products of m n k up to which A is not packed */
 #define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* from which threads are worth waking */
 
@@ -471,7 +476,7 @@ static void dync__gemm_room(const dync__gemm_job *g, int64_t *a_bytes, int64_t *
 
 static void dync__gemm_run(const dync__gemm_job *g)
 {
-    _Alignas(64) char stack[8192];
+    _Alignas(64) char stack[DYNC__GEMM_STACK];
     int64_t a_bytes, b_bytes;
     dync__gemm_room(g, &a_bytes, &b_bytes);
     size_t total = (size_t)(a_bytes + b_bytes);
@@ -567,4 +572,18 @@ DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, i
 {
     dync__gemm_job g = {NULL, sizeof(double), m, n, k, (const char *)a, (const char *)b, (char *)c, a_row, a_col, b_row, b_col, c_row, c_col, accumulate, 0};
     dync__gemm(&g);
+}
+
+DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c)
+{
+    dync__gemm_choose((size_t)bytes, n)->axpy(n, k, a, 1, b, b_row, c);
+}
+
+DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out)
+{
+    const dync__gemm_kernels *ker = dync__gemm_choose((size_t)bytes, n);
+    for (int64_t i = 0, few; i < count; i += few) {
+        few = count - i >= 4 ? 4 : 1;
+        (few == 4 ? ker->dot4 : ker->dot1)(n, a, (const char *)b + i * b_col * bytes, b_col, (char *)out + i * bytes);
+    }
 }

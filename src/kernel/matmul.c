@@ -47,10 +47,14 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
         g->batches *= g->shape[d];
     }
     g->n_batch = rank - 2;
-    /* a batch of rows against one b is one taller matrix */
+    /* a batch of rows against one b is one taller matrix; a single row has no stride of its own */
     while (g->n_batch > 0) {
         int d = g->n_batch - 1;
         bool one = g->shape[d] == 1;
+        if (g->m == 1) {
+            g->a_row = g->a_step[d];
+            g->c_row = g->c_step[d];
+        }
         if (!one && (g->b_step[d] != 0 || g->a_step[d] != g->m * g->a_row || g->c_step[d] != g->m * g->c_row)) break;
         g->m *= g->shape[d];
         g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
@@ -75,19 +79,32 @@ static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char 
     dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
 }
 
-static void dync__mm_integers(const dync__mm *g, const char *a, const char *b, char *c)
+/* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
+#define DYNC__MM_INTEGERS(T, name)                                                                   \
+    static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c)            \
+    {                                                                                                \
+        for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {                           \
+            for (int64_t j = 0; j < g->n && !g->accumulate; j++) c[j * g->c_col] = 0;                \
+            for (int64_t p = 0; p < g->k; p++) {                                                     \
+                const T *line = b + p * g->b_row;                                                    \
+                uint64_t x = (uint64_t)a[p * g->a_col];                                              \
+                for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] = (T)(c[j * g->c_col] + x * line[j * g->b_col]); \
+            }                                                                                        \
+        }                                                                                            \
+    }
+DYNC__MM_INTEGERS(uint64_t, 8)
+DYNC__MM_INTEGERS(uint32_t, 4)
+DYNC__MM_INTEGERS(uint16_t, 2)
+DYNC__MM_INTEGERS(uint8_t, 1)
+
+static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, void *c)
 {
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    for (int64_t i = 0; i < g->m; i++)
-        for (int64_t j = 0; j < g->n; j++) {
-            uint64_t sum = 0;
-            for (int64_t p = 0; p < g->k; p++)
-                sum += (uint64_t)dync__load_i64(a + (i * g->a_row + p * g->a_col) * bytes, g->dtype) *
-                       (uint64_t)dync__load_i64(b + (p * g->b_row + j * g->b_col) * bytes, g->dtype);
-            char *to = c + (i * g->c_row + j * g->c_col) * bytes;
-            if (g->accumulate) sum += (uint64_t)dync__load_i64(to, g->dtype);
-            dync__store_i64(to, g->dtype, (int64_t)sum);
-        }
+    switch (dync__dtype_info(g->dtype)->bytes) {
+    case 8: dync__mm_integers_8(g, a, b, c); break;
+    case 4: dync__mm_integers_4(g, a, b, c); break;
+    case 2: dync__mm_integers_2(g, a, b, c); break;
+    default: dync__mm_integers_1(g, a, b, c);
+    }
 }
 
 static void dync__mm_one(const dync__mm *g, int64_t index)

@@ -5,6 +5,7 @@
  * out here, so that every kernel takes every layout. Copies come from the thread's cache. */
 #include "../dync.in.h"
 #include "operand.h"
+#include "../codegen/interp.h"
 
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 {
@@ -42,6 +43,11 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
             for (int64_t i = 0; i < n; i++) ((uint64_t *)(void *)to)[i * to_step] = ((const uint64_t *)(const void *)from)[i * from_step];
             return;
         }
+    }
+    if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
+        dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype), narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
+        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n);
+        return;
     }
     for (int64_t i = 0; i < n; i++)
         dync__store_f64(to + i * to_step * to_bytes, to_dtype, dync__load_f64(from + i * from_step * from_bytes, from_dtype));

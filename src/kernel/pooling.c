@@ -2,7 +2,8 @@
  *
  *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane, y * W + x
  * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad divisor (0: the window's size).
- * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum, the first one. */
+ * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum,
+ * the last one; of equal elements the first does, as in PyTorch. */
 #include "../dync.in.h"
 #include "operand.h"
 
@@ -16,25 +17,36 @@ typedef struct dync__pool2d {
     int64_t *index;
 } dync__pool2d;
 
+/* The part of a window that lies in the picture; y0 and x0 are places of window elements. */
+typedef struct dync__pool2d_window { int64_t y0, y1, x0, x1; } dync__pool2d_window;
+static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy, int64_t ox)
+{
+    dync__pool2d_window v = {.y0 = oy * p->sy - p->py, .x0 = ox * p->sx - p->px};
+    v.y1 = DYNC__MIN(v.y0 + (p->kh - 1) * p->dy + 1, p->h);
+    v.x1 = DYNC__MIN(v.x0 + (p->kw - 1) * p->dx + 1, p->w);
+    if (v.y0 < 0) v.y0 += (-v.y0 + p->dy - 1) / p->dy * p->dy;
+    if (v.x0 < 0) v.x0 += (-v.x0 + p->dx - 1) / p->dx * p->dx;
+    return v;
+}
+
 DYNC__STRICT_FP_BEGIN
 #define DYNC__POOL2D_PLANES(T, name)                                                                 \
     static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
     {                                                                                                \
         for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
             for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
-                T best = 0;                                                                          \
-                int64_t at = -1;                                                                     \
-                for (int64_t ky = 0; ky < p->kh; ky++)                                               \
-                    for (int64_t kx = 0; kx < p->kw; kx++) {                                         \
-                        int64_t iy = oy * p->sy - p->py + ky * p->dy, ix = ox * p->sx - p->px + kx * p->dx; \
-                        if (iy < 0 || iy >= p->h || ix < 0 || ix >= p->w) continue;                  \
-                        T v = x[iy * p->w + ix];                                                     \
-                        if (at >= 0 && (best != best || (v == v && !(v > best)))) continue;          \
-                        best = v;                                                                    \
+                dync__pool2d_window v = dync__pool2d_inside(p, oy, ox);                              \
+                T best = (T)-HUGE_VAL;                                                               \
+                int64_t at = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : 0;                    \
+                for (int64_t iy = v.y0; iy < v.y1; iy += p->dy)                                      \
+                    for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) {                                \
+                        T e = x[iy * p->w + ix];                                                     \
+                        if (!(e > best || e != e)) continue;                                         \
+                        best = e;                                                                    \
                         at = iy * p->w + ix;                                                         \
                     }                                                                                \
-                *y++ = at < 0 ? (T)-HUGE_VAL : best;                                                 \
-                *index++ = at < 0 ? 0 : at;                                                          \
+                *y++ = best;                                                                         \
+                *index++ = at;                                                                       \
             }                                                                                        \
     }                                                                                                \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
@@ -59,14 +71,16 @@ DYNC__STRICT_FP_BEGIN
                 }                                                                                    \
                 if (p->divisor) size = p->divisor;                                                   \
                 else if (!p->include_pad) size = (y1 - y0) * (x1 - x0);                              \
-                T sum = 0, share = p->backward ? *in / (T)size : 0;                                  \
-                for (int64_t iy = y0; iy < y1; iy++)                                                 \
-                    for (int64_t ix = x0; ix < x1; ix++) {                                           \
-                        if (p->backward) out[iy * p->w + ix] += share;                               \
-                        else sum += in[iy * p->w + ix];                                              \
-                    }                                                                                \
-                if (p->backward) in++;                                                               \
-                else *out++ = sum / (T)size;                                                         \
+                if (p->backward) {                                                                   \
+                    T share = *in++ / (T)size;                                                       \
+                    for (int64_t iy = y0; iy < y1; iy++)                                             \
+                        for (int64_t ix = x0; ix < x1; ix++) out[iy * p->w + ix] += share;           \
+                } else {                                                                             \
+                    T sum = 0;                                                                       \
+                    for (int64_t iy = y0; iy < y1; iy++)                                             \
+                        for (int64_t ix = x0; ix < x1; ix++) sum += in[iy * p->w + ix];              \
+                    *out++ = sum / (T)size;                                                          \
+                }                                                                                    \
             }                                                                                        \
     }
 DYNC__POOL2D_PLANES(float, f)

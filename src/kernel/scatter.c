@@ -76,6 +76,25 @@ static dync_status dync__scatter_walk(const dync__scatter *s, int kind)
     return DYNC_OK;
 }
 
+/* index_add of floats whose slices are dense along the last dim: line by line. */
+static dync_status dync__scatter_lines(const dync__scatter *s)
+{
+    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
+    int bytes = dync__dtype_info(s->dtype)->bytes, rank = out->lay.ndim;
+    int64_t inner = dync__scatter_stride(out, (int)s->dim), size = out->lay.shape[s->dim], n = source->lay.shape[s->dim], outer = 1;
+    float narrow = (float)s->call->fattr[0];
+    const void *scale = bytes == 4 ? (const void *)&narrow : (const void *)&s->call->fattr[0];
+    for (int d = 0; d < rank && d < s->dim; d++) outer *= out->lay.shape[d];
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < n; i++) {
+            int64_t index = ((const int64_t *)s->index.data)[i];
+            if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
+            dync__gemm_add_lines(bytes, inner, 1, scale, (const char *)s->source.data + (o * n + i) * inner * bytes, 0,
+                                 (char *)s->out.data + (o * size + index) * inner * bytes);
+        }
+    return DYNC_OK;
+}
+
 static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
 {
     const dync__operand *op = c->operand;
@@ -96,7 +115,8 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
         if (!in_place)
             dync__copy_elements(op[0].lay.ndim, op[0].lay.shape, s.out.data, s.dtype, stride, dync__operand_at(&op[0], data[0]), op[0].dtype,
                                 op[0].lay.stride);
-        status = dync__scatter_walk(&s, kind);
+        bool lines = kind == 2 && dync__dtype_info(s.dtype)->kind == 'f' && dync__scatter_stride(&op[3], (int)s.dim) >= 8;
+        status = lines ? dync__scatter_lines(&s) : dync__scatter_walk(&s, kind);
     }
     if (status == DYNC_OK) dync__dense_finish(&op[3], data[3], &s.out);
     dync__dense_drop(&s.index);

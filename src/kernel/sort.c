@@ -33,17 +33,32 @@ static dync_status dync__lines_check(dync__kcall *c, int last)
 
 /* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
 
+/* Neighbouring lines go side by side, so that memory is walked in order. */
 #define DYNC__CUMSUM(T, ACC, name)                                                                   \
+    static void dync__cumsum_one_##name(int64_t n, const T *x, T *y)                                 \
+    {                                                                                                \
+        ACC sum = 0;                                                                                 \
+        for (int64_t j = 0; j < n; j++) {                                                            \
+            sum += (ACC)x[j];                                                                        \
+            y[j] = (T)sum;                                                                           \
+        }                                                                                            \
+    }                                                                                                \
     static void dync__cumsum_##name(const dync__lines *l, const T *x, T *y)                          \
     {                                                                                                \
-        for (int64_t o = 0; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) \
-            for (int64_t i = 0; i < l->inner; i++) {                                                 \
-                ACC sum = 0;                                                                         \
-                for (int64_t j = 0; j < l->length; j++) {                                            \
-                    sum += (ACC)x[j * l->inner + i];                                                 \
-                    y[j * l->inner + i] = (T)sum;                                                    \
-                }                                                                                    \
+        enum { SIDE = 64 };                                                                          \
+        ACC sum[SIDE];                                                                               \
+        for (int64_t o = 0; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) { \
+            if (l->inner == 1) dync__cumsum_one_##name(l->length, x, y);                             \
+            for (int64_t i = 0; l->inner > 1 && i < l->inner; i += SIDE) {                           \
+                int64_t n = DYNC__MIN(SIDE, l->inner - i);                                           \
+                for (int64_t e = 0; e < n; e++) sum[e] = 0;                                          \
+                for (int64_t j = 0; j < l->length; j++)                                              \
+                    for (int64_t e = 0; e < n; e++) {                                                \
+                        sum[e] += (ACC)x[j * l->inner + i + e];                                      \
+                        y[j * l->inner + i + e] = (T)sum[e];                                         \
+                    }                                                                                \
             }                                                                                        \
+        }                                                                                            \
     }
 DYNC__CUMSUM(float, double, f)
 DYNC__CUMSUM(double, double, d)
