@@ -1,4 +1,8 @@
 /* hello for a Cortex-M4: compiled with DYNC_SMALL; all memory from one buffer. */
+/* There is no malloc here. */
+#define DYNC_MALLOC(n) ((void)(n), (void *)0)
+#define DYNC_REALLOC(p, n) ((void)(p), (void)(n), (void *)0)
+#define DYNC_FREE(p) ((void)(p))
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include "board.h"

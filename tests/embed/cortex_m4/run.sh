@@ -14,4 +14,4 @@ timeout 120 qemu-system-arm -M mps2-an386 -display none -monitor none -serial no
 status=$?
 cat "$out/hello.out"
 [ $status = 0 ] || { echo "exit status $status"; exit 1; }
-grep -q 'tensor(\[2., 1., 6., 0.\])' "$out/hello.out" && grep -q 'Graph Count' "$out/hello.out"
+grep -q 'tensor(\[2., 1., 6., -0.\])' "$out/hello.out" && grep -q 'Graph Count' "$out/hello.out"
