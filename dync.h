@@ -2065,7 +2065,7 @@ DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 
 /* dync_get_counters: process-wide, since the start. */
-typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles; } dync_counters;
+typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles, lint_warnings; } dync_counters;
 DYNC_API dync_counters dync_get_counters(void);
 
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
@@ -2460,7 +2460,7 @@ DYNC__FN void dync__warn(const char *fmt, ...) DYNC__PRINTF(1, 2);             /
 DYNC__FN void dync__out(const char *text);                                     /* stdout (nothing under NO_STDIO unless a hook is set) */
 /* One row per counter; read by dync_get_counters. */
 typedef struct dync__counter_block { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses,
-    autograd_captures, autograd_compiles; } dync__counter_block;
+    autograd_captures, autograd_compiles, lint_warnings; } dync__counter_block;
 #if defined(DYNC__SPLIT)
 extern dync__counter_block dync__counters;     /* process-wide, relaxed atomic adds */
 #else
@@ -12628,6 +12628,10 @@ static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync_
         if (prim == DYNC__P_fma && o[0].scalar && !o[1].scalar) dync__ib_swap(&o[0], &o[1]);
         dync__ib_make_vector(b, &o[0], level, phase);
         form = (o[1].scalar ? DYNC__FORM_B : 0) | (o[2].scalar ? DYNC__FORM_C : 0);
+        if (!dync__tile_find(b->isa, prim, type, form)) {
+            for (int a = 1; a < 3; a++) dync__ib_make_vector(b, &o[a], level, phase);
+            form = 0;
+        }
     } else if (n == 2) {
         if (o[0].scalar && dync__ib_commutes(prim, type)) dync__ib_swap(&o[0], &o[1]);
         if (o[0].scalar && o[1].scalar) dync__ib_make_vector(b, &o[0], level, phase);
@@ -13178,7 +13182,7 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
  *
  * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A worker owns scratch, a table of
  * pointers (one per value) and five counters that say where the tile starts; all else is read-only. Work is cut into equal
- * ranges of rows, or of inner indices where rows are few and nothing is reduced, by index: the same thread count gives the same
+ * ranges of rows, or of inner indices where rows are few (reductions then combine the parts in order), by index: the same thread count gives the same
  * bits. Nothing is allocated for kernels that need no scratch, and else from the calling thread's cache. */
 
 enum { DYNC__IRUN_STACK = 2048 };
@@ -13647,19 +13651,26 @@ DYNC__IRUN_ARG(int64_t, l)
 DYNC__IRUN_ARG(uint8_t, b)
 DYNC__STRICT_FP_END
 
+/* Takes rows x inner values, the first at position `first`, into best and where. */
+static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, void *best, int64_t *where, int64_t rows, int64_t inner,
+                                int64_t row_step, int64_t inner_step, int64_t first)
+{
+    bool least = red->kind == DYNC__R_ARGMIN;
+    switch (red->type) {
+    case DYNC_F32: dync__irun_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_F64: dync__irun_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_I32: dync__irun_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_I64: dync__irun_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    default: dync__irun_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    }
+}
+
 static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
 {
-    bool least = red->kind == DYNC__R_ARGMIN, vertical = r->c->mode == DYNC__INTERP_VERTICAL;
-    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc), first = r->from[DYNC__FROM_INNER];
-    void *best = where + r->c->tile_rows;
-    int64_t row_step = vertical ? 1 : r->inner, inner_step = vertical ? r->rows : 1;
-    switch (red->type) {
-    case DYNC_F32: dync__irun_arg_f(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_F64: dync__irun_arg_d(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_I32: dync__irun_arg_i(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    case DYNC_I64: dync__irun_arg_l(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    default: dync__irun_arg_b(tile, best, where, least, r->rows, r->inner, row_step, inner_step, first); break;
-    }
+    bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
+    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
+    dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner, vertical ? 1 : r->inner, vertical ? r->rows : 1,
+                        r->from[DYNC__FROM_INNER]);
 }
 
 static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
@@ -13802,6 +13813,8 @@ static void dync__irun_setup(dync__irun *r, char *memory)
 
 /* ---- threads --------------------------------------------------------------------------------------------------------------------- */
 
+static int64_t dync__irun_tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
+
 typedef struct dync__irun_job { const dync__irun *base; bool by_inner; dync_status status; } dync__irun_job;
 
 static void dync__irun_part(void *user, int part, int n_parts)
@@ -13817,7 +13830,7 @@ static void dync__irun_part(void *user, int part, int n_parts)
     }
     dync__irun_setup(&r, memory);
     int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows, all = job->by_inner ? c->n_inner : c->n_rows;
-    int64_t tiles = (all + tile - 1) / tile;
+    int64_t tiles = dync__irun_tiles(all, tile);
     int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all), end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
     r.side = job->by_inner && part > 0;
     if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
@@ -13826,15 +13839,100 @@ static void dync__irun_part(void *user, int part, int n_parts)
     dync__free_data(memory, bytes);
 }
 
-static bool dync__irun_in_parallel(const dync__irun *r, dync_status *status)
+/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of their own, see the row's values
+ * where the caller made them, and their results are combined in order. */
+typedef struct dync__irun_cut { const dync__irun *base; char *memory; size_t bytes; int phase, parts; dync_status status; } dync__irun_cut;
+
+static char *dync__irun_part_scratch(const dync__irun_cut *cut, int part)
+{
+    return cut->memory + (size_t)part * cut->bytes + ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
+}
+
+static void dync__irun_cut_part(void *user, int part, int n_parts)
+{
+    dync__irun_cut *cut = user;
+    dync__irun r = *cut->base;
+    const dync__code *c = r.c;
+    r.ptr = (char **)(void *)(cut->memory + (size_t)part * cut->bytes);
+    r.scratch = dync__irun_part_scratch(cut, part);
+    for (int i = 0; i < c->n_values; i++) {
+        bool own = c->values[i].home == DYNC__HOME_SCRATCH && c->values[i].level == 2;
+        r.ptr[i] = own ? r.scratch + c->values[i].at : cut->base->ptr[i];
+    }
+    for (int i = 0; i < c->n_reduces; i++)
+        if (c->reduces[i].phase == cut->phase) r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
+    int64_t tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
+    int64_t begin = tiles * part / n_parts * c->tile_inner, end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
+    dync__irun_phase(&r, cut->phase, begin, end);
+    if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&cut->status, r.status);
+}
+
+static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut, const dync__interp_reduce *red)
+{
+    const dync__code *c = r->c;
+    char *out = r->ptr[red->dst];
+    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
+    bool arg = red->kind >= DYNC__R_ARGMAX;
+    if (arg) dync__irun_reduce_begin(r, red);
+    for (int p = 0; p < cut->parts; p++) {
+        const char *scratch = dync__irun_part_scratch(cut, p), *result = scratch + c->values[red->dst].at;
+        const int64_t *part_where = (const int64_t *)(const void *)(scratch + red->acc);
+        const char *part_best = (const char *)(part_where + c->tile_rows);
+        for (int64_t i = 0; arg && i < r->rows; i++)
+            if (part_where[i] >= 0)
+                dync__irun_arg_take(red, part_best + i * red->bytes, (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1, 1, 1, 1,
+                                    part_where[i]);
+        if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
+        else if (!arg) red->combine(out, out, result, NULL, r->rows);
+    }
+    if (arg) dync__irun_reduce_end(r, red);
+}
+
+static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
+{
+    const dync__code *c = r->c;
+    dync__irun_steps(r, 0, 1);
+    for (int64_t row = 0; row < c->n_rows && cut->status == DYNC_OK; row += c->tile_rows) {
+        r->rows = DYNC__MIN(c->tile_rows, c->n_rows - row);
+        r->from[DYNC__FROM_ROW] = row;
+        r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
+        for (int p = 0; p < c->n_phases; p++) {
+            dync__irun_steps(r, 1 + 2 * p, r->rows);
+            cut->phase = p;
+            dync__pool_run(dync__irun_cut_part, cut, cut->parts);
+            for (int i = 0; i < c->n_reduces; i++)
+                if (c->reduces[i].phase == p) dync__irun_cut_combine(r, cut, &c->reduces[i]);
+        }
+        dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
+    }
+}
+
+static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
+{
+    const dync__code *c = r->c;
+    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes, bytes = own + (size_t)parts * part;
+    char *memory = dync__alloc_data(bytes);
+    if (!memory) return DYNC_ERR_MEMORY;
+    dync__irun_setup(r, memory);
+    dync__irun_cut cut = {r, memory + own, part, 0, parts, DYNC_OK};
+    dync__irun_cut_rows(r, &cut);
+    dync__free_data(memory, bytes);
+    return cut.status != DYNC_OK ? cut.status : r->status;
+}
+
+/* Rows where there are enough of them, else inner indices; false: not worth it. */
+static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
 {
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
-    int64_t row_tiles = (c->n_rows + c->tile_rows - 1) / c->tile_rows;
+    int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows), inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce, DYNC_OK};
-    if (threads < 2 || (!job.by_inner && row_tiles < 2)) return false;
-    int64_t parts = job.by_inner ? (c->n_inner + c->tile_inner - 1) / c->tile_inner : row_tiles;
-    parts = DYNC__MIN(parts, threads);
+    if (threads < 2) return false;
+    if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
+        *status = dync__irun_cut_phases(r, threads);
+        return true;
+    }
+    int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);
     *status = job.status;
@@ -13917,24 +14015,25 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_FTOI(T, HI, LOW, HIGH) \
     (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)(a >= HI || a < -HI || a != a ? 0 : a))
 
-/* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers, BOOL and
- * conversions two (AVX-512 uses AVX2's); int64 and what does not vectorise one.
- * S: the second operand may be a scalar; the first too where the operation does not commute (interp.c swaps).
+/* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers and conversions
+ * two (AVX-512 uses AVX2's); int64, BOOL and what does not vectorise one. Most have a form with the second operand a scalar;
+ * interp.c swaps operands that commute and spreads scalars that no form takes.
  * X(V, A, primitive, letter, operand type, result type, expression) */
-#define DYNC__TILE_FLOAT_COMM(X, V, A)                                                               \
+#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                               \
     X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)               \
     X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)               \
     X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)              \
-    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)
-#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
-    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
-    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)               \
-    X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, lt, d, double, uint8_t, a < b)               \
-    X(V, A, le, f, float, uint8_t, a <= b)      X(V, A, le, d, double, uint8_t, a <= b)              \
+    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)              \
+    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)              \
     X(V, A, min, f, float, float, a < b || a != a ? a : b) X(V, A, min, d, double, double, a < b || a != a ? a : b) \
     X(V, A, max, f, float, float, a > b || a != a ? a : b) X(V, A, max, d, double, double, a > b || a != a ? a : b) \
     X(V, A, maxsel, f, float, float, a < b ? b : a) X(V, A, maxsel, d, double, double, a < b ? b : a) \
     X(V, A, minsel, f, float, float, b < a ? b : a) X(V, A, minsel, d, double, double, b < a ? b : a)
+/* These have a form with the first operand a scalar, too. */
+#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
+    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
+    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)               \
+    X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, le, f, float, uint8_t, a <= b)
 #define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                              \
     X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                  \
     X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))             \
@@ -13944,21 +14043,21 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, rint, f, float, float, rintf(a))    X(V, A, rint, d, double, double, rint(a))
 #define DYNC__TILE_SQRTS(X, V, A)                                                                    \
     X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a)) X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
-#define DYNC__TILE_INT_COMM(X, V, A, t, T, OP)                                                       \
-    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*))                         \
+#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                              \
+    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))           \
     X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)                 \
     X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))         \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)
-#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP)                                            \
-    X(V, A, sub, t, T, T, OP(-))                X(V, A, lt, t, T, uint8_t, a < b)                    \
-    X(V, A, le, t, T, uint8_t, a <= b)                                                               \
+    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                   \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                   \
     X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits)) X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
 #define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                       \
     X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a) X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(COMM, BINARY, UNARY, V, A) DYNC__TILE_INT_COMM(COMM, V, A, i, int32_t, DYNC__TILE_I) \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I) DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(COMM, BINARY, UNARY, V, A) DYNC__TILE_INT_COMM(COMM, V, A, l, int64_t, DYNC__TILE_L) \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L) DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
+#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                            \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                          \
+    DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
+#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                            \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                          \
+    DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
 #define DYNC__TILE_BOOL(X, V, A)                                                                     \
     X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)             \
     X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)             \
@@ -14047,7 +14146,7 @@ DYNC__STRICT_FP_BEGIN
     }
 #define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
 #define DYNC__TILE_DEFINE_SLOW(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_COMM(V, A, prim, t, T, R, e)                                               \
+#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                               \
     DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                               \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                            \
     {                                                                                                \
@@ -14057,7 +14156,7 @@ DYNC__STRICT_FP_BEGIN
         DYNC__TILE_FOR(T a = x[i]; d[i] = (R)(e);)                                                 \
     }
 #define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_DEFINE_COMM(V, A, prim, t, T, R, e)                                                   \
+    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                   \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                            \
     {                                                                                                \
         R *d = d_;                                                                                   \
@@ -14090,8 +14189,9 @@ DYNC__STRICT_FP_BEGIN
         (void)y, (void)z;                                                                            \
         DYNC__TILE_FOR(LB; LC; d[i] = x[i] ? b : c;)                                               \
     }
+#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
 #define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                        \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])                                       \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                           \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                      \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                      \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _bc, (void)0, (void)0)
@@ -14169,17 +14269,35 @@ DYNC__STRICT_FP_BEGIN
             if (left == 0) left = length;                                                            \
         }                                                                                            \
     }
+/* The same, one element after another: exact in any order, or rare. */
+#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)                               \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                               \
+    {                                                                                                \
+        T *d = d_;                                                                                   \
+        const T *x = a_;                                                                             \
+        int64_t length = *(const int64_t *)c_, left = length;                                        \
+        (void)b_;                                                                                    \
+        for (const T *end = x + n; x < end;) {                                                       \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                       \
+            T a = x[0];                                                                              \
+            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; }                              \
+            *d++ = a;                                                                                \
+            x += grain;                                                                              \
+            left -= grain;                                                                           \
+            if (left == 0) left = length;                                                            \
+        }                                                                                            \
+    }
 #define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                            \
     X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                  \
     X(V, A, max, f, float, -HUGE_VALF, a > b || a != a ? a : b) X(V, A, max, d, double, -HUGE_VAL, a > b || a != a ? a : b) \
     X(V, A, min, f, float, HUGE_VALF, a < b || a != a ? a : b) X(V, A, min, d, double, HUGE_VAL, a < b || a != a ? a : b)
 #define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                            \
-    X(V, A, prod, f, float, 1.0f, a * b)        X(V, A, prod, d, double, 1.0, a * b)                 \
-    X(V, A, sum, i, int32_t, 0, DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, 0, DYNC__TILE_L(+))        \
-    X(V, A, prod, i, int32_t, 1, DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, 1, DYNC__TILE_L(*))      \
-    X(V, A, max, i, int32_t, INT32_MIN, a > b ? a : b) X(V, A, max, l, int64_t, INT64_MIN, a > b ? a : b) \
-    X(V, A, min, i, int32_t, INT32_MAX, a < b ? a : b) X(V, A, min, l, int64_t, INT64_MAX, a < b ? a : b) \
-    X(V, A, any, b, uint8_t, 0, (uint8_t)(a | b)) X(V, A, all, b, uint8_t, 1, (uint8_t)(a & b))
+    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
+    X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
+    X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
+    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b) \
+    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b) \
+    X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 
 /* ---- tables ------------------------------------------------------------------------------------------------------------ */
 
@@ -14195,7 +14313,7 @@ typedef struct dync__tile_table {
 } dync__tile_table;
 
 #define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
-#define DYNC__TILE_ROW_COMM(V, A, prim, t, T, R, e)                                                  \
+#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e)                                                  \
     [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b},
 #define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e)                                                \
     [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
@@ -14207,43 +14325,43 @@ typedef struct dync__tile_table {
 #define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
 
 #define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                           \
-    DYNC__TILE_FLOAT_COMM(DYNC__TILE_DEFINE_COMM, V, A)                                              \
+    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                              \
     DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                          \
     DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                            \
     DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                             \
     DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                     \
     DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                     \
     DYNC__TILE_DEFINE_SELECTS(V, A, f, float)                                                        \
-    DYNC__TILE_DEFINE_SELECTS(V, A, d, double)                                                       \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, d, double)                                                      \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
 #define DYNC__TILES_WIDE(V, A)                                                                       \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_COMM, DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)  \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                                \
-    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                    \
+    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
     DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                      \
-    DYNC__TILE_DEFINE_SELECTS(V, A, b, uint8_t)                                                      \
     DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                   \
     DYNC__TILE_DEFINE_CONVERTS(V, A)                                                                 \
     DYNC__TILE_DEFINE_WRAP_F16(V, A)
 #define DYNC__TILES_PLAIN(V, A)                                                                      \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_COMM, DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)  \
-    DYNC__TILE_DEFINE_SELECTS(V, A, l, int64_t)                                                      \
+    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                     \
+    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                                \
+    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                    \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                     \
     DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                            \
     DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                              \
-    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
+    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
 /* The table of one instruction set: F, W, P are the variants of the three families that it uses. */
 #define DYNC__TILES_TABLE(name, F, W, P)                                                             \
     static const dync__tile_table name = {                                                           \
-        .op = {DYNC__TILE_FLOAT_COMM(DYNC__TILE_ROW_COMM, F, )                                       \
+        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                       \
                DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                   \
                DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, ) DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, ) \
                DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                       \
-               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_THREE(F, select, d)                 \
-               DYNC__TILE_I32(DYNC__TILE_ROW_COMM, DYNC__TILE_ROW_BINARY, DYNC__TILE_ROW_UNARY, W, ) \
-               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, W, ) DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, W, )  \
-               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_THREE(W, select, b)                 \
-               DYNC__TILE_I64(DYNC__TILE_ROW_COMM, DYNC__TILE_ROW_BINARY, DYNC__TILE_ROW_UNARY, P, ) \
-               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_ROW_THREE(P, select, l)},   \
+               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )         \
+               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                        \
+               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )  \
+               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )         \
+               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                        \
+               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_ROW_UNARY(P, , select, l, , , )}, \
         .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, ) DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )}, \
         .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16, [DYNC_BF16] = dync__tile_##W##_widen_bf16, \
                   [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,    \
@@ -14866,6 +14984,9 @@ DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, in
     int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate);
 DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
     int64_t b_col, double *c, int64_t c_row, int64_t c_col, bool accumulate);
+/* Pieces of it on dense lines of f32 (bytes 4) or f64 (8): c[0, n) += sum over p < k of a[p] b[p, 0 .. n), and out[i] = a . b[i], i < count. */
+DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c);
+DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out);
 #endif
 
 /* ==== kernel/operand.h ========================================================================================== */
@@ -14950,6 +15071,11 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
             for (int64_t i = 0; i < n; i++) ((uint64_t *)(void *)to)[i * to_step] = ((const uint64_t *)(const void *)from)[i * from_step];
             return;
         }
+    }
+    if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
+        dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype), narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
+        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n);
+        return;
     }
     for (int64_t i = 0; i < n; i++)
         dync__store_f64(to + i * to_step * to_bytes, to_dtype, dync__load_f64(from + i * from_step * from_bytes, from_dtype));
@@ -15061,6 +15187,11 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
  * Invariant: columns that do not fill a vector are computed in a zero-padded copy of B and a scratch block of C. */
 
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_MAX_BLOCK = 14 * 32 };
+#if defined(DYNC_SMALL)
+enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
+#else
+enum { DYNC__GEMM_STACK = 8192 };
+#endif
 #define DYNC__GEMM_SMALL (96 * 96 * 96)         /* products of m n k up to which A is not packed */
 #define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* from which threads are worth waking */
 
@@ -15519,7 +15650,7 @@ static void dync__gemm_room(const dync__gemm_job *g, int64_t *a_bytes, int64_t *
 
 static void dync__gemm_run(const dync__gemm_job *g)
 {
-    _Alignas(64) char stack[8192];
+    _Alignas(64) char stack[DYNC__GEMM_STACK];
     int64_t a_bytes, b_bytes;
     dync__gemm_room(g, &a_bytes, &b_bytes);
     size_t total = (size_t)(a_bytes + b_bytes);
@@ -15617,6 +15748,20 @@ DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, i
     dync__gemm(&g);
 }
 
+DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c)
+{
+    dync__gemm_choose((size_t)bytes, n)->axpy(n, k, a, 1, b, b_row, c);
+}
+
+DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out)
+{
+    const dync__gemm_kernels *ker = dync__gemm_choose((size_t)bytes, n);
+    for (int64_t i = 0, few; i < count; i += few) {
+        few = count - i >= 4 ? 4 : 1;
+        (few == 4 ? ker->dot4 : ker->dot1)(n, a, (const char *)b + i * b_col * bytes, b_col, (char *)out + i * bytes);
+    }
+}
+
 /* ==== kernel/matmul.c =========================================================================================== */
 /* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before: runtime/run.c; under it: gemm.c.
  *
@@ -15665,10 +15810,14 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
         g->batches *= g->shape[d];
     }
     g->n_batch = rank - 2;
-    /* a batch of rows against one b is one taller matrix */
+    /* a batch of rows against one b is one taller matrix; a single row has no stride of its own */
     while (g->n_batch > 0) {
         int d = g->n_batch - 1;
         bool one = g->shape[d] == 1;
+        if (g->m == 1) {
+            g->a_row = g->a_step[d];
+            g->c_row = g->c_step[d];
+        }
         if (!one && (g->b_step[d] != 0 || g->a_step[d] != g->m * g->a_row || g->c_step[d] != g->m * g->c_row)) break;
         g->m *= g->shape[d];
         g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
@@ -15693,19 +15842,32 @@ static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char 
     dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
 }
 
-static void dync__mm_integers(const dync__mm *g, const char *a, const char *b, char *c)
+/* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
+#define DYNC__MM_INTEGERS(T, name)                                                                   \
+    static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c)            \
+    {                                                                                                \
+        for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {                           \
+            for (int64_t j = 0; j < g->n && !g->accumulate; j++) c[j * g->c_col] = 0;                \
+            for (int64_t p = 0; p < g->k; p++) {                                                     \
+                const T *line = b + p * g->b_row;                                                    \
+                uint64_t x = (uint64_t)a[p * g->a_col];                                              \
+                for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] = (T)(c[j * g->c_col] + x * line[j * g->b_col]); \
+            }                                                                                        \
+        }                                                                                            \
+    }
+DYNC__MM_INTEGERS(uint64_t, 8)
+DYNC__MM_INTEGERS(uint32_t, 4)
+DYNC__MM_INTEGERS(uint16_t, 2)
+DYNC__MM_INTEGERS(uint8_t, 1)
+
+static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, void *c)
 {
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    for (int64_t i = 0; i < g->m; i++)
-        for (int64_t j = 0; j < g->n; j++) {
-            uint64_t sum = 0;
-            for (int64_t p = 0; p < g->k; p++)
-                sum += (uint64_t)dync__load_i64(a + (i * g->a_row + p * g->a_col) * bytes, g->dtype) *
-                       (uint64_t)dync__load_i64(b + (p * g->b_row + j * g->b_col) * bytes, g->dtype);
-            char *to = c + (i * g->c_row + j * g->c_col) * bytes;
-            if (g->accumulate) sum += (uint64_t)dync__load_i64(to, g->dtype);
-            dync__store_i64(to, g->dtype, (int64_t)sum);
-        }
+    switch (dync__dtype_info(g->dtype)->bytes) {
+    case 8: dync__mm_integers_8(g, a, b, c); break;
+    case 4: dync__mm_integers_4(g, a, b, c); break;
+    case 2: dync__mm_integers_2(g, a, b, c); break;
+    default: dync__mm_integers_1(g, a, b, c);
+    }
 }
 
 static void dync__mm_one(const dync__mm *g, int64_t index)
@@ -15814,17 +15976,21 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
  * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla et al. 2006), some output rows
  * at a time so that they stay in L2, and
  *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im)       gw += gy columns^T
- * 1x1 windows without stride or padding need no columns. One channel per group (depthwise) is computed directly.
+ * 1x1 windows without stride or padding need no columns. One channel per group that makes few (depthwise) is computed directly.
  * Work is on dense arrays (operand.c). Images and groups are shared among threads; gw is summed by one thread in order of images,
  * so the thread count does not change the result. */
 
-enum { DYNC__CONV_COLUMNS_BYTES = 256 * 1024 };
+#if defined(DYNC_SMALL)
+enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
+#else
+enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
+#endif
 #define DYNC__CONV_PARALLEL 300000     /* multiplications from which threads are worth waking */
 
 typedef struct dync__conv {
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go; /* gc, go: channels of a group */
     int64_t block, bytes;              /* output rows unrolled at a time; of an element */
-    bool pointwise;
+    bool pointwise, direct;            /* the columns are the input itself; there are none */
     const void *x, *weight, *bias, *gy;
     void *y, *gx, *gw;
     int32_t failed;
@@ -15854,6 +16020,7 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     v->go = v->o / v->groups;
     v->bytes = dync__operand_working(y->dtype) == DYNC_F64 ? 8 : 4;
     v->pointwise = v->kh == 1 && v->kw == 1 && v->sy == 1 && v->sx == 1 && v->py == 0 && v->px == 0;
+    v->direct = v->gc == 1 && v->go < 4 && !v->pointwise;
     int64_t row_bytes = DYNC__MAX(v->gc * v->kh * v->kw * v->ow * v->bytes, 1);
     v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
 }
@@ -15864,8 +16031,12 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
 static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t size, int64_t out, int64_t *from, int64_t *to)
 {
     int64_t first = pad - k * dilation, last = size - 1 + pad - k * dilation;
-    *from = first <= 0 ? 0 : (first + stride - 1) / stride;
-    *to = last < 0 ? 0 : DYNC__MIN(out, last / stride + 1);
+    if (stride > 1) {                   /* divisions take longer than a short row */
+        first = first <= 0 ? 0 : (first + stride - 1) / stride;
+        last = last < 0 ? -1 : last / stride;
+    }
+    *from = DYNC__MAX(first, 0);
+    *to = last < 0 ? 0 : DYNC__MIN(out, last + 1);
     *from = DYNC__MIN(*from, *to);
 }
 
@@ -15907,35 +16078,41 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \
-    /* One channel per group: y[row] += w[k] * x[row + k], window element by window element. */      \
-    static void dync__conv_depthwise_##name(const dync__conv *v, const T *x, const T *w, T *y)       \
+    /* One channel per group: window element by window element over a row, outside of [skip, skip_to). */ \
+    static void dync__conv_row_##name(const dync__conv *v, const T *x, const T *w, T *y, int64_t skip, int64_t skip_to) \
     {                                                                                                \
-        for (int64_t oy = 0; oy < v->oh; oy++, y += v->ow)                                           \
-            for (int64_t ky = 0; ky < v->kh; ky++) {                                                 \
-                int64_t iy = oy * v->sy - v->py + ky * v->dy, from, to;                              \
-                for (int64_t kx = 0; iy >= 0 && iy < v->h && kx < v->kw; kx++) {                     \
-                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
-                    const T *s = x + iy * v->w + from * v->sx - v->px + kx * v->dx, a = w[ky * v->kw + kx]; \
-                    for (int64_t i = from; i < to; i++) y[i] += a * s[(i - from) * v->sx];           \
-                }                                                                                    \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
+            const T *s = x - v->px + kx * v->dx;                                                     \
+            for (int64_t i = from; i < to; i++) {                                                    \
+                if (i == skip) i = skip_to;                                                          \
+                if (i < to) y[i] += w[kx] * s[i * v->sx];                                            \
             }                                                                                        \
+        }                                                                                            \
     }                                                                                                \
-    static void dync__conv_depthwise_grads_##name(const dync__conv *v, const T *gy, const T *x, const T *w, T *gx, T *gw) \
+    static void dync__conv_row_gx_##name(const dync__conv *v, const T *gy, const T *w, T *gx, int64_t skip, int64_t skip_to) \
     {                                                                                                \
-        for (int64_t oy = 0; oy < v->oh; oy++, gy += v->ow)                                          \
-            for (int64_t ky = 0; ky < v->kh; ky++) {                                                 \
-                int64_t iy = oy * v->sy - v->py + ky * v->dy, from, to;                              \
-                for (int64_t kx = 0; iy >= 0 && iy < v->h && kx < v->kw; kx++) {                     \
-                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
-                    int64_t at = iy * v->w + from * v->sx - v->px + kx * v->dx;                      \
-                    if (gx)                                                                          \
-                        for (int64_t i = from; i < to; i++) gx[at + (i - from) * v->sx] += w[ky * v->kw + kx] * gy[i]; \
-                    T sum = 0;                                                                       \
-                    if (gw)                                                                          \
-                        for (int64_t i = from; i < to; i++) sum += x[at + (i - from) * v->sx] * gy[i]; \
-                    if (gw) gw[ky * v->kw + kx] += sum;                                              \
-                }                                                                                    \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
+            int64_t at = kx * v->dx - v->px;                                                         \
+            for (int64_t i = from; i < to; i++) {                                                    \
+                if (i * v->sx + at == skip) i = skip_to - at;            /* sx is 1 then */          \
+                if (i < to) gx[i * v->sx + at] += w[kx] * gy[i];                                     \
             }                                                                                        \
+        }                                                                                            \
+    }                                                                                                \
+    static void dync__conv_row_gw_##name(const dync__conv *v, const T *x, const T *gy, T *gw, int64_t skip, int64_t skip_to) \
+    {                                                                                                \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
+            const T *s = x - v->px + kx * v->dx;                                                     \
+            T sum = 0;                                                                               \
+            for (int64_t i = from; i < to; i++) {                                                    \
+                if (i == skip) i = skip_to;                                                          \
+                if (i < to) sum += s[i * v->sx] * gy[i];                                             \
+            }                                                                                        \
+            gw[kx] += sum;                                                                           \
+        }                                                                                            \
     }                                                                                                \
     static void dync__conv_bias_##name(const dync__conv *v, const T *bias, T *y, int64_t channels)   \
     {                                                                                                \
@@ -15959,14 +16136,65 @@ static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns,
     else dync__conv_im2col_f(v, x, columns, oy, rows);
 }
 
-static const void *dync__conv_plane(const dync__conv *v, const void *base, int64_t planes, int64_t plane)
+static const char *dync__conv_plane(const dync__conv *v, const void *base, int64_t planes, int64_t plane)
 {
     return (const char *)base + planes * plane * v->bytes;
 }
 
-static void *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane)
+static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane)
 {
     return (char *)base + planes * plane * v->bytes;
+}
+
+/* ---- one channel per group, no columns ----------------------------------------------------------------------------------------- */
+
+enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
+
+/* One row of the output and one of the window. Where the stride is 1, the middle, which every window element covers, goes by whole
+ * lines to gemm's pieces: y = w x; x's gradient = w reversed gy; gw = x gy. */
+static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, const void *w, const void *gy, void *out)
+{
+    int64_t reach = (v->kw - 1) * v->dx, bytes = v->bytes, from = v->px, to = DYNC__MIN(v->ow, v->w + v->px - reach), shift = -v->px;
+    if (what == DYNC__CONV_GX) {                  /* places in x instead of in y */
+        from = DYNC__MAX(reach - v->px, 0);
+        to = DYNC__MIN(v->w, v->ow - v->px);
+        shift = v->px;
+    }
+    if (v->sx != 1 || to - from < 8) from = to = -1;
+    if (from >= 0 && what != DYNC__CONV_GW)
+        dync__gemm_add_lines((int)bytes, to - from, v->kw, w, (const char *)(what == DYNC__CONV_Y ? x : gy) + (from + shift) * bytes,
+                             what == DYNC__CONV_Y ? v->dx : -v->dx, (char *)out + from * bytes);
+    for (int64_t kx = 0; from >= 0 && what == DYNC__CONV_GW && kx < v->kw; kx += 4) {
+        double sum[4];
+        int64_t n = DYNC__MIN(4, v->kw - kx);
+        dync__gemm_products((int)bytes, to - from, n, (const char *)gy + from * bytes, (const char *)x + (from + shift + kx * v->dx) * bytes, v->dx, sum);
+        for (int64_t e = 0; e < n; e++) {
+            if (bytes == 8) ((double *)out)[kx + e] += sum[e];
+            else ((float *)out)[kx + e] += ((const float *)(const void *)sum)[e];
+        }
+    }
+    if (bytes == 8) {
+        if (what == DYNC__CONV_Y) dync__conv_row_d(v, x, w, out, from, to);
+        else if (what == DYNC__CONV_GX) dync__conv_row_gx_d(v, gy, w, out, from, to);
+        else dync__conv_row_gw_d(v, x, gy, out, from, to);
+    } else {
+        if (what == DYNC__CONV_Y) dync__conv_row_f(v, x, w, out, from, to);
+        else if (what == DYNC__CONV_GX) dync__conv_row_gx_f(v, gy, w, out, from, to);
+        else dync__conv_row_gw_f(v, x, gy, out, from, to);
+    }
+}
+
+/* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
+static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out)
+{
+    for (int64_t oy = 0; oy < v->oh; oy++)
+        for (int64_t ky = 0; ky < v->kh; ky++) {
+            int64_t iy = oy * v->sy - v->py + ky * v->dy;
+            if (iy < 0 || iy >= v->h) continue;
+            int64_t x_at = iy * v->w * v->bytes, w_at = ky * v->kw * v->bytes, y_at = oy * v->ow * v->bytes;
+            dync__conv_direct_row(v, what, x ? x + x_at : NULL, w ? w + w_at : NULL, gy ? gy + y_at : NULL,
+                                  out + (what == DYNC__CONV_Y ? y_at : what == DYNC__CONV_GX ? x_at : w_at));
+        }
 }
 
 /* ---- one group of one image -------------------------------------------------------------------------------------------------- */
@@ -15978,17 +16206,13 @@ static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t g
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
     const void *bias = v->bias ? dync__conv_plane(v, v->bias, 1, group * v->go) : NULL;
     char *y = dync__conv_out(v, v->y, area, image * v->o + group * v->go);
-    bool depthwise = v->gc == 1;
-    if (bias || depthwise) {
+    if (bias || v->direct) {
         if (v->bytes == 8) dync__conv_bias_d(v, bias, (double *)(void *)y, v->go);
         else dync__conv_bias_f(v, bias, (float *)(void *)y, v->go);
     }
-    for (int64_t o = 0; depthwise && o < v->go; o++) {
-        void *yo = dync__conv_out(v, y, area, o);
-        if (v->bytes == 8) dync__conv_depthwise_d(v, x, dync__conv_plane(v, w, ck, o), yo);
-        else dync__conv_depthwise_f(v, x, dync__conv_plane(v, w, ck, o), yo);
-    }
-    for (int64_t oy = 0; !depthwise && oy < v->oh; oy += v->block) {
+    for (int64_t o = 0; v->direct && o < v->go; o++)
+        dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL, dync__conv_out(v, y, area, o));
+    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
         int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
         if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
         dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? x : columns, n, 1, y + oy * v->ow * v->bytes, area, bias != NULL);
@@ -16006,15 +16230,9 @@ static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t gro
         return;
     }
     memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
-    if (v->gc == 1) {
-        for (int64_t o = 0; o < v->go; o++) {
-            const void *wo = dync__conv_plane(v, w, ck, o), *go = dync__conv_plane(v, gy, area, o);
-            if (v->bytes == 8) dync__conv_depthwise_grads_d(v, go, NULL, wo, (double *)(void *)gx, NULL);
-            else dync__conv_depthwise_grads_f(v, go, NULL, wo, (float *)(void *)gx, NULL);
-        }
-        return;
-    }
-    for (int64_t oy = 0; oy < v->oh; oy += v->block) {
+    for (int64_t o = 0; v->direct && o < v->go; o++)
+        dync__conv_direct(v, DYNC__CONV_GX, NULL, dync__conv_plane(v, w, ck, o), dync__conv_plane(v, gy, area, o), gx);
+    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
         int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
         dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, false);
         if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
@@ -16031,12 +16249,9 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
     for (int64_t image = 0; image < v->n; image++) {
         const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
         const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
-        for (int64_t o = 0; v->gc == 1 && o < v->go; o++) {
-            void *to = dync__conv_out(v, gw, ck, o);
-            if (v->bytes == 8) dync__conv_depthwise_grads_d(v, dync__conv_plane(v, gy, area, o), x, NULL, NULL, to);
-            else dync__conv_depthwise_grads_f(v, dync__conv_plane(v, gy, area, o), x, NULL, NULL, to);
-        }
-        for (int64_t oy = 0; v->gc > 1 && oy < v->oh; oy += v->block) {
+        for (int64_t o = 0; v->direct && o < v->go; o++)
+            dync__conv_direct(v, DYNC__CONV_GW, x, NULL, dync__conv_plane(v, gy, area, o), dync__conv_out(v, gw, ck, o));
+        for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
             int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
             if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
             dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1, v->pointwise ? x : columns, 1, n, gw, ck, true);
@@ -16050,7 +16265,7 @@ static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
-    bool needs = !v->pointwise && v->gc > 1;
+    bool needs = !v->pointwise && !v->direct;
     size_t bytes = (size_t)(v->gc * v->kh * v->kw * v->block * v->ow * v->bytes);
     void *columns = needs ? dync__alloc_data(bytes) : NULL;
     if (needs && !columns) {
@@ -16180,7 +16395,8 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *cons
  *
  *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane, y * W + x
  * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad divisor (0: the window's size).
- * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum, the first one. */
+ * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum,
+ * the last one; of equal elements the first does, as in PyTorch. */
 
 #define DYNC__POOL2D_PARALLEL 100000   /* window elements from which threads are worth waking */
 
@@ -16192,25 +16408,36 @@ typedef struct dync__pool2d {
     int64_t *index;
 } dync__pool2d;
 
+/* The part of a window that lies in the picture; y0 and x0 are places of window elements. */
+typedef struct dync__pool2d_window { int64_t y0, y1, x0, x1; } dync__pool2d_window;
+static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy, int64_t ox)
+{
+    dync__pool2d_window v = {.y0 = oy * p->sy - p->py, .x0 = ox * p->sx - p->px};
+    v.y1 = DYNC__MIN(v.y0 + (p->kh - 1) * p->dy + 1, p->h);
+    v.x1 = DYNC__MIN(v.x0 + (p->kw - 1) * p->dx + 1, p->w);
+    if (v.y0 < 0) v.y0 += (-v.y0 + p->dy - 1) / p->dy * p->dy;
+    if (v.x0 < 0) v.x0 += (-v.x0 + p->dx - 1) / p->dx * p->dx;
+    return v;
+}
+
 DYNC__STRICT_FP_BEGIN
 #define DYNC__POOL2D_PLANES(T, name)                                                                 \
     static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
     {                                                                                                \
         for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
             for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
-                T best = 0;                                                                          \
-                int64_t at = -1;                                                                     \
-                for (int64_t ky = 0; ky < p->kh; ky++)                                               \
-                    for (int64_t kx = 0; kx < p->kw; kx++) {                                         \
-                        int64_t iy = oy * p->sy - p->py + ky * p->dy, ix = ox * p->sx - p->px + kx * p->dx; \
-                        if (iy < 0 || iy >= p->h || ix < 0 || ix >= p->w) continue;                  \
-                        T v = x[iy * p->w + ix];                                                     \
-                        if (at >= 0 && (best != best || (v == v && !(v > best)))) continue;          \
-                        best = v;                                                                    \
+                dync__pool2d_window v = dync__pool2d_inside(p, oy, ox);                              \
+                T best = (T)-HUGE_VAL;                                                               \
+                int64_t at = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : 0;                    \
+                for (int64_t iy = v.y0; iy < v.y1; iy += p->dy)                                      \
+                    for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) {                                \
+                        T e = x[iy * p->w + ix];                                                     \
+                        if (!(e > best || e != e)) continue;                                         \
+                        best = e;                                                                    \
                         at = iy * p->w + ix;                                                         \
                     }                                                                                \
-                *y++ = at < 0 ? (T)-HUGE_VAL : best;                                                 \
-                *index++ = at < 0 ? 0 : at;                                                          \
+                *y++ = best;                                                                         \
+                *index++ = at;                                                                       \
             }                                                                                        \
     }                                                                                                \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
@@ -16235,14 +16462,16 @@ DYNC__STRICT_FP_BEGIN
                 }                                                                                    \
                 if (p->divisor) size = p->divisor;                                                   \
                 else if (!p->include_pad) size = (y1 - y0) * (x1 - x0);                              \
-                T sum = 0, share = p->backward ? *in / (T)size : 0;                                  \
-                for (int64_t iy = y0; iy < y1; iy++)                                                 \
-                    for (int64_t ix = x0; ix < x1; ix++) {                                           \
-                        if (p->backward) out[iy * p->w + ix] += share;                               \
-                        else sum += in[iy * p->w + ix];                                              \
-                    }                                                                                \
-                if (p->backward) in++;                                                               \
-                else *out++ = sum / (T)size;                                                         \
+                if (p->backward) {                                                                   \
+                    T share = *in++ / (T)size;                                                       \
+                    for (int64_t iy = y0; iy < y1; iy++)                                             \
+                        for (int64_t ix = x0; ix < x1; ix++) out[iy * p->w + ix] += share;           \
+                } else {                                                                             \
+                    T sum = 0;                                                                       \
+                    for (int64_t iy = y0; iy < y1; iy++)                                             \
+                        for (int64_t ix = x0; ix < x1; ix++) sum += in[iy * p->w + ix];              \
+                    *out++ = sum / (T)size;                                                          \
+                }                                                                                    \
             }                                                                                        \
     }
 DYNC__POOL2D_PLANES(float, f)
@@ -16474,17 +16703,32 @@ static dync_status dync__lines_check(dync__kcall *c, int last)
 
 /* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
 
+/* Neighbouring lines go side by side, so that memory is walked in order. */
 #define DYNC__CUMSUM(T, ACC, name)                                                                   \
+    static void dync__cumsum_one_##name(int64_t n, const T *x, T *y)                                 \
+    {                                                                                                \
+        ACC sum = 0;                                                                                 \
+        for (int64_t j = 0; j < n; j++) {                                                            \
+            sum += (ACC)x[j];                                                                        \
+            y[j] = (T)sum;                                                                           \
+        }                                                                                            \
+    }                                                                                                \
     static void dync__cumsum_##name(const dync__lines *l, const T *x, T *y)                          \
     {                                                                                                \
-        for (int64_t o = 0; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) \
-            for (int64_t i = 0; i < l->inner; i++) {                                                 \
-                ACC sum = 0;                                                                         \
-                for (int64_t j = 0; j < l->length; j++) {                                            \
-                    sum += (ACC)x[j * l->inner + i];                                                 \
-                    y[j * l->inner + i] = (T)sum;                                                    \
-                }                                                                                    \
+        enum { SIDE = 64 };                                                                          \
+        ACC sum[SIDE];                                                                               \
+        for (int64_t o = 0; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) { \
+            if (l->inner == 1) dync__cumsum_one_##name(l->length, x, y);                             \
+            for (int64_t i = 0; l->inner > 1 && i < l->inner; i += SIDE) {                           \
+                int64_t n = DYNC__MIN(SIDE, l->inner - i);                                           \
+                for (int64_t e = 0; e < n; e++) sum[e] = 0;                                          \
+                for (int64_t j = 0; j < l->length; j++)                                              \
+                    for (int64_t e = 0; e < n; e++) {                                                \
+                        sum[e] += (ACC)x[j * l->inner + i + e];                                      \
+                        y[j * l->inner + i + e] = (T)sum[e];                                         \
+                    }                                                                                \
             }                                                                                        \
+        }                                                                                            \
     }
 DYNC__CUMSUM(float, double, f)
 DYNC__CUMSUM(double, double, d)
@@ -16730,6 +16974,25 @@ static dync_status dync__scatter_walk(const dync__scatter *s, int kind)
     return DYNC_OK;
 }
 
+/* index_add of floats whose slices are dense along the last dim: line by line. */
+static dync_status dync__scatter_lines(const dync__scatter *s)
+{
+    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
+    int bytes = dync__dtype_info(s->dtype)->bytes, rank = out->lay.ndim;
+    int64_t inner = dync__scatter_stride(out, (int)s->dim), size = out->lay.shape[s->dim], n = source->lay.shape[s->dim], outer = 1;
+    float narrow = (float)s->call->fattr[0];
+    const void *scale = bytes == 4 ? (const void *)&narrow : (const void *)&s->call->fattr[0];
+    for (int d = 0; d < rank && d < s->dim; d++) outer *= out->lay.shape[d];
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < n; i++) {
+            int64_t index = ((const int64_t *)s->index.data)[i];
+            if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
+            dync__gemm_add_lines(bytes, inner, 1, scale, (const char *)s->source.data + (o * n + i) * inner * bytes, 0,
+                                 (char *)s->out.data + (o * size + index) * inner * bytes);
+        }
+    return DYNC_OK;
+}
+
 static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
 {
     const dync__operand *op = c->operand;
@@ -16750,7 +17013,8 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
         if (!in_place)
             dync__copy_elements(op[0].lay.ndim, op[0].lay.shape, s.out.data, s.dtype, stride, dync__operand_at(&op[0], data[0]), op[0].dtype,
                                 op[0].lay.stride);
-        status = dync__scatter_walk(&s, kind);
+        bool lines = kind == 2 && dync__dtype_info(s.dtype)->kind == 'f' && dync__scatter_stride(&op[3], (int)s.dim) >= 8;
+        status = lines ? dync__scatter_lines(&s) : dync__scatter_walk(&s, kind);
     }
     if (status == DYNC_OK) dync__dense_finish(&op[3], data[3], &s.out);
     dync__dense_drop(&s.index);
@@ -21927,10 +22191,8 @@ static const char *dync__infer_kind_text(const dync__arg *a)
 
 DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__tensor **out)
 {
-    if (i < call->nargs && call->args[i].kind == DYNC__A_TENSOR) {
-        *out = call->args[i].as.t;
-        return DYNC_OK;
-    }
+    *out = i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
+    if (*out) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
@@ -28420,7 +28682,8 @@ static dync_status dync__modified_error(const dync__saved *s, const dync__gnode 
         DYNC_ERR_AUTOGRAD,
         "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is output %d of %s, "
         "is at version %u; expected version %u instead.",
-        dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation", s->t->storage->version, s->version);
+        dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
+        (unsigned)s->t->storage->version, (unsigned)s->version);
     dync__str_free(&brief);
     return status;
 }
@@ -28641,7 +28904,7 @@ static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t, con
     shape.n = info->ndim;
     memcpy(shape.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
     if (lead < 0) {
-        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim, info->ndim);
+        dync__fail(DYNC_ERR_SHAPE, "a gradient has %d dimensions, its tensor %d", t->lay.ndim, (int)info->ndim);
         return NULL;
     }
     for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;
@@ -32349,7 +32612,7 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a)
     }
     bool small = a->n <= 32; /* what DYNC_COUNT can count */
     if (small) dync__str_add(p->s, "dync_tuple(");
-    else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", a->n);
+    else dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", (int)a->n);
     for (int i = 0; i < a->n; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &a->as.list[i], DYNC__PARAM_VALUE, !small);
@@ -33659,7 +33922,14 @@ typedef struct dync__guard_item {        /* one value of the arguments in preord
     uint64_t version;                    /* modules */
     const char *source;
 } dync__guard_item;
-typedef struct dync__foreign { dync_tensor *handle; uint64_t id; int env; dync__tensor_guard guard; dync_tensor **address; } dync__foreign;
+typedef struct dync__foreign {           /* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same storage; or -1 */
+    dync_tensor *handle;
+    uint64_t id;
+    int env;
+    int32_t shares_foreign;              /* earliest foreign tensor on the same storage, or -1 */
+    dync__tensor_guard guard;
+    dync_tensor **address;
+} dync__foreign;
 typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
 typedef struct dync__module_guard { dync_module *module; uint64_t id, version; } dync__module_guard;
 
@@ -33672,6 +33942,8 @@ typedef struct dync__segment {
     int n_in, n_out;
     bool grad_mode;                      /* when it was compiled; part of its identity */
     bool *used;                          /* outputs really needed; NULL: not narrowed */
+    int32_t narrowing;                   /* a thread changes used and the code */
+    int *alias;                          /* of a graph that writes: earliest input on the same storage, or -1, by input */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
 } dync__segment;
@@ -33761,13 +34033,15 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const d
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
 /* guard.c */
 DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync_compiled *, const dync__callargs *);
+/* A tensor from elsewhere that the trace met; t is what f stands for. */
+DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* segment.c */
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash);
+DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
 DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs);
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
@@ -33800,6 +34074,19 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__cache_entry *, cons
                                       dync__tensor **env, int n_env, dync_value *result);
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);            /* real values, in the scope */
 DYNC__FN void dync__capture_install(void);                                                          /* intercepts; idempotent */
+
+/* verify.c: begin runs the reference and gives NULL where there is nothing to compare; end takes it over and gives the status of the call */
+typedef struct dync__verify dync__verify;
+DYNC__FN bool dync__verify_on(void);
+DYNC__FN bool dync__verify_inside(void);
+DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *, const dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *, const dync__segment *, dync__tensor *const *in);
+DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync__tensor **out, int n_out);
+/* lint.c: around the first trace of a function; begin gives NULL while lint is off */
+typedef struct dync__lint dync__lint;
+DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
+DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, const dync__callargs *, dync_status);
 
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
@@ -33867,6 +34154,12 @@ DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);     /* fakes in place of the call's tensors */
+/* lint.c: what a trace reports; nothing happens while there is no lint */
+DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
+DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
+DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
+DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
 /* cut.c */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
@@ -34222,7 +34515,7 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
             bool was = same >= 0 && (j == same || e->tensor[j].same_as == same);
             if (is != was) return false;
         }
-        if (e->mutates) {
+        if (DYNC__ATOMIC_PEEK(&e->mutates)) {
             int shared = e->tensor[i].shares_storage;
             for (int j = 0; j < i; j++) {
                 bool was = shared >= 0 && (j == shared || e->tensor[j].shares_storage == shared);
@@ -34233,17 +34526,53 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
     return true;
 }
 
+static const dync__tensor *dync__foreign_now(const dync__foreign *f)
+{
+    const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
+    return t && (f->address || t->id == f->id) ? t : NULL;
+}
+
+DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__callargs *c, dync__foreign *f, const dync__tensor *t)
+{
+    f->guard.same_as = f->guard.shares_storage = f->shares_foreign = -1;
+    for (int i = c->n_tensors - 1; i >= 0; i--) {
+        if (c->tensor[i] == t) f->guard.same_as = i;
+        if (c->tensor[i]->storage == t->storage) f->guard.shares_storage = i;
+    }
+    for (int i = e->foreign.n - 1; i >= 0; i--) {
+        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
+        if (&e->foreign.at[i] != f && other && other->storage == t->storage) f->shares_foreign = i;
+    }
+}
+
+/* Is a tensor from elsewhere the argument that it was, and where something is written, on the storages that it was on? */
+static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k)
+{
+    const dync__foreign *f = &e->foreign.at[k];
+    const dync__tensor *t = dync__foreign_now(f);
+    if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
+    if (!DYNC__ATOMIC_PEEK(&e->mutates)) return true;
+    dync__foreign now = *f;
+    now.guard.same_as = now.guard.shares_storage = now.shares_foreign = -1;
+    for (int i = c->n_tensors - 1; i >= 0; i--)
+        if (c->tensor[i]->storage == t->storage) now.guard.shares_storage = i;
+    for (int i = k - 1; i >= 0; i--) {
+        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
+        if (other && other->storage == t->storage) now.shares_foreign = i;
+    }
+    return now.guard.shares_storage == f->guard.shares_storage && now.shares_foreign == f->shares_foreign;
+}
+
 /* Everything that is not an argument: what was met while tracing. */
-static bool dync__surroundings_hold(const dync__cache_entry *e)
+static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 0; i < e->ints.n; i++)
         if (*e->ints.at[i].address != e->ints.at[i].value) return false;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module->version != e->modules.at[i].version) return false;
-    for (int i = 0; !e->open && i < e->foreign.n; i++) {
-        const dync__foreign *f = &e->foreign.at[i];
-        const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
-        if (!t || (!f->address && t->id != f->id) || !dync__tensor_guard_holds(&f->guard, t)) return false;
+    for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < e->foreign.n; i++) {
+        const dync__tensor *t = dync__foreign_now(&e->foreign.at[i]);
+        if (!t || !dync__tensor_guard_holds(&e->foreign.at[i].guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
     }
     return true;
 }
@@ -34261,9 +34590,9 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     for (int i = 0; i < e->n_tensors; i++)
         if (!dync__tensor_guard_holds(&e->tensor[i], c->tensor[i])) return false;
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
-    for (int i = 0; e->offsets && i < e->n_tensors; i++)
+    for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
-    if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e)) return false;
+    if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e, c)) return false;
     return e->threads == dync__pool_threads();
 }
 
@@ -34313,7 +34642,7 @@ static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
     case DYNC_KIND_INT: dync__str_addf(out, "%s == %lld", g->source, (long long)g->as.i); break;
     case DYNC_KIND_BOOL: dync__str_addf(out, "%s == %s", g->source, g->as.i ? "True" : "False"); break;
     case DYNC_KIND_STR: dync__str_addf(out, "%s == '%s'", g->source, g->as.s); break;
-    case DYNC_KIND_LIST: dync__str_addf(out, "len(%s) == %d", g->source, g->n); break;
+    case DYNC_KIND_LIST: dync__str_addf(out, "len(%s) == %d", g->source, (int)g->n); break;
     case DYNC_KIND_NONE: dync__str_addf(out, "%s is None", g->source); break;
     case DYNC_KIND_MODULE: dync__str_addf(out, "%s is the same module, unchanged", g->source); break;
     case DYNC_KIND_PTR: dync__str_addf(out, "%s is the same pointer", g->source); break;
@@ -34355,17 +34684,23 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
     return false;
 }
 
-static bool dync__foreign_reason(const dync__foreign *f, dync__str *out)
+static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
-    const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
-    if (!t || (!f->address && t->id != f->id)) {
+    const dync__foreign *f = &e->foreign.at[k];
+    const dync__tensor *t = dync__foreign_now(f);
+    if (!t) {
         dync__str_addf(out, "%s is alive", f->guard.source);
         return true;
     }
-    return dync__tensor_reason(&f->guard, t, out);
+    if (dync__tensor_reason(&f->guard, t, out)) return true;
+    if (dync__foreign_aliases_hold(e, c, k)) return false;
+    int same = f->guard.same_as;
+    if (same >= 0 && c->tensor[same] != t) dync__str_addf(out, "%s is %s", e->tensor[same].source, f->guard.source);
+    else dync__str_addf(out, "%s shares memory as it did", f->guard.source);
+    return true;
 }
 
-static bool dync__surroundings_reason(const dync__cache_entry *e, dync__str *out)
+static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     for (int i = 0; i < e->ints.n; i++)
         if (*e->ints.at[i].address != e->ints.at[i].value) {
@@ -34378,7 +34713,7 @@ static bool dync__surroundings_reason(const dync__cache_entry *e, dync__str *out
             return true;
         }
     for (int i = 0; i < e->foreign.n; i++)
-        if (dync__foreign_reason(&e->foreign.at[i], out)) return true;
+        if (dync__foreign_reason(e, c, i, out)) return true;
     return false;
 }
 
@@ -34409,7 +34744,7 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return;
         }
-    if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, out)) return;
+    if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
     dync__str_add(out, "the entry was given up");
 }
 
@@ -34533,10 +34868,35 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
     return true;
 }
 
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash)
+/* Earliest input on the same storage, or -1. */
+static int dync__input_alias(dync__tensor *const *inputs, int i)
 {
-    for (dync__segment *s = f->segments; s; s = s->next)
-        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g)) return s;
+    for (int j = 0; j < i; j++)
+        if (inputs[j]->storage == inputs[i]->storage) return j;
+    return -1;
+}
+
+/* What was compiled for inputs that share memory, or share none, serves only such where something is written. */
+static bool dync__segment_fits(const dync__segment *s, dync__tensor *const *inputs)
+{
+    for (int i = 0; s->alias && i < s->n_in; i++)
+        if (s->alias[i] != dync__input_alias(inputs, i)) return false;
+    return true;
+}
+
+static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *inputs)
+{
+    if (s->n_in < 2 || !dync__graph_has_writes(s->graph)) return DYNC_OK;
+    s->alias = dync__alloc((size_t)s->n_in * sizeof *s->alias);
+    for (int i = 0; s->alias && i < s->n_in; i++) s->alias[i] = dync__input_alias(inputs, i);
+    return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
+{
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
+        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) && dync__segment_fits(s, inputs))
+            return s;
     return NULL;
 }
 
@@ -34627,6 +34987,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(inputs[i]));
     uint64_t start = dync__now_ns();
     dync_status status = dync__graph_check(taken);
+    if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
     dync_scope_end(&scope);
     if (status != DYNC_OK) {
@@ -34637,7 +34998,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     dync__segment_logged(s, f, dync__now_ns() - start);
     dync__lock(&f->lock);
     s->next = f->segments;
-    f->segments = s;
+    DYNC__ATOMIC_STORE(&f->segments, s);
     f->n_frames++;
     dync__unlock(&f->lock);
     return s;
@@ -34647,6 +35008,7 @@ DYNC__FN void dync__segment_free(dync__segment *s)
 {
     if (!s) return;
     if (s->code.destroy) s->code.destroy(s->code.state);
+    if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
     if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
@@ -34726,6 +35088,8 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
         status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list of %d tensors",
                             r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", n_out);
     }
+    for (int i = 0; i < n_out && status == DYNC_OK && !code->narrow; i++)
+        if (!out[i]) status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned no tensor as output %d of %d", i, n_out);
     dync_scope_end(&scope);
     return status;
 }
@@ -34755,16 +35119,303 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
 }
 
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
-DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
+static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
 {
-    if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
     bool fresh = !s->used, changed = fresh;
     if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_out; i++)
         if (used[i] && !s->used[i]) s->used[i] = changed = true;
     return changed ? s->code.narrow(s->code.state, s->used) : DYNC_OK;
 }
+
+/* Paths of several entries may end in the same segment at once. */
+DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
+{
+    if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
+    int32_t idle = 0;
+    while (!DYNC__ATOMIC_CAS(&s->narrowing, &idle, 1)) idle = 0;
+    dync_status status = dync__segment_narrow_now(s, used);
+    DYNC__ATOMIC_STORE(&s->narrowing, 0);
+    return status;
+}
 DYNC__COLD_BEGIN
+
+/* ==== capture/lint.c ============================================================================================ */
+/* capture/lint.c: dync_set_lint, DYNC_LINT=1. The first compile of a function traces it twice; a
+ * difference between the two is an impure read: a C variable that guards do not know, whose value
+ * of that moment would be baked in. After callback.c, before trace.c, which reports what it
+ * records here.
+ *
+ * The first trace is the real one and fills a tape: operators with constants, constant tensors,
+ * outcomes of branches. The second one runs nothing: branches go the way the tape says, and its
+ * rows are compared with the tape's. A function with an opaque break is traced again by every call
+ * anyhow, so nothing of it is baked in and there is no second trace. */
+
+/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0) or "@7" (the
+ * one with id 7). */
+enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2 };
+typedef struct dync__lint_row {
+    int op;                             /* of the table, or one of the above */
+    dync_loc at;
+    int nargs;
+    const char *arg[DYNC__MAX_ARGS];
+    int64_t outcome;                    /* of a branch */
+    uint64_t data;                      /* hash of a constant's elements */
+} dync__lint_row;
+
+struct dync__lint {
+    dync__arena arena;
+    const dync__cache_entry *entry;     /* whose trace is on tape, then the scratch one */
+    DYNC__VEC(dync__lint_row) row;
+    dync__map made;                     /* id of a fake -> row * DYNC__MAX_OUT + output */
+    int at;                             /* row that the second trace comes to */
+    bool second, told, failed;
+    struct dync__lint *outer;
+};
+static int32_t dync__lint_switch;       /* 0: ask DYNC_LINT; 1 off; 2 on */
+static DYNC__TLS dync__lint *dync__lint_now;
+
+DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
+
+static bool dync__lint_on(void)
+{
+    int32_t now = DYNC__ATOMIC_PEEK(&dync__lint_switch);
+    if (now) return now == 2;
+    const char *text = dync__env("DYNC_LINT");
+    dync_set_lint(text && *text && strcmp(text, "0") != 0);
+    return DYNC__ATOMIC_PEEK(&dync__lint_switch) == 2;
+}
+
+static dync__lint *dync__lint_of(const dync__tracer *t)
+{
+    dync__lint *l = dync__lint_now;
+    return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed ? l : NULL;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const dync__tensor *x,
+                              dync__str *s)
+{
+    uint64_t place;
+    if (dync__map_get(&l->made, x->id, &place))
+        dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
+    else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
+        dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
+}
+
+static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a,
+                           dync__str *s)
+{
+    char number[40];
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
+    case DYNC__A_INT: dync__str_addf(s, "%lld", (long long)a->as.i); break;
+    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
+    case DYNC__A_FLOAT:
+        dync__double_text(a->as.f, number, sizeof number);
+        dync__str_add(s, number);
+        break;
+    case DYNC__A_DIMS: dync__shape_text(s, a->n, a->as.dims); break;
+    case DYNC__A_DTYPE: dync__str_add(s, dync__dtype_info((int)a->as.i)->name); break;
+    case DYNC__A_DEVICE: dync__str_addf(s, "device %lld", (long long)a->as.i); break;
+    case DYNC__A_STR: dync__json_quote(s, a->as.s); break;
+    case DYNC__A_PTR: dync__str_addf(s, "%p", a->as.p); break;
+    case DYNC__A_LIST:
+        for (int i = 0; i < a->n; i++) {
+            dync__str_add(s, i ? ", " : "[");
+            dync__lint_arg(l, t, &a->as.list[i], s);
+        }
+        dync__str_addc(s, ']');
+        break;
+    default: dync__str_add(s, "none"); break;
+    }
+}
+
+static const char *dync__lint_row_name(const dync__lint_row *r)
+{
+    if (r->op == DYNC__LINT_BRANCH) return "a branch on a value";
+    return r->op == DYNC__LINT_CONSTANT ? "dync_constant" : dync__op_info(r->op)->name;
+}
+
+/* ---- differences ---------------------------------------------------------------------------- */
+static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const char *more)
+{
+    if (l->told) return;
+    l->told = true;
+    DYNC__COUNTER_ADD(lint_warnings, 1);
+    char place[300] = "";
+    if (at.file) dync__format(place, sizeof place, " at %.250s:%d", at.file, at.line);
+    dync__warn("lint: %s between two traces%s%s\n"
+               "  A compiled function sees C variables as they were when it was traced: pass it as an\n"
+               "  argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a "
+               "dync_cell.",
+               what, place, more);
+}
+
+static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now)
+{
+    char what[256];
+    dync_loc at = now ? now->at : was->at;
+    if (!was || !now)
+        dync__format(what, sizeof what, "%s %s", dync__lint_row_name(was ? was : now),
+                     was ? "disappeared" : "appeared");
+    else
+        dync__format(what, sizeof what, "%s became %s", dync__lint_row_name(was),
+                     dync__lint_row_name(now));
+    dync__lint_tell(l, what, at, "");
+}
+
+static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
+{
+    const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at++] : NULL;
+    char what[256], more[256];
+    if (l->told) return;
+    if (!was || was->op != now->op || was->nargs != now->nargs) {
+        dync__lint_tell_row(l, was, now);
+        return;
+    }
+    for (int i = 0; i < now->nargs; i++) {
+        const char *a = was->arg[i], *b = now->arg[i];
+        if (strcmp(a, b) == 0) continue;
+        bool tensor = strpbrk(a, "%@") && a[0] != '"';
+        if (tensor) dync__format(what, sizeof what, "tensor %d of %s changed", i, dync__lint_row_name(now));
+        else dync__format(what, sizeof what, "constant %.100s changed", a);
+        dync__format(more, sizeof more, tensor ? "" : " (%s: now %.100s)", dync__lint_row_name(now), b);
+        dync__lint_tell(l, what, now->at, more);
+        return;
+    }
+    if (was->data != now->data) dync__lint_tell(l, "the elements of a dync_constant changed", now->at, "");
+}
+
+static void dync__lint_add(dync__lint *l, const dync__lint_row *r)
+{
+    if (l->second) dync__lint_compare(l, r);
+    else if (!dync__vec_push(&l->row, *r)) l->failed = true;
+}
+
+/* The number of the row just added. */
+static void dync__lint_name(dync__lint *l, const dync__tensor *x, int out)
+{
+    int row = (l->second ? l->at : l->row.n) - 1;
+    if (x && !dync__map_put(&l->made, x->id, (uint64_t)row * DYNC__MAX_OUT + (uint64_t)out))
+        l->failed = true;
+}
+
+/* ---- what trace.c, cut.c and intercept.c report --------------------------------------------- */
+DYNC__FN void dync__lint_op(const dync__tracer *t, const dync__opcall *c)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (DYNC__LIKELY(!l)) return;
+    dync__lint_row r = {.op = c->op, .at = c->at, .nargs = c->nargs};
+    for (int i = 0; i < c->nargs && !l->failed; i++) {
+        dync__str s = {0};
+        dync__lint_arg(l, t, &c->args[i], &s);
+        r.arg[i] = s.failed ? NULL : dync__arena_strdup(&l->arena, dync__str_get(&s));
+        if (!r.arg[i]) l->failed = true;
+        dync__str_free(&s);
+    }
+    if (l->failed) return;
+    dync__lint_add(l, &r);
+    for (int i = 0; i < c->nout; i++) dync__lint_name(l, c->out[i], i);
+}
+
+DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *real,
+                                  const dync__tensor *fake)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l) return;
+    dync__lint_row r = {.op = DYNC__LINT_CONSTANT, .at = dync__tls.at};
+    if (real->storage->data)
+        r.data = dync__hash_bytes(real->storage->data, real->storage->size_bytes, 0);
+    dync__lint_add(l, &r);
+    dync__lint_name(l, fake, 0);
+}
+
+DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
+{
+    dync__lint *l = dync__lint_of(t);
+    dync__lint_row r = {.op = DYNC__LINT_BRANCH, .at = t->last_at, .outcome = outcome};
+    if (l && !l->second) dync__lint_add(l, &r);
+}
+
+/* In the second trace: the outcome on tape. */
+DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l || !l->second) return false;
+    const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at] : NULL;
+    dync__lint_row now = {.op = DYNC__LINT_BRANCH, .at = t->last_at};
+    *outcome = was && was->op == DYNC__LINT_BRANCH ? was->outcome : 0;
+    dync__lint_compare(l, &now);
+    return true;
+}
+
+/* In the second trace there is no break to come to, unless the function went another way. */
+DYNC__FN bool dync__lint_stops(const dync__tracer *t, const char *reason)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l || !l->second) return false;
+    char what[256];
+    dync__format(what, sizeof what, "a graph break appeared (%.200s)", reason);
+    dync__lint_tell(l, what, t->last_at, "");
+    return true;
+}
+
+/* ---- the two traces ------------------------------------------------------------------------- */
+DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
+{
+    if (!dync__lint_on()) return NULL;
+    dync__lint *l = dync__calloc(sizeof *l);
+    if (!l) return NULL;
+    l->entry = e;
+    l->outer = dync__lint_now;
+    dync__lint_now = l;
+    return l;
+}
+
+static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entry *scratch,
+                               const dync__callargs *call)
+{
+    dync__tracer t;
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync_scope scope = dync_scope_begin();
+    l->entry = scratch;
+    l->second = true;
+    dync__map_free(&l->made);
+    bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
+    if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
+        dync__callee_invoke(&f->callee, call->nargs, args);
+        if (l->at < l->row.n && !l->failed) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
+    }
+    dync__tracer_close(&t);
+    dync_scope_end(&scope);
+}
+
+/* status: of the first trace. Takes l over; leaves grad mode, random state and errors as they were. */
+DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, const dync__callargs *call,
+                             dync_status status)
+{
+    dync__error_guard guard;
+    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->entry->open;
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    dync__error_guard_begin(&guard);
+    dync__cache_entry *scratch = again && !l->failed ? dync__calloc(sizeof *scratch) : NULL;
+    if (scratch) {
+        dync__tls.grad_enabled_off = !l->entry->grad_mode;
+        if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
+        dync__arena_free(&scratch->arena);
+        dync__free(scratch, sizeof *scratch);
+    }
+    dync__error_guard_end(&guard);
+    dync__tls.grad_enabled_off = grad_off;
+    dync__tls.rng_seed = seed;
+    dync__tls.rng_offset = offset;
+    dync__lint_now = l->outer;
+    dync__vec_free(&l->row);
+    dync__map_free(&l->made);
+    dync__arena_free(&l->arena);
+    dync__free(l, sizeof *l);
+}
 
 /* ==== capture/trace.c =========================================================================================== */
 /* capture/trace.c: the recording handler. A C function runs once over fake tensors; every operator that passes dispatch becomes a node of
@@ -34842,19 +35493,23 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
 /* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id). */
 static int dync__tracer_foreign(dync__tracer *t, dync__tensor *real)
 {
-    for (int i = 0; i < t->real.n; i++)
-        if (t->real.at[i] == real) return i;
     dync__cache_entry *e = t->entry;
-    int env = dync__tracer_env_real(t, real), k = 0;
+    int env = -1, k = 0;
+    for (int i = 0; env < 0 && i < t->real.n; i++)
+        if (t->real.at[i] == real) env = i;
+    if (env >= e->n_leaf_env) return env;
+    bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
+    if (!argument) env = dync__tracer_env_real(t, real);
     if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
     while (k < e->foreign.n && !(e->foreign.at[k].id == real->id && !e->foreign.at[k].address)) k++;
     if (k == e->foreign.n) {
         dync__foreign f = {.handle = dync__handle(real), .id = real->id};
         const char *source = dync__foreign_source(t, real, e);
-        if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK ||
-            !dync__avec_push(&e->arena, &e->foreign, f))
-            return -1;
+        if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK) return -1;
+        dync__foreign_aliases(e, t->call, &f, real);
+        if (!dync__avec_push(&e->arena, &e->foreign, f)) return -1;
     }
+    if (argument || t->path_pos < t->n_path) return env;          /* in place already; on a replayed way it is recorded */
     dync__foreign_use use = {.env = env, .index = k};
     return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
 }
@@ -35059,6 +35714,14 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
     return status;
 }
 
+/* The entry needs a guard that it was not asked for so far: a call that it served may not fit what it would guard. */
+static void dync__tracer_guard_more(dync__tracer *t, bool *kind)
+{
+    if (!t->at || DYNC__ATOMIC_PEEK(kind)) return;
+    DYNC__ATOMIC_STORE(kind, true);
+    if (t->n_path && !dync__guards_hold(t->entry, t->call)) DYNC__ATOMIC_STORE(&t->entry->dead, true);
+}
+
 static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
@@ -35066,9 +35729,9 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
-    if (c->op == DYNC__OP_as_strided) t->entry->offsets = true;     /* counts from the storage's beginning */
+    if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
-    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) t->entry->mutates = true;
+    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     status = dync__tracer_leaf_written(c);
     if (status != DYNC_OK) return status;
     status = dync__op_fake(c);
@@ -35078,6 +35741,7 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
         dync__drop_outputs(c);
         return dync__tracer_fail(t, dync__fail_memory(0));
     }
+    dync__lint_op(t, c);
     return DYNC_OK;
 }
 
@@ -35109,15 +35773,16 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
-    if (!e->leaf_env && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
+    bool fresh = !e->leaf_env;
+    if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
         t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : dync__tracer_env_real(t, call->tensor[i]);
         if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
-        e->leaf_env[i] = t->leaf_env[i];
+        if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
-    e->n_leaf_env = t->real.n;
+    if (fresh) e->n_leaf_env = t->real.n;
     return DYNC_OK;
 }
 
@@ -35328,7 +35993,7 @@ static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, ui
     dync__log(DYNC__LOG_recompiles, "%s: replay met other operators than the record; traced on from there", t->fn->name);
     t->path_pos = t->n_path;
     t->at = NULL;
-    t->entry->dead = true;
+    DYNC__ATOMIC_STORE(&t->entry->dead, true);
     return NULL;
 }
 
@@ -35338,18 +36003,15 @@ static dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *i
     for (int i = 0; i < s->n_in; i++)
         if (!(in[i] = dync__env_real(t, in_env[i]))) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
     dync_status status = dync__segment_run(s, s->n_in, in, out);
+    if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
     dync__trace_pause_end(t, pause);
     return status;
 }
 
 static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash)
 {
-    dync__segment *s = dync__segment_find(t->fn, taken, hash);
-    if (s) {
-        dync_graph_free(taken);
-        return s;
-    }
     dync__tensor *in[DYNC__MAX_LEAVES * 2];
     int n = taken->n_inputs;
     for (int i = 0; i < n && i < DYNC__COUNT_OF(in); i++)
@@ -35357,7 +36019,10 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, cons
             dync_graph_free(taken);
             return NULL;
         }
-    return dync__segment_compile(t->fn, taken, hash, in);
+    dync__segment *s = dync__segment_find(t->fn, taken, hash, in);
+    if (!s) return dync__segment_compile(t->fn, taken, hash, in);
+    dync_graph_free(taken);
+    return s;
 }
 
 /* Inputs in the order of the arguments, whatever was used first. */
@@ -35574,13 +36239,21 @@ static void dync__break_callbacks(dync__tracer *t)
     dync__callbacks_start();
 }
 
+/* From here on the C function must run in every call. */
+static void dync__tracer_leave_tree(dync__tracer *t)
+{
+    t->opaque = true;
+    if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
+    t->at = NULL;
+}
+
 DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, const char *fullgraph_text)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason);
     if (t->path_pos >= t->n_path) {
-        t->opaque = t->entry->open = true;
-        t->at = NULL;
+        dync__tracer_leave_tree(t);
     }
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
@@ -35598,25 +36271,33 @@ static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool 
     return DYNC_OK;
 }
 
+/* Other threads run the entry: they must know how many places it has before they meet a node that fills them. */
+static void dync__tracer_publish_env(dync__tracer *t)
+{
+    if (t->real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->real.n);
+}
+
 /* A new outcome at the position t->at; too many make the position opaque. */
 static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t value)
 {
     dync__tnode *at = t->at;
     if (!at) return DYNC_OK;
     if (at->n_outcomes == DYNC__MAX_OUTCOMES) {
-        t->opaque = t->entry->open = true;
-        t->at = NULL;
+        dync__tracer_leave_tree(t);
         return DYNC_OK;
     }
     dync__tnode *next = dync__arena_alloc(&t->entry->arena, sizeof *next);
     if (!next) return DYNC_ERR_MEMORY;
     next->grad_mode_after = -1;
-    at->branch_env = fake->node_output;
-    at->branch_bool = as_bool;
+    dync__tracer_publish_env(t);
+    if (at->kind != DYNC__TN_BRANCH) {
+        at->branch_env = fake->node_output;
+        at->branch_bool = as_bool;
+    }
     at->outcome[at->n_outcomes].value = value;
     at->outcome[at->n_outcomes].next = next;
     DYNC__ATOMIC_STORE(&at->n_outcomes, at->n_outcomes + 1);
-    at->kind = DYNC__TN_BRANCH;
+    DYNC__ATOMIC_STORE(&at->kind, DYNC__TN_BRANCH);
     t->at = next;
     t->seg_pos = 0;
     return DYNC_OK;
@@ -35627,6 +36308,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item = "Tensor.item";
     const char *reason = as_bool ? reason_bool : reason_item;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (dync__lint_answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason);
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
@@ -35641,6 +36323,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
         DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
         dync__break_callbacks(t);
     }
+    dync__lint_branch(t, *outcome);
     dync_status status = dync__branch_grow(t, fake, as_bool, *outcome);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
@@ -35760,11 +36443,11 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value 
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
     if (status != DYNC_OK) return status;
     if (t->at) {
-        t->at->kind = DYNC__TN_RETURN;
         bool grad_now = !dync__tls.grad_enabled_off;
         t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
-        if (t->real.n > t->entry->n_env) t->entry->n_env = t->real.n;
+        dync__tracer_publish_env(t);
         if (t->entry->root != t->at) status = dync__narrow_path(t);
+        DYNC__ATOMIC_STORE(&t->at->kind, DYNC__TN_RETURN);
     }
     *result = dync__outval_build(out, t->real.at);
     return status;
@@ -35783,12 +36466,12 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     t.path_env = env;
     t.n_path_env = n_env;
     t.fresh = !e->root;
-    if (status == DYNC_OK && !e->root && !e->open) {
+    if (status == DYNC_OK && !e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
         e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
         if (!e->root) status = DYNC_ERR_MEMORY;
         else e->root->grad_mode_after = -1;
     }
-    t.at = e->open ? NULL : e->root;
+    t.at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
     if (t.fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
     *result = DYNC_NONE;
@@ -35957,7 +36640,11 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
     dync__tracer *t = dync__tracing();
     if (!t) return false;
     *result = NULL;
-    if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor", NULL) != DYNC_OK) return true;
+    if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor",
+                          borrow ? "torch.from_blob: dync_wrap reads memory that the graph cannot know; pass the tensor as an argument"
+                                 : "torch.tensor: dync_from reads memory that the graph cannot know; pass the tensor as an argument, or "
+                                   "bake the data in with dync_constant") != DYNC_OK)
+        return true;
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = borrow ? dync_wrap_opt(*m) : dync_from_opt(*m);
     dync__trace_pause_end(t, pause);
@@ -35990,6 +36677,7 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
         dync__tracer_fail(t, dync__fail_memory(0));
         return true;
     }
+    dync__lint_constant(t, real, fake);
     *result = dync__give(fake);
     return true;
 }
@@ -36169,13 +36857,19 @@ DYNC_API void (dync_graph_break)(const char *reason) { dync_graph_break_at(reaso
 /* The reads with the user's line, so that errors and breaks name it. */
 DYNC_API double dync_item_at(dync_tensor *x, dync_loc at)
 {
+    dync_loc before = dync__tls.at;
     dync__tls.at = at;
-    return (dync_item)(x);
+    double r = (dync_item)(x);
+    dync__tls.at = before;
+    return r;
 }
 DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
 {
+    dync_loc before = dync__tls.at;
     dync__tls.at = at;
-    return (dync_bool)(x);
+    bool r = (dync_bool)(x);
+    dync__tls.at = before;
+    return r;
 }
 
 DYNC_API void dync_host_print(const char *text)
@@ -36333,6 +37027,449 @@ DYNC__FN void dync__callbacks_clear(void)
     dync__callbacks.n = 0;
     dync__unlock(&dync__callbacks.lock);
 }
+
+/* ==== capture/verify.c ========================================================================================== */
+/* capture/verify.c: dync_set_verify. Every cached call runs both ways: the C function on copies of
+ * the arguments, then the compiled code on the arguments themselves, from the same random state;
+ * results, written arguments and written globals are compared. Where a call is traced (the first
+ * one, and every call of a function with an opaque break) its segments are compared instead, each
+ * with the interpretation of its graph, so that opaque code runs no more often than it would.
+ * After intercept.c, before cache.c.
+ *
+ * The reference run leaves no trace: what it wrote into globals and module buffers is put back,
+ * grad mode and random state too. Tensors of other devices are not compared. */
+
+static int32_t dync__verify_switch;
+static DYNC__TLS bool dync__verify_running;
+
+DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on); }
+
+/* True inside the reference run: compiled functions called from there run as they are written. */
+DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
+DYNC__FN bool dync__verify_on(void)
+{
+    return DYNC__ATOMIC_PEEK(&dync__verify_switch) && !dync__verify_running;
+}
+
+/* A global that the entry may write: its memory before and after the reference run. */
+typedef struct dync__verify_global {
+    dync__tensor *t;
+    const char *source;
+    char *before, *after;
+} dync__verify_global;
+
+struct dync__verify {
+    dync_scope scope;
+    const dync_compiled *f;
+    const char *name;                   /* of what is compared, for the message */
+    int n;
+    dync__tensor *real[DYNC__MAX_LEAVES * 2], *copy[DYNC__MAX_LEAVES * 2];
+    const char *source[DYNC__MAX_LEAVES * 2];
+    DYNC__VEC(dync__verify_global) global;
+    dync_value expected;
+    dync__error_slot error;             /* of the reference run */
+    uint64_t rng_seed, rng_offset;
+    bool grad_off;
+};
+
+/* ---- copies --------------------------------------------------------------------------------- */
+static bool dync__verify_readable(const dync__tensor *t)
+{
+    return (t->device & 255) == DYNC_CPU && (t->storage->data || t->numel == 0);
+}
+
+static dync__storage *dync__verify_storage(const dync__storage *from)
+{
+    dync__storage *s = dync__storage_new(from->device, from->size_bytes);
+    if (s && from->data && from->size_bytes) memcpy(s->data, from->data, from->size_bytes);
+    return s;
+}
+
+/* Tensors on one storage stay so. A tensor that is no leaf becomes the clone of a leaf: it may be
+ * written in place, as the original may. */
+static dync__tensor *dync__verify_copy(dync__verify *v, int i)
+{
+    const dync__tensor *x = v->real[i];
+    dync__storage *storage = NULL;
+    for (int j = 0; j < i; j++) {
+        if (v->real[j] == x) {
+            dync__ref(v->copy[j]);
+            return v->copy[j];
+        }
+        if (!storage && v->real[j]->storage == x->storage && dync__tensor_is_leaf(v->copy[j])) {
+            storage = v->copy[j]->storage;
+            dync__storage_ref(storage);
+        }
+    }
+    if (!storage && !(storage = dync__verify_storage(x->storage))) return NULL;
+    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
+    if (!t || !dync__tensor_requires_grad(x)) return t;
+    dync__tensor_set_requires_grad(t, true);
+    if (dync__tensor_is_leaf(x) || dync__tls.grad_enabled_off) return t;
+    dync__tensor *clone = dync__open((dync_clone)(dync__give(t)));
+    if (clone) dync__ref(clone);
+    return clone;
+}
+
+static void dync__verify_free(dync__verify *v)
+{
+    for (int i = 0; i < v->n; i++) dync__unref(v->copy[i]);
+    for (int i = 0; i < v->global.n; i++) {
+        size_t bytes = v->global.at[i].t->storage->size_bytes;
+        dync__free(v->global.at[i].before, bytes);
+        dync__free(v->global.at[i].after, bytes);
+        dync__unref(v->global.at[i].t);
+    }
+    dync__vec_free(&v->global);
+    dync__free(v, sizeof *v);
+}
+
+/* The copies stand in a scope that stays open until the comparison. */
+static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, int n,
+                                      dync__tensor *const *in)
+{
+    for (int i = 0; i < n; i++)
+        if (!dync__verify_readable(in[i])) return NULL;
+    dync__verify *v = dync__calloc(sizeof *v);
+    if (!v) return NULL;
+    v->f = f;
+    v->name = name;
+    v->scope = dync_scope_begin();
+    v->rng_seed = dync__tls.rng_seed;
+    v->rng_offset = dync__tls.rng_offset;
+    v->grad_off = dync__tls.grad_enabled_off;
+    for (; v->n < n; v->n++) {
+        v->real[v->n] = in[v->n];
+        v->copy[v->n] = dync__verify_copy(v, v->n);
+        if (v->copy[v->n]) continue;
+        dync_scope_end(&v->scope);
+        dync__verify_free(v);
+        return NULL;
+    }
+    return v;
+}
+
+static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->real[i]->storage == t->storage) return true;
+    for (int i = 0; i < v->global.n; i++)
+        if (v->global.at[i].t->storage == t->storage) return true;
+    size_t bytes = t->storage->size_bytes;
+    if (!dync__verify_readable(t) || bytes == 0) return true;
+    dync__verify_global g = {t, source, dync__alloc(bytes), dync__alloc(bytes)};
+    if (g.before) memcpy(g.before, t->storage->data, bytes);
+    if (g.before && g.after && dync__vec_push(&v->global, g)) {
+        dync__ref(t);
+        return true;
+    }
+    dync__free(g.before, bytes);
+    dync__free(g.after, bytes);
+    return false;
+}
+
+/* What the reference run wrote is kept aside and taken back. */
+static void dync__verify_restore(dync__verify *v)
+{
+    for (int i = 0; i < v->global.n; i++) {
+        dync__storage *s = v->global.at[i].t->storage;
+        memcpy(v->global.at[i].after, s->data, s->size_bytes);
+        memcpy(s->data, v->global.at[i].before, s->size_bytes);
+    }
+    dync__tls.rng_seed = v->rng_seed;
+    dync__tls.rng_offset = v->rng_offset;
+    dync__tls.grad_enabled_off = v->grad_off;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+/* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
+ * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */
+static double dync__verify_tolerance(int dtype)
+{
+    switch (dtype) {
+    case DYNC_F64: return 1e-9;
+    case DYNC_F32: return 1e-4;
+    case DYNC_F16: return 1e-2;
+    case DYNC_BF16: return 5e-2;
+    default: return 0;
+    }
+}
+
+static bool dync__verify_near(const void *a, const void *b, int dtype, double tolerance)
+{
+    if (tolerance == 0) return dync__load_i64(a, dtype) == dync__load_i64(b, dtype);
+    double x = dync__load_f64(a, dtype), y = dync__load_f64(b, dtype);
+    if (x != x || y != y) return x != x && y != y;
+    double gap = x > y ? x - y : y - x, size = y < 0 ? -y : y;
+    return (x >= y && x <= y) || gap <= tolerance * (1 + size);
+}
+
+static dync_status dync__verify_differs(const dync__verify *v, const char *what, const char *text)
+{
+    const char *op = dync__tls.op;
+    dync_loc at = dync__tls.at;
+    dync__tls.op = NULL;                /* the text begins the message */
+    dync__tls.at = DYNC_NOWHERE;
+    dync_status status = dync__fail_class(DYNC_ERR_ACCURACY, "RuntimeError",
+                                          "incorrect results of backend %s: %s: %s%s",
+                                          v->f->backend_name, v->name, what, text);
+    dync__tls.op = op;
+    dync__tls.at = at;
+    return status;
+}
+
+static void dync__verify_number(dync__str *s, const void *p, int dtype)
+{
+    if (dync__dtype_info(dtype)->kind == 'f') dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
+    else dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
+}
+
+/* got and expected have one dtype and shape; their memory is at got_data and expected_data. */
+static dync_status dync__verify_elements(const dync__verify *v, const char *what,
+                                         const dync__tensor *got, const char *got_data,
+                                         const dync__tensor *expected, const char *expected_data)
+{
+    double tolerance = dync__verify_tolerance(got->dtype);
+    size_t bytes = dync__dtype_info(got->dtype)->bytes;
+    int64_t index[DYNC_MAX_DIMS] = {0}, first[DYNC_MAX_DIMS] = {0}, wrong = 0;
+    const char *a = NULL, *b = NULL;
+    for (int64_t i = 0; i < got->numel; i++) {
+        int64_t x = 0, y = 0;
+        for (int d = 0; d < got->lay.ndim; d++) {
+            x += index[d] * got->lay.stride[d];
+            y += index[d] * expected->lay.stride[d];
+        }
+        const char *p = got_data + x * (int64_t)bytes, *q = expected_data + y * (int64_t)bytes;
+        if (!dync__verify_near(p, q, got->dtype, tolerance) && wrong++ == 0) {
+            a = p, b = q;
+            memcpy(first, index, sizeof first);
+        }
+        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--) index[d] = 0;
+    }
+    if (!wrong) return DYNC_OK;
+    dync__str s = {0};
+    dync__str_add(&s, " differs at ");
+    dync__shape_text(&s, got->lay.ndim, first);
+    dync__str_add(&s, ": ");
+    dync__verify_number(&s, a, got->dtype);
+    dync__str_add(&s, ", expected ");
+    dync__verify_number(&s, b, got->dtype);
+    dync__str_addf(&s, " (%s, tolerance %g; %lld of %lld elements differ)",
+                   dync__dtype_info(got->dtype)->fx, tolerance, (long long)wrong,
+                   (long long)got->numel);
+    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
+                                       const dync__tensor *got, const dync__tensor *expected)
+{
+    if (!dync__verify_readable(got) || !dync__verify_readable(expected)) return DYNC_OK;
+    bool same = got->dtype == expected->dtype && got->lay.ndim == expected->lay.ndim;
+    for (int d = 0; same && d < got->lay.ndim; d++)
+        same = got->lay.shape[d] == expected->lay.shape[d];
+    if (same)
+        return dync__verify_elements(v, what, got, dync__tensor_data(got), expected,
+                                     dync__tensor_data(expected));
+    dync__str s = {0};
+    dync__str_add(&s, " is ");
+    dync__tensor_brief(&s, got);
+    dync__str_add(&s, ", expected ");
+    dync__tensor_brief(&s, expected);
+    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
+                                       dync_value expected)
+{
+    bool same = got.kind == expected.kind;
+    switch (expected.kind) {
+    case DYNC_KIND_INT: same = same && got.as.i == expected.as.i; break;
+    case DYNC_KIND_BOOL: same = same && got.as.b == expected.as.b; break;
+    case DYNC_KIND_FLOAT:
+        same = same && dync__verify_near(&got.as.f, &expected.as.f, DYNC_F64, 1e-9);
+        break;
+    case DYNC_KIND_STR:
+        same = same && got.as.s && expected.as.s && strcmp(got.as.s, expected.as.s) == 0;
+        break;
+    default: break;
+    }
+    return same ? DYNC_OK : dync__verify_differs(v, what, " is another value");
+}
+
+/* A value that narrowing dropped is NONE in got: nobody wants it. */
+static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dync_value got,
+                                      dync_value expected, bool narrowed)
+{
+    if (narrowed && got.kind == DYNC_KIND_NONE) return DYNC_OK;
+    if (got.kind == DYNC_KIND_TENSOR && expected.kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *a = dync__peek(got.as.t), *b = dync__peek(expected.as.t);
+        return a && b ? dync__verify_tensor(v, dync__str_get(path), a, b) : DYNC_OK;
+    }
+    if (got.kind != DYNC_KIND_LIST || expected.kind != DYNC_KIND_LIST)
+        return dync__verify_scalar(v, dync__str_get(path), got, expected);
+    if (got.as.l->n != expected.as.l->n)
+        return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
+    size_t n = path->n;
+    for (int i = 0; i < got.as.l->n; i++) {
+        dync__str_addf(path, "[%d]", i);
+        DYNC__TRY(dync__verify_value(v, path, got.as.l->items[i], expected.as.l->items[i], narrowed));
+        if (!path->failed) path->at[path->n = n] = 0;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__verify_writes(const dync__verify *v)
+{
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < v->n && status == DYNC_OK; i++)
+        status = dync__verify_tensor(v, v->source[i] ? v->source[i] : "an input", v->real[i],
+                                     v->copy[i]);
+    for (int i = 0; i < v->global.n && status == DYNC_OK; i++) {
+        const dync__verify_global *g = &v->global.at[i];
+        size_t offset = (size_t)g->t->lay.offset * dync__dtype_info(g->t->dtype)->bytes;
+        status = dync__verify_elements(v, g->source, g->t, dync__tensor_data(g->t), g->t,
+                                       g->after + offset);
+    }
+    return status;
+}
+
+/* Both ways have run; the result stays in the caller's scope. */
+static dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool narrowed)
+{
+    dync__str path = {0};
+    dync_status status = DYNC_OK;
+    if (v->error.status == DYNC_ERR_MEMORY) {
+        dync__error_raise(&v->error);
+        status = DYNC_ERR_MEMORY;
+    } else if (v->error.status != DYNC_OK) {
+        status = dync__verify_differs(v, "it runs, eager fails: ", v->error.message);
+    } else {
+        dync__str_add(&path, "the result");
+        status = dync__verify_value(v, &path, *got, v->expected, narrowed);
+    }
+    dync__str_free(&path);
+    return status == DYNC_OK ? dync__verify_writes(v) : status;
+}
+
+static void dync__verify_close(dync__verify *v, dync_value *keep)
+{
+    dync_scope scope = v->scope;
+    dync__verify_free(v);
+    dync__scope_end_keep(&scope, keep);
+}
+
+/* ---- a cached call -------------------------------------------------------------------------- */
+typedef struct dync__verify_walk {
+    const dync__verify *v;
+    int k;
+} dync__verify_walk;
+
+static dync_value dync__verify_args(dync__verify_walk *w, const dync_value *x)
+{
+    if (x->kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync__handle(w->v->copy[w->k++]));
+    if (x->kind != DYNC_KIND_LIST || !x->as.l) return *x;
+    dync_value list = dync__list_new(x->as.l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < x->as.l->n; i++)
+        dync__list_set(list, i, dync__verify_args(w, &x->as.l->items[i]));
+    return list;
+}
+
+static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
+{
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync__verify_walk walk = {v, 0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__verify_running = true;
+    for (int i = 0; i < call->nargs; i++) args[i] = dync__verify_args(&walk, &call->args[i]);
+    v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
+    dync__verify_running = false;
+    v->error = dync__error_guard_end(&guard);
+    dync__verify_restore(v);
+}
+
+/* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
+DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__cache_entry *e,
+                                          const dync__callargs *call)
+{
+    if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
+    dync__verify *v = dync__verify_new(f, f->name, call->n_tensors, call->tensor);
+    if (!v) return NULL;
+    bool ok = true;
+    for (int i = 0; i < v->n; i++) v->source[i] = e->tensor[i].source;
+    for (int i = 0; i < e->foreign.n && ok; i++) {
+        const dync__foreign *g = &e->foreign.at[i];
+        dync__tensor *t = dync__peek(g->address ? *g->address : g->handle);
+        if (t) ok = dync__verify_add_global(v, t, g->guard.source);
+    }
+    if (ok) {
+        dync__verify_reference(v, call);
+        return v;
+    }
+    dync_value none = DYNC_NONE;
+    dync__verify_close(v, &none);
+    return NULL;
+}
+
+/* v is taken over. status and *result are those of the compiled call. */
+DYNC__FN dync_status dync__verify_end(dync__verify *v, dync_status status, dync_value *result)
+{
+    if (status == DYNC_OK) status = dync__verify_compare(v, result, false);
+    if (status != DYNC_OK) *result = DYNC_NONE;
+    dync__verify_close(v, result);
+    return status;
+}
+
+/* ---- a segment ------------------------------------------------------------------------------ */
+static dync_value dync__verify_list(dync__tensor *const *t, int n)
+{
+    dync_value list = dync__list_new(n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
+        if (t[i]) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
+    return list;
+}
+
+/* Interprets the segment's graph on copies of its inputs. */
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
+                                                  dync__tensor *const *in)
+{
+    if (!dync__verify_on()) return NULL;
+    dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
+    if (!v) return NULL;
+    dync__arg args[DYNC__MAX_LEAVES * 2], out = {0};
+    dync__arena arena = {0};
+    dync__error_guard guard;
+    for (int i = 0; i < v->n; i++) {
+        args[i] = dync__arg_t(v->copy[i]);
+        v->source[i] = s->graph->node.at[i]->source;
+    }
+    dync__error_guard_begin(&guard);
+    dync__verify_running = true;
+    if (dync__graph_eval(s->graph, args, v->n, &arena, &out) == DYNC_OK)
+        v->expected = dync__arg_to_value(&out);
+    dync__verify_running = false;
+    v->error = dync__error_guard_end(&guard);
+    dync__arena_free(&arena);
+    dync__verify_restore(v);
+    return v;
+}
+
+DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status,
+                                              dync__tensor **out, int n_out)
+{
+    dync_value none = DYNC_NONE, got = status == DYNC_OK ? dync__verify_list(out, n_out) : none;
+    if (status == DYNC_OK) status = dync__verify_compare(v, &got, true);
+    for (int i = 0; status != DYNC_OK && i < n_out; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    dync__verify_close(v, &none);
+    return status;
+}
 DYNC__COLD_END
 
 /* ==== capture/cache.c =========================================================================================== */
@@ -36443,7 +37580,7 @@ DYNC__FN void dync__capture_forget_module(const dync_module *m)
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next)
         for (dync__cache_entry *e = f->entries; e; e = e->next)
             for (int i = 0; i < e->modules.n; i++)
-                if (e->modules.at[i].module == m) e->dead = true;
+                if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
     dync__unlock(&dync__all_compiled.lock);
 }
 
@@ -36454,7 +37591,7 @@ static void dync__compiled_bury(dync_compiled *f)
     dync__lock(&f->lock);
     for (dync__cache_entry **p = &f->entries; *p;) {
         dync__cache_entry *e = *p;
-        if (!e->dead) {
+        if (!DYNC__ATOMIC_LOAD(&e->dead)) {
             p = &e->next;
             continue;
         }
@@ -36476,9 +37613,63 @@ static void dync__compiled_bury(dync_compiled *f)
 /* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
 typedef struct dync__call_run_state {
     dync__tensor **env;                  /* places; owned references from n_leaf on */
-    int n_env, n_path;
-    dync__path_step path[64];
+    dync__path_step *path;
+    int n_env, n_path, cap_path;
+    dync__tensor *few_env[32];
+    dync__path_step few_path[32];
 } dync__call_run_state;
+
+static void dync__run_close(dync__call_run_state *r, int n_leaf)
+{
+    for (int i = n_leaf; i < r->n_env; i++) dync__unref(r->env[i]);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+}
+
+/* Room for every place of the entry: another thread may have grown its tree since the call began. */
+static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
+{
+    if (n <= r->n_env) return DYNC_OK;
+    if (n <= DYNC__COUNT_OF(r->few_env)) {
+        memset(r->env + r->n_env, 0, (size_t)(n - r->n_env) * sizeof *r->env);
+        r->n_env = n;
+        return DYNC_OK;
+    }
+    dync__tensor **env = dync__calloc((size_t)n * sizeof *env);
+    if (!env) return DYNC_ERR_MEMORY;
+    memcpy(env, r->env, (size_t)r->n_env * sizeof *env);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    r->env = env;
+    r->n_env = n;
+    return DYNC_OK;
+}
+
+static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e, const dync__callargs *call)
+{
+    r->env = r->few_env;
+    r->path = r->few_path;
+    r->cap_path = DYNC__COUNT_OF(r->few_path);
+    r->n_path = r->n_env = 0;
+    dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
+    for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++) r->env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
+    return status;
+}
+
+static dync_status dync__run_step(dync__call_run_state *r, const dync__tnode *n, int64_t outcome)
+{
+    if (r->n_path == r->cap_path) {
+        int cap = 2 * r->cap_path;
+        dync__path_step *path = dync__alloc((size_t)cap * sizeof *path);
+        if (!path) return DYNC_ERR_MEMORY;
+        memcpy(path, r->path, (size_t)r->n_path * sizeof *path);
+        if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+        r->path = path;
+        r->cap_path = cap;
+    }
+    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
+    r->path[r->n_path++].outcome = outcome;
+    return DYNC_OK;
+}
 
 static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r)
 {
@@ -36508,37 +37699,37 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
     return status;
 }
 
-static const dync__tnode *dync__run_branch(const dync__tnode *n, dync__call_run_state *r, dync_status *status)
+/* What follows an outcome; NULL where it is not known, or a thread still traces it. */
+static const dync__tnode *dync__tnode_after(const dync__tnode *n, int64_t outcome)
 {
-    dync__tensor *x = r->env[n->branch_env];
-    *status = DYNC_OK;
-    if (!x || r->n_path == DYNC__COUNT_OF(r->path)) {
-        *status = dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
-        return NULL;
-    }
-    double v = (dync_item)(dync__handle(x));
-    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
-    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
-    r->path[r->n_path++].outcome = value;
     int known = DYNC__ATOMIC_LOAD(&n->n_outcomes);
     for (int i = 0; i < known; i++)
-        if (n->outcome[i].value == value) return n->outcome[i].next;
+        if (n->outcome[i].value == outcome && DYNC__ATOMIC_LOAD(&n->outcome[i].next->kind) != DYNC__TN_OPEN) return n->outcome[i].next;
     return NULL;
 }
 
-/* *unknown: the tree ends at an outcome it does not know; r holds the way there. */
-static dync_status dync__entry_run(const dync__cache_entry *e, dync__call_run_state *r, dync_value *result, bool *unknown)
+static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *r, const dync__tnode **next)
 {
-    const dync__tnode *n = e->root;
+    dync__tensor *x = r->env[n->branch_env];
+    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
+    double v = (dync_item)(dync__handle(x));
+    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
+    *next = dync__tnode_after(n, value);
+    return dync__run_step(r, n, value);
+}
+
+/* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
+static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r, dync_value *result, bool *unknown)
+{
     *unknown = false;
     for (;;) {
+        DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
         for (int i = 0; i < n->seg.n; i++) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
-        if (n->kind != DYNC__TN_BRANCH) break;
-        dync_status status;
-        const dync__tnode *next = dync__run_branch(n, r, &status);
-        if (status != DYNC_OK) return status;
-        if (!next || next->kind == DYNC__TN_OPEN) {
+        if (DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH) break;
+        const dync__tnode *next = NULL;
+        DYNC__TRY(dync__run_branch(n, r, &next));
+        if (!next) {
             *unknown = true;
             return DYNC_OK;
         }
@@ -36549,34 +37740,38 @@ static dync_status dync__entry_run(const dync__cache_entry *e, dync__call_run_st
     return DYNC_OK;
 }
 
+/* The outcome that r ended at is traced, by one thread at a time; the others find it known when their turn comes. */
 static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync__call_run_state *r, dync_value *result)
 {
-    int32_t idle = 0;
-    while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
+    bool unknown = true;
+    while (unknown) {
+        int32_t idle = 0;
+        while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
+        const dync__path_step *last = &r->path[r->n_path - 1];
+        const dync__tnode *next = dync__tnode_after(last->node, last->outcome);
+        if (!next) break;
+        DYNC__ATOMIC_STORE(&e->extending, 0);
+        DYNC__TRY(dync__entry_run(e, next, r, result, &unknown));
+        if (!unknown) return DYNC_OK;
+    }
+    dync__tls.grad_enabled_off = !e->grad_mode;
     DYNC__COUNTER_ADD(recompiles, 1);
     dync_status status = dync__trace_call(f, e, call, r->path, r->n_path, r->env, r->n_env, result);
-    if (status != DYNC_OK) e->dead = true;            /* a half-grown tree is not kept */
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);            /* a half-grown tree is not kept */
     DYNC__ATOMIC_STORE(&e->extending, 0);
     return status;
 }
 
 static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
 {
-    if (e->open) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
     dync__call_run_state r;
-    dync__tensor *few[32];
-    r.n_path = 0;
-    r.n_env = e->n_env;
-    r.env = r.n_env <= DYNC__COUNT_OF(few) ? few : dync__alloc((size_t)r.n_env * sizeof *r.env);
-    if (!r.env) return DYNC_ERR_MEMORY;
-    memset(r.env, 0, (size_t)r.n_env * sizeof *r.env);
-    for (int i = 0; i < call->n_tensors; i++) r.env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
-    bool unknown;
-    dync_status status = dync__entry_run(e, &r, result, &unknown);
-    if (status != DYNC_OK || unknown) dync__tls.grad_enabled_off = !e->grad_mode;
+    bool unknown = false;
+    dync_status status = dync__run_open(&r, e, call);
+    if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
     if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
-    for (int i = e->n_leaf_env; i < r.n_env; i++) dync__unref(r.env[i]);
-    if (r.env != few) dync__free(r.env, (size_t)r.n_env * sizeof *r.env);
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
+    dync__run_close(&r, e->n_leaf_env);
     return status;
 }
 
@@ -36588,7 +37783,7 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
                   f->n_entries >= f->opt.recompile_limit;
     for (dync__cache_entry *e = f->entries; e && wanted; e = e->next) {
         dync__str reason = {0};
-        if (e->dead) dync__str_add(&reason, "something it captured is gone");
+        if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
         dync__log(DYNC__LOG_recompiles, "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
                   dync__str_get(&reason));
@@ -36655,16 +37850,19 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         dync__str_free(&reason);
         if (status != DYNC_OK) return status;
         if (over) {
+            uint64_t errors = dync__error_count();
             *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
-            return dync_error();
+            return dync__error_count() != errors ? dync_error() : DYNC_OK;
         }
     }
     dync__cache_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     DYNC__COUNTER_ADD(frames, 1);
+    dync__lint *lint = status == DYNC_OK && !f->entries ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
-    if (status == DYNC_OK && !e->dead) dync__entry_insert(f, e);
+    if (lint) dync__lint_end(lint, f, call, status);
+    if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead)) dync__entry_insert(f, e);
     else dync__entry_free(e);
     return status;
 }
@@ -36673,9 +37871,9 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
 static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call)
 {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
-    if (e && !e->dead && dync__guards_hold(e, call)) return e;
+    if (e && !DYNC__ATOMIC_LOAD(&e->dead) && dync__guards_hold(e, call)) return e;
     for (dync__cache_entry *x = DYNC__ATOMIC_LOAD(&f->entries); x; x = x->next)
-        if (x != e && !x->dead && dync__guards_hold(x, call)) {
+        if (x != e && !DYNC__ATOMIC_LOAD(&x->dead) && dync__guards_hold(x, call)) {
             DYNC__ATOMIC_STORE(&f->last_hit, x);
             return x;
         }
@@ -36696,8 +37894,10 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     dync_status status;
     if (e) {
         dync__tls.cache_hits++;
+        dync__verify *verify = dync__verify_begin(f, e, &call);
         status = dync__call_entry(f, e, &call, &result);
-        if (e->dead) dync__compiled_bury(f);
+        if (DYNC__UNLIKELY(verify != NULL)) status = dync__verify_end(verify, status, &result);
+        if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
     } else {
         status = dync__call_miss(f, &call, &result);
     }
@@ -36711,7 +37911,7 @@ DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_val
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
         return DYNC_NONE;
     }
-    if (dync__tls.compiling) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     if (f->owner != &dync__tls) {
         if (!DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
         return dync__call_run(f, nargs, args);
@@ -36962,6 +38162,7 @@ DYNC_API dync_counters dync_get_counters(void)
     c.cache_misses = DYNC__ATOMIC_PEEK(&dync__counters.cache_misses);
     c.autograd_captures = DYNC__ATOMIC_PEEK(&dync__counters.autograd_captures);
     c.autograd_compiles = DYNC__ATOMIC_PEEK(&dync__counters.autograd_compiles);
+    c.lint_warnings = DYNC__ATOMIC_PEEK(&dync__counters.lint_warnings);
     return c;
 }
 DYNC__COLD_END
@@ -38353,8 +39554,10 @@ DYNC__COLD_END
 /* ==== inductor/inductor.c ======================================================================================= */
 /* inductor/inductor.c: a lowered graph as something that runs on tensors: inner compiler of the inductor backend. After lower.c. */
 
+/* One lowering of the graph. Narrowing makes another; those before may still run in other threads and stay until the end. */
+typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inductor_form *before; } dync__inductor_form;
 typedef struct dync__inductor_code {
-    dync__lowered now;
+    dync__inductor_form *now;
     dync_graph *graph;                   /* for narrowing */
     char *options;
 } dync__inductor_code;
@@ -38362,7 +39565,12 @@ typedef struct dync__inductor_code {
 static void dync__inductor_destroy(void *state)
 {
     dync__inductor_code *c = state;
-    dync__lowered_free(&c->now);
+    while (c->now) {
+        dync__inductor_form *form = c->now;
+        c->now = form->before;
+        dync__lowered_free(&form->lowered);
+        dync__free(form, sizeof *form);
+    }
     dync_graph_free(c->graph);
     dync__strfree(c->options);
     dync__free(c, sizeof *c);
@@ -38382,7 +39590,8 @@ static dync__tensor *dync__inductor_output(const dync__lowered_out *o, dync__ten
 
 static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
-    const dync__lowered *l = &((dync__inductor_code *)state)->now;
+    const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
+    const dync__lowered *l = &form->lowered;
     void *data_in[DYNC__MAX_LEAVES * 4], *few_data[24], **data_out = few_data;
     dync__storage *few[24], **storage = few;
     if (n_in != l->n_in || n_out != l->n_out || n_in > DYNC__COUNT_OF(data_in))
@@ -38415,14 +39624,24 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
     return status;
 }
 
+static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
+{
+    dync__inductor_form *form = dync__calloc(sizeof *form);
+    if (!form) return DYNC_ERR_MEMORY;
+    dync_status status = dync__inductor_lower(g, used, c->options, &form->lowered);
+    if (status != DYNC_OK) {
+        dync__free(form, sizeof *form);
+        return status;
+    }
+    form->before = c->now;
+    DYNC__ATOMIC_STORE(&c->now, form);
+    return DYNC_OK;
+}
+
 static dync_status dync__inductor_narrow(void *state, const bool *used)
 {
     dync__inductor_code *c = state;
-    dync__lowered narrow;
-    DYNC__TRY(dync__inductor_lower(c->graph, used, c->options, &narrow));
-    dync__lowered_free(&c->now);
-    c->now = narrow;
-    return DYNC_OK;
+    return dync__inductor_form_add(c, c->graph, used);
 }
 
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
@@ -38437,7 +39656,7 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
     }
     dync_status status = dync__graph_dce(g);
     if (status == DYNC_OK) status = dync__graph_cse(g);
-    if (status == DYNC_OK) status = dync__inductor_lower(g, NULL, c->options, &c->now);
+    if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);
     if (status != DYNC_OK) {
         dync__inductor_destroy(c);
         return status;
@@ -39379,11 +40598,11 @@ static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slo
     } else if (t->output >= 0) {
         dync__str_addf(s, "out%d", t->output);
     } else if (p->kind == DYNC__SLOT_CONST) {
-        dync__str_addf(s, "%s_c%d", c->program->name, p->index);
+        dync__str_addf(s, "%s_c%d", c->program->name, (int)p->index);
     } else if (p->index < c->aot.n_inputs) {
-        dync__str_addf(s, "in%d", p->index);
+        dync__str_addf(s, "in%d", (int)p->index);
     } else {
-        dync__str_addf(s, "%s_w%d", c->program->name, p->index - c->aot.n_inputs);
+        dync__str_addf(s, "%s_w%d", c->program->name, (int)p->index - c->aot.n_inputs);
     }
 }
 
@@ -39416,11 +40635,12 @@ static int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
         if (p->kind == DYNC__SLOT_INPUT && p->index >= c->aot.n_inputs) {
             const dync__tensor *t = c->aot.lifted.at[p->index - c->aot.n_inputs];
             int64_t n = dync__csource_span(&t->lay);
-            dync__format(name, sizeof name, "%s_w%d", c->program->name, p->index - c->aot.n_inputs);
+            dync__format(name, sizeof name, "%s_w%d", c->program->name,
+                         (int)p->index - c->aot.n_inputs);
             if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
             bytes += n * dync__dtype_info(t->dtype)->bytes;
         } else if (p->kind == DYNC__SLOT_CONST) {
-            dync__format(name, sizeof name, "%s_c%d", c->program->name, p->index);
+            dync__format(name, sizeof name, "%s_c%d", c->program->name, (int)p->index);
             if (s) dync__csource_array(s, name, c->pb.constant.at[p->index], p->dtype, p->size);
             bytes += p->size * dync__dtype_info(p->dtype)->bytes;
         }
@@ -41052,70 +42272,7 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_com
     m->compiled = f;
 }
 
-/* ---- a function as one graph: make_graph, export ------------------------------------------------------------------------------------ */
-typedef struct dync__grab { dync_graph *graph; int graphs; } dync__grab;
-static dync_value dync__grab_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
-static dync_status dync__grab_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    dync__grab *grab = user;
-    (void)ex, (void)n, (void)options;
-    if (grab->graphs++ == 0) grab->graph = dync_graph_retain(g);
-    memset(out, 0, sizeof *out);
-    out->run = dync__grab_run;
-    out->state = g;
-    return DYNC_OK;
-}
-
-/* Captures fn whole; the graph has one reference, NULL + error. */
-static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args)
-{
-    dync__grab grab = {0};
-    dync_backend backend = {.name = "make_graph", .compile = dync__grab_compile, .user = &grab};
-    dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
-    dync_compiled *f = dync_compile_opt(callee, name, opt);
-    if (!f) return NULL;
-    dync_scope scope = dync_scope_begin();
-    uint64_t errors = dync__error_count();
-    dync_call_values(f, nargs, args);
-    bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
-    dync_scope_end(&scope);
-    dync_compiled_free(f);
-    if (!failed && grab.graph) return grab.graph;
-    dync_graph_free(grab.graph);
-    if (!failed) dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", name ? name : "the function");
-    return NULL;
-}
-
-static void dync__graph_release(void *g) { dync_graph_free(g); }
-
-/* make_fx names: the argument's name and _1; the class is the function's name. */
-static void dync__graph_name_inputs(dync_graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
-        if (n->kind != DYNC__N_PLACEHOLDER || !n->source) continue;
-        const char *open = strchr(n->source, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
-        char name[80];
-        if (!close) continue;
-        dync__format(name, sizeof name, "%.*s_1", (int)(close - open - 1), open + 1);
-        if (dync__graph_rename(g, n, name)) n->target = n->name;
-    }
-}
-
-DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
-{
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args);
-    if (!g) return NULL;
-    const char *shown = callee.name ? callee.name : name;
-    g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
-    if (!g->name) g->name = "GraphModule";
-    dync__graph_name_inputs(g);
-    if (dync__scope_defer(dync__graph_release, g)) return g;
-    dync_graph_free(g);
-    return NULL;
-}
-
-/* ---- export: the captured graph with arguments as inputs, everything else as attributes, and the result's own form -------------- */
+/* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form ------------------------ */
 typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
 
 static dync_node *dync__export_map(void *user, dync_node *old)
@@ -41184,41 +42341,80 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
     return DYNC_OK;
 }
 
-static dync_program *dync__export_entry(dync_compiled *f, dync__cache_entry *e, int nargs, const dync_value *args, const char *name)
-{
-    dync__exporter x = {.g = dync__graph_new("GraphModule"), .entry = e};
-    dync__callargs call;
-    dync_program *p = NULL;
-    size_t bytes = (size_t)(e->n_env + 1) * sizeof *x.by_env;
-    x.by_env = dync__calloc(bytes);
-    (void)f;
-    if (x.g && x.by_env && dync__callargs_flatten(&call, nargs, args) == DYNC_OK && e->root->seg.n == 1 &&
-        dync__export_graph(&x, &e->root->seg.at[0], &call) == DYNC_OK)
-        p = dync__program_from_leaves(x.g, name, call.n_tensors, x.leaf);
-    dync__free(x.by_env, bytes);
-    dync_graph_free(x.g);
-    return p;
-}
-
-DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. leaf: per input, which tensor of the arguments it is. */
+static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
+                                       dync__callargs *call)
 {
     dync_backend backend = {.name = "eager", .compile = dync__backend_eager};
     dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
     dync_compiled *f = dync_compile_opt(callee, name, opt);
     if (!f) return NULL;
-    dync_program *p = NULL;
     uint64_t errors = dync__error_count();
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
     dync_scope scope = dync_scope_begin();
     dync_call_values(f, nargs, args);
-    if (dync__error_count() == errors || dync_error() == DYNC_OK) {
-        if (f->entries && f->entries->root->seg.n == 1) p = dync__export_entry(f, f->entries, nargs, args, f->name);
-        else dync__fail(DYNC_ERR_UNSUPPORTED, "export: %s makes no operator call", f->name);
+    dync__cache_entry *e = f->entries;
+    bool whole = e && e->root && e->root->kind == DYNC__TN_RETURN && e->root->seg.n == 1;
+    bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
+    if (!failed && !whole) failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", f->name) != DYNC_OK;
+    size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
+    if (!failed) {
+        x->entry = e;
+        x->g = dync__graph_new("GraphModule");
+        x->by_env = dync__calloc(bytes);
+        failed = !x->g || !x->by_env || dync__callargs_flatten(call, nargs, args) != DYNC_OK ||
+                 dync__export_graph(x, &e->root->seg.at[0], call) != DYNC_OK;
+        dync__free(x->by_env, bytes);
     }
     dync_scope_end(&scope);
-    dync__tls.grad_enabled_off = grad_off;
     dync_compiled_free(f);
+    if (!failed) return x->g;
+    dync_graph_free(x->g);
+    return NULL;
+}
+
+static void dync__graph_release(void *g) { dync_graph_free(g); }
+
+/* make_fx names: the argument's name and _1; the class is the function's name. */
+static void dync__graph_name_inputs(dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        if (n->kind != DYNC__N_PLACEHOLDER || !n->source) continue;
+        const char *open = strchr(n->source, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
+        char name[80];
+        if (!close) continue;
+        dync__format(name, sizeof name, "%.*s_1", (int)(close - open - 1), open + 1);
+        if (dync__graph_rename(g, n, name)) n->target = n->name;
+    }
+}
+
+DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+{
+    dync__exporter x = {0};
+    dync__callargs call;
+    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    if (!g) return NULL;
+    const char *shown = callee.name ? callee.name : name;
+    g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
+    if (!g->name) g->name = "GraphModule";
+    dync__graph_name_inputs(g);
+    if (dync__scope_defer(dync__graph_release, g)) return g;
+    dync_graph_free(g);
+    return NULL;
+}
+
+DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+{
+    dync__exporter x = {0};
+    dync__callargs call;
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
+    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    dync__tls.grad_enabled_off = grad_off;
+    if (!g) return NULL;
+    dync_compiled *inner = dync__callee_compiled(&callee);
+    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
+    dync_graph_free(g);
     return p;
 }
 
@@ -41236,12 +42432,24 @@ DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
 /* ==== compile/config.c ========================================================================================== */
 /* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
 
-#define DYNC__CONFIGS(X) X(log) X(threads)
+#define DYNC__CONFIGS(X) X(lint) X(log) X(threads) X(verify)
 static dync_status dync__config_log(const char *value)
 {
     dync_set_log(value);
     return DYNC_OK;
 }
+static dync_status dync__config_switch(const char *key, const char *value, void (*set)(bool))
+{
+    static const char *const words[] = {"0", "1", "false", "true", "off", "on"};
+    for (int i = 0; value && i < DYNC__COUNT_OF(words); i++)
+        if (strcmp(value, words[i]) == 0) {
+            set(i % 2 != 0);
+            return DYNC_OK;
+        }
+    return dync__fail(DYNC_ERR_VALUE, "dync_config_set: %s: expected true or false, got '%s'", key, value ? value : "NULL");
+}
+static dync_status dync__config_lint(const char *value) { return dync__config_switch("lint", value, dync_set_lint); }
+static dync_status dync__config_verify(const char *value) { return dync__config_switch("verify", value, dync_set_verify); }
 static dync_status dync__config_threads(const char *value)
 {
     const char *end;

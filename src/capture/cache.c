@@ -107,7 +107,7 @@ DYNC__FN void dync__capture_forget_module(const dync_module *m)
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next)
         for (dync__cache_entry *e = f->entries; e; e = e->next)
             for (int i = 0; i < e->modules.n; i++)
-                if (e->modules.at[i].module == m) e->dead = true;
+                if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
     dync__unlock(&dync__all_compiled.lock);
 }
 
@@ -118,7 +118,7 @@ static void dync__compiled_bury(dync_compiled *f)
     dync__lock(&f->lock);
     for (dync__cache_entry **p = &f->entries; *p;) {
         dync__cache_entry *e = *p;
-        if (!e->dead) {
+        if (!DYNC__ATOMIC_LOAD(&e->dead)) {
             p = &e->next;
             continue;
         }
@@ -140,9 +140,63 @@ static void dync__compiled_bury(dync_compiled *f)
 /* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
 typedef struct dync__call_run_state {
     dync__tensor **env;                  /* places; owned references from n_leaf on */
-    int n_env, n_path;
-    dync__path_step path[64];
+    dync__path_step *path;
+    int n_env, n_path, cap_path;
+    dync__tensor *few_env[32];
+    dync__path_step few_path[32];
 } dync__call_run_state;
+
+static void dync__run_close(dync__call_run_state *r, int n_leaf)
+{
+    for (int i = n_leaf; i < r->n_env; i++) dync__unref(r->env[i]);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+}
+
+/* Room for every place of the entry: another thread may have grown its tree since the call began. */
+static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
+{
+    if (n <= r->n_env) return DYNC_OK;
+    if (n <= DYNC__COUNT_OF(r->few_env)) {
+        memset(r->env + r->n_env, 0, (size_t)(n - r->n_env) * sizeof *r->env);
+        r->n_env = n;
+        return DYNC_OK;
+    }
+    dync__tensor **env = dync__calloc((size_t)n * sizeof *env);
+    if (!env) return DYNC_ERR_MEMORY;
+    memcpy(env, r->env, (size_t)r->n_env * sizeof *env);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    r->env = env;
+    r->n_env = n;
+    return DYNC_OK;
+}
+
+static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e, const dync__callargs *call)
+{
+    r->env = r->few_env;
+    r->path = r->few_path;
+    r->cap_path = DYNC__COUNT_OF(r->few_path);
+    r->n_path = r->n_env = 0;
+    dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
+    for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++) r->env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
+    return status;
+}
+
+static dync_status dync__run_step(dync__call_run_state *r, const dync__tnode *n, int64_t outcome)
+{
+    if (r->n_path == r->cap_path) {
+        int cap = 2 * r->cap_path;
+        dync__path_step *path = dync__alloc((size_t)cap * sizeof *path);
+        if (!path) return DYNC_ERR_MEMORY;
+        memcpy(path, r->path, (size_t)r->n_path * sizeof *path);
+        if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+        r->path = path;
+        r->cap_path = cap;
+    }
+    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
+    r->path[r->n_path++].outcome = outcome;
+    return DYNC_OK;
+}
 
 static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r)
 {
@@ -172,37 +226,37 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
     return status;
 }
 
-static const dync__tnode *dync__run_branch(const dync__tnode *n, dync__call_run_state *r, dync_status *status)
+/* What follows an outcome; NULL where it is not known, or a thread still traces it. */
+static const dync__tnode *dync__tnode_after(const dync__tnode *n, int64_t outcome)
 {
-    dync__tensor *x = r->env[n->branch_env];
-    *status = DYNC_OK;
-    if (!x || r->n_path == DYNC__COUNT_OF(r->path)) {
-        *status = dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
-        return NULL;
-    }
-    double v = (dync_item)(dync__handle(x));
-    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
-    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
-    r->path[r->n_path++].outcome = value;
     int known = DYNC__ATOMIC_LOAD(&n->n_outcomes);
     for (int i = 0; i < known; i++)
-        if (n->outcome[i].value == value) return n->outcome[i].next;
+        if (n->outcome[i].value == outcome && DYNC__ATOMIC_LOAD(&n->outcome[i].next->kind) != DYNC__TN_OPEN) return n->outcome[i].next;
     return NULL;
 }
 
-/* *unknown: the tree ends at an outcome it does not know; r holds the way there. */
-static dync_status dync__entry_run(const dync__cache_entry *e, dync__call_run_state *r, dync_value *result, bool *unknown)
+static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *r, const dync__tnode **next)
 {
-    const dync__tnode *n = e->root;
+    dync__tensor *x = r->env[n->branch_env];
+    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
+    double v = (dync_item)(dync__handle(x));
+    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
+    *next = dync__tnode_after(n, value);
+    return dync__run_step(r, n, value);
+}
+
+/* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
+static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r, dync_value *result, bool *unknown)
+{
     *unknown = false;
     for (;;) {
+        DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
         for (int i = 0; i < n->seg.n; i++) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
-        if (n->kind != DYNC__TN_BRANCH) break;
-        dync_status status;
-        const dync__tnode *next = dync__run_branch(n, r, &status);
-        if (status != DYNC_OK) return status;
-        if (!next || next->kind == DYNC__TN_OPEN) {
+        if (DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH) break;
+        const dync__tnode *next = NULL;
+        DYNC__TRY(dync__run_branch(n, r, &next));
+        if (!next) {
             *unknown = true;
             return DYNC_OK;
         }
@@ -213,34 +267,38 @@ static dync_status dync__entry_run(const dync__cache_entry *e, dync__call_run_st
     return DYNC_OK;
 }
 
+/* The outcome that r ended at is traced, by one thread at a time; the others find it known when their turn comes. */
 static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync__call_run_state *r, dync_value *result)
 {
-    int32_t idle = 0;
-    while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
+    bool unknown = true;
+    while (unknown) {
+        int32_t idle = 0;
+        while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
+        const dync__path_step *last = &r->path[r->n_path - 1];
+        const dync__tnode *next = dync__tnode_after(last->node, last->outcome);
+        if (!next) break;
+        DYNC__ATOMIC_STORE(&e->extending, 0);
+        DYNC__TRY(dync__entry_run(e, next, r, result, &unknown));
+        if (!unknown) return DYNC_OK;
+    }
+    dync__tls.grad_enabled_off = !e->grad_mode;
     DYNC__COUNTER_ADD(recompiles, 1);
     dync_status status = dync__trace_call(f, e, call, r->path, r->n_path, r->env, r->n_env, result);
-    if (status != DYNC_OK) e->dead = true;            /* a half-grown tree is not kept */
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);            /* a half-grown tree is not kept */
     DYNC__ATOMIC_STORE(&e->extending, 0);
     return status;
 }
 
 static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
 {
-    if (e->open) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
     dync__call_run_state r;
-    dync__tensor *few[32];
-    r.n_path = 0;
-    r.n_env = e->n_env;
-    r.env = r.n_env <= DYNC__COUNT_OF(few) ? few : dync__alloc((size_t)r.n_env * sizeof *r.env);
-    if (!r.env) return DYNC_ERR_MEMORY;
-    memset(r.env, 0, (size_t)r.n_env * sizeof *r.env);
-    for (int i = 0; i < call->n_tensors; i++) r.env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
-    bool unknown;
-    dync_status status = dync__entry_run(e, &r, result, &unknown);
-    if (status != DYNC_OK || unknown) dync__tls.grad_enabled_off = !e->grad_mode;
+    bool unknown = false;
+    dync_status status = dync__run_open(&r, e, call);
+    if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
     if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
-    for (int i = e->n_leaf_env; i < r.n_env; i++) dync__unref(r.env[i]);
-    if (r.env != few) dync__free(r.env, (size_t)r.n_env * sizeof *r.env);
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
+    dync__run_close(&r, e->n_leaf_env);
     return status;
 }
 
@@ -252,7 +310,7 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
                   f->n_entries >= f->opt.recompile_limit;
     for (dync__cache_entry *e = f->entries; e && wanted; e = e->next) {
         dync__str reason = {0};
-        if (e->dead) dync__str_add(&reason, "something it captured is gone");
+        if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
         dync__log(DYNC__LOG_recompiles, "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
                   dync__str_get(&reason));
@@ -319,16 +377,19 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         dync__str_free(&reason);
         if (status != DYNC_OK) return status;
         if (over) {
+            uint64_t errors = dync__error_count();
             *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
-            return dync_error();
+            return dync__error_count() != errors ? dync_error() : DYNC_OK;
         }
     }
     dync__cache_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     DYNC__COUNTER_ADD(frames, 1);
+    dync__lint *lint = status == DYNC_OK && !f->entries ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
-    if (status == DYNC_OK && !e->dead) dync__entry_insert(f, e);
+    if (lint) dync__lint_end(lint, f, call, status);
+    if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead)) dync__entry_insert(f, e);
     else dync__entry_free(e);
     return status;
 }
@@ -337,9 +398,9 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
 static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call)
 {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
-    if (e && !e->dead && dync__guards_hold(e, call)) return e;
+    if (e && !DYNC__ATOMIC_LOAD(&e->dead) && dync__guards_hold(e, call)) return e;
     for (dync__cache_entry *x = DYNC__ATOMIC_LOAD(&f->entries); x; x = x->next)
-        if (x != e && !x->dead && dync__guards_hold(x, call)) {
+        if (x != e && !DYNC__ATOMIC_LOAD(&x->dead) && dync__guards_hold(x, call)) {
             DYNC__ATOMIC_STORE(&f->last_hit, x);
             return x;
         }
@@ -360,8 +421,10 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     dync_status status;
     if (e) {
         dync__tls.cache_hits++;
+        dync__verify *verify = dync__verify_begin(f, e, &call);
         status = dync__call_entry(f, e, &call, &result);
-        if (e->dead) dync__compiled_bury(f);
+        if (DYNC__UNLIKELY(verify != NULL)) status = dync__verify_end(verify, status, &result);
+        if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
     } else {
         status = dync__call_miss(f, &call, &result);
     }
@@ -375,7 +438,7 @@ DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_val
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
         return DYNC_NONE;
     }
-    if (dync__tls.compiling) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     if (f->owner != &dync__tls) {
         if (!DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
         return dync__call_run(f, nargs, args);

@@ -30,7 +30,14 @@ typedef struct dync__guard_item {        /* one value of the arguments in preord
     uint64_t version;                    /* modules */
     const char *source;
 } dync__guard_item;
-typedef struct dync__foreign { dync_tensor *handle; uint64_t id; int env; dync__tensor_guard guard; dync_tensor **address; } dync__foreign;
+typedef struct dync__foreign {           /* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same storage; or -1 */
+    dync_tensor *handle;
+    uint64_t id;
+    int env;
+    int32_t shares_foreign;              /* earliest foreign tensor on the same storage, or -1 */
+    dync__tensor_guard guard;
+    dync_tensor **address;
+} dync__foreign;
 typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
 typedef struct dync__module_guard { dync_module *module; uint64_t id, version; } dync__module_guard;
 
@@ -43,6 +50,8 @@ typedef struct dync__segment {
     int n_in, n_out;
     bool grad_mode;                      /* when it was compiled; part of its identity */
     bool *used;                          /* outputs really needed; NULL: not narrowed */
+    int32_t narrowing;                   /* a thread changes used and the code */
+    int *alias;                          /* of a graph that writes: earliest input on the same storage, or -1, by input */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
 } dync__segment;
@@ -132,13 +141,15 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const d
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
 /* guard.c */
 DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync_compiled *, const dync__callargs *);
+/* A tensor from elsewhere that the trace met; t is what f stands for. */
+DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* segment.c */
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash);
+DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
 DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs);
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
@@ -171,6 +182,19 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__cache_entry *, cons
                                       dync__tensor **env, int n_env, dync_value *result);
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);            /* real values, in the scope */
 DYNC__FN void dync__capture_install(void);                                                          /* intercepts; idempotent */
+
+/* verify.c: begin runs the reference and gives NULL where there is nothing to compare; end takes it over and gives the status of the call */
+typedef struct dync__verify dync__verify;
+DYNC__FN bool dync__verify_on(void);
+DYNC__FN bool dync__verify_inside(void);
+DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *, const dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *, const dync__segment *, dync__tensor *const *in);
+DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync__tensor **out, int n_out);
+/* lint.c: around the first trace of a function; begin gives NULL while lint is off */
+typedef struct dync__lint dync__lint;
+DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
+DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, const dync__callargs *, dync_status);
 
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);

@@ -141,7 +141,7 @@ static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, ui
     dync__log(DYNC__LOG_recompiles, "%s: replay met other operators than the record; traced on from there", t->fn->name);
     t->path_pos = t->n_path;
     t->at = NULL;
-    t->entry->dead = true;
+    DYNC__ATOMIC_STORE(&t->entry->dead, true);
     return NULL;
 }
 
@@ -151,18 +151,15 @@ static dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *i
     for (int i = 0; i < s->n_in; i++)
         if (!(in[i] = dync__env_real(t, in_env[i]))) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
     dync_status status = dync__segment_run(s, s->n_in, in, out);
+    if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
     dync__trace_pause_end(t, pause);
     return status;
 }
 
 static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash)
 {
-    dync__segment *s = dync__segment_find(t->fn, taken, hash);
-    if (s) {
-        dync_graph_free(taken);
-        return s;
-    }
     dync__tensor *in[DYNC__MAX_LEAVES * 2];
     int n = taken->n_inputs;
     for (int i = 0; i < n && i < DYNC__COUNT_OF(in); i++)
@@ -170,7 +167,10 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, cons
             dync_graph_free(taken);
             return NULL;
         }
-    return dync__segment_compile(t->fn, taken, hash, in);
+    dync__segment *s = dync__segment_find(t->fn, taken, hash, in);
+    if (!s) return dync__segment_compile(t->fn, taken, hash, in);
+    dync_graph_free(taken);
+    return s;
 }
 
 /* Inputs in the order of the arguments, whatever was used first. */
@@ -387,13 +387,21 @@ static void dync__break_callbacks(dync__tracer *t)
     dync__callbacks_start();
 }
 
+/* From here on the C function must run in every call. */
+static void dync__tracer_leave_tree(dync__tracer *t)
+{
+    t->opaque = true;
+    if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
+    t->at = NULL;
+}
+
 DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, const char *fullgraph_text)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason);
     if (t->path_pos >= t->n_path) {
-        t->opaque = t->entry->open = true;
-        t->at = NULL;
+        dync__tracer_leave_tree(t);
     }
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
@@ -411,25 +419,33 @@ static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool 
     return DYNC_OK;
 }
 
+/* Other threads run the entry: they must know how many places it has before they meet a node that fills them. */
+static void dync__tracer_publish_env(dync__tracer *t)
+{
+    if (t->real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->real.n);
+}
+
 /* A new outcome at the position t->at; too many make the position opaque. */
 static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t value)
 {
     dync__tnode *at = t->at;
     if (!at) return DYNC_OK;
     if (at->n_outcomes == DYNC__MAX_OUTCOMES) {
-        t->opaque = t->entry->open = true;
-        t->at = NULL;
+        dync__tracer_leave_tree(t);
         return DYNC_OK;
     }
     dync__tnode *next = dync__arena_alloc(&t->entry->arena, sizeof *next);
     if (!next) return DYNC_ERR_MEMORY;
     next->grad_mode_after = -1;
-    at->branch_env = fake->node_output;
-    at->branch_bool = as_bool;
+    dync__tracer_publish_env(t);
+    if (at->kind != DYNC__TN_BRANCH) {
+        at->branch_env = fake->node_output;
+        at->branch_bool = as_bool;
+    }
     at->outcome[at->n_outcomes].value = value;
     at->outcome[at->n_outcomes].next = next;
     DYNC__ATOMIC_STORE(&at->n_outcomes, at->n_outcomes + 1);
-    at->kind = DYNC__TN_BRANCH;
+    DYNC__ATOMIC_STORE(&at->kind, DYNC__TN_BRANCH);
     t->at = next;
     t->seg_pos = 0;
     return DYNC_OK;
@@ -440,6 +456,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item = "Tensor.item";
     const char *reason = as_bool ? reason_bool : reason_item;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (dync__lint_answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason);
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
@@ -454,6 +471,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
         DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
         dync__break_callbacks(t);
     }
+    dync__lint_branch(t, *outcome);
     dync_status status = dync__branch_grow(t, fake, as_bool, *outcome);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
@@ -573,11 +591,11 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value 
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
     if (status != DYNC_OK) return status;
     if (t->at) {
-        t->at->kind = DYNC__TN_RETURN;
         bool grad_now = !dync__tls.grad_enabled_off;
         t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
-        if (t->real.n > t->entry->n_env) t->entry->n_env = t->real.n;
+        dync__tracer_publish_env(t);
         if (t->entry->root != t->at) status = dync__narrow_path(t);
+        DYNC__ATOMIC_STORE(&t->at->kind, DYNC__TN_RETURN);
     }
     *result = dync__outval_build(out, t->real.at);
     return status;
@@ -596,12 +614,12 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     t.path_env = env;
     t.n_path_env = n_env;
     t.fresh = !e->root;
-    if (status == DYNC_OK && !e->root && !e->open) {
+    if (status == DYNC_OK && !e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
         e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
         if (!e->root) status = DYNC_ERR_MEMORY;
         else e->root->grad_mode_after = -1;
     }
-    t.at = e->open ? NULL : e->root;
+    t.at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
     if (t.fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
     *result = DYNC_NONE;

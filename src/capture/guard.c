@@ -151,7 +151,7 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
             bool was = same >= 0 && (j == same || e->tensor[j].same_as == same);
             if (is != was) return false;
         }
-        if (e->mutates) {
+        if (DYNC__ATOMIC_PEEK(&e->mutates)) {
             int shared = e->tensor[i].shares_storage;
             for (int j = 0; j < i; j++) {
                 bool was = shared >= 0 && (j == shared || e->tensor[j].shares_storage == shared);
@@ -162,17 +162,53 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
     return true;
 }
 
+static const dync__tensor *dync__foreign_now(const dync__foreign *f)
+{
+    const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
+    return t && (f->address || t->id == f->id) ? t : NULL;
+}
+
+DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__callargs *c, dync__foreign *f, const dync__tensor *t)
+{
+    f->guard.same_as = f->guard.shares_storage = f->shares_foreign = -1;
+    for (int i = c->n_tensors - 1; i >= 0; i--) {
+        if (c->tensor[i] == t) f->guard.same_as = i;
+        if (c->tensor[i]->storage == t->storage) f->guard.shares_storage = i;
+    }
+    for (int i = e->foreign.n - 1; i >= 0; i--) {
+        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
+        if (&e->foreign.at[i] != f && other && other->storage == t->storage) f->shares_foreign = i;
+    }
+}
+
+/* Is a tensor from elsewhere the argument that it was, and where something is written, on the storages that it was on? */
+static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k)
+{
+    const dync__foreign *f = &e->foreign.at[k];
+    const dync__tensor *t = dync__foreign_now(f);
+    if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
+    if (!DYNC__ATOMIC_PEEK(&e->mutates)) return true;
+    dync__foreign now = *f;
+    now.guard.same_as = now.guard.shares_storage = now.shares_foreign = -1;
+    for (int i = c->n_tensors - 1; i >= 0; i--)
+        if (c->tensor[i]->storage == t->storage) now.guard.shares_storage = i;
+    for (int i = k - 1; i >= 0; i--) {
+        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
+        if (other && other->storage == t->storage) now.shares_foreign = i;
+    }
+    return now.guard.shares_storage == f->guard.shares_storage && now.shares_foreign == f->shares_foreign;
+}
+
 /* Everything that is not an argument: what was met while tracing. */
-static bool dync__surroundings_hold(const dync__cache_entry *e)
+static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 0; i < e->ints.n; i++)
         if (*e->ints.at[i].address != e->ints.at[i].value) return false;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module->version != e->modules.at[i].version) return false;
-    for (int i = 0; !e->open && i < e->foreign.n; i++) {
-        const dync__foreign *f = &e->foreign.at[i];
-        const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
-        if (!t || (!f->address && t->id != f->id) || !dync__tensor_guard_holds(&f->guard, t)) return false;
+    for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < e->foreign.n; i++) {
+        const dync__tensor *t = dync__foreign_now(&e->foreign.at[i]);
+        if (!t || !dync__tensor_guard_holds(&e->foreign.at[i].guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
     }
     return true;
 }
@@ -190,9 +226,9 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     for (int i = 0; i < e->n_tensors; i++)
         if (!dync__tensor_guard_holds(&e->tensor[i], c->tensor[i])) return false;
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
-    for (int i = 0; e->offsets && i < e->n_tensors; i++)
+    for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
-    if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e)) return false;
+    if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e, c)) return false;
     return e->threads == dync__pool_threads();
 }
 
@@ -284,17 +320,23 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
     return false;
 }
 
-static bool dync__foreign_reason(const dync__foreign *f, dync__str *out)
+static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
-    const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
-    if (!t || (!f->address && t->id != f->id)) {
+    const dync__foreign *f = &e->foreign.at[k];
+    const dync__tensor *t = dync__foreign_now(f);
+    if (!t) {
         dync__str_addf(out, "%s is alive", f->guard.source);
         return true;
     }
-    return dync__tensor_reason(&f->guard, t, out);
+    if (dync__tensor_reason(&f->guard, t, out)) return true;
+    if (dync__foreign_aliases_hold(e, c, k)) return false;
+    int same = f->guard.same_as;
+    if (same >= 0 && c->tensor[same] != t) dync__str_addf(out, "%s is %s", e->tensor[same].source, f->guard.source);
+    else dync__str_addf(out, "%s shares memory as it did", f->guard.source);
+    return true;
 }
 
-static bool dync__surroundings_reason(const dync__cache_entry *e, dync__str *out)
+static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     for (int i = 0; i < e->ints.n; i++)
         if (*e->ints.at[i].address != e->ints.at[i].value) {
@@ -307,7 +349,7 @@ static bool dync__surroundings_reason(const dync__cache_entry *e, dync__str *out
             return true;
         }
     for (int i = 0; i < e->foreign.n; i++)
-        if (dync__foreign_reason(&e->foreign.at[i], out)) return true;
+        if (dync__foreign_reason(e, c, i, out)) return true;
     return false;
 }
 
@@ -338,7 +380,7 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return;
         }
-    if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, out)) return;
+    if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
     dync__str_add(out, "the entry was given up");
 }
 

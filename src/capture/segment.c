@@ -86,10 +86,35 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
     return true;
 }
 
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash)
+/* Earliest input on the same storage, or -1. */
+static int dync__input_alias(dync__tensor *const *inputs, int i)
 {
-    for (dync__segment *s = f->segments; s; s = s->next)
-        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g)) return s;
+    for (int j = 0; j < i; j++)
+        if (inputs[j]->storage == inputs[i]->storage) return j;
+    return -1;
+}
+
+/* What was compiled for inputs that share memory, or share none, serves only such where something is written. */
+static bool dync__segment_fits(const dync__segment *s, dync__tensor *const *inputs)
+{
+    for (int i = 0; s->alias && i < s->n_in; i++)
+        if (s->alias[i] != dync__input_alias(inputs, i)) return false;
+    return true;
+}
+
+static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *inputs)
+{
+    if (s->n_in < 2 || !dync__graph_has_writes(s->graph)) return DYNC_OK;
+    s->alias = dync__alloc((size_t)s->n_in * sizeof *s->alias);
+    for (int i = 0; s->alias && i < s->n_in; i++) s->alias[i] = dync__input_alias(inputs, i);
+    return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
+{
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
+        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) && dync__segment_fits(s, inputs))
+            return s;
     return NULL;
 }
 
@@ -180,6 +205,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(inputs[i]));
     uint64_t start = dync__now_ns();
     dync_status status = dync__graph_check(taken);
+    if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
     dync_scope_end(&scope);
     if (status != DYNC_OK) {
@@ -190,7 +216,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     dync__segment_logged(s, f, dync__now_ns() - start);
     dync__lock(&f->lock);
     s->next = f->segments;
-    f->segments = s;
+    DYNC__ATOMIC_STORE(&f->segments, s);
     f->n_frames++;
     dync__unlock(&f->lock);
     return s;
@@ -200,6 +226,7 @@ DYNC__FN void dync__segment_free(dync__segment *s)
 {
     if (!s) return;
     if (s->code.destroy) s->code.destroy(s->code.state);
+    if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
     if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
@@ -279,6 +306,8 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
         status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list of %d tensors",
                             r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", n_out);
     }
+    for (int i = 0; i < n_out && status == DYNC_OK && !code->narrow; i++)
+        if (!out[i]) status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned no tensor as output %d of %d", i, n_out);
     dync_scope_end(&scope);
     return status;
 }
@@ -308,12 +337,22 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
 }
 
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
-DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
+static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
 {
-    if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
     bool fresh = !s->used, changed = fresh;
     if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_out; i++)
         if (used[i] && !s->used[i]) s->used[i] = changed = true;
     return changed ? s->code.narrow(s->code.state, s->used) : DYNC_OK;
+}
+
+/* Paths of several entries may end in the same segment at once. */
+DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
+{
+    if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
+    int32_t idle = 0;
+    while (!DYNC__ATOMIC_CAS(&s->narrowing, &idle, 1)) idle = 0;
+    dync_status status = dync__segment_narrow_now(s, used);
+    DYNC__ATOMIC_STORE(&s->narrowing, 0);
+    return status;
 }

@@ -75,19 +75,23 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
 /* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id). */
 static int dync__tracer_foreign(dync__tracer *t, dync__tensor *real)
 {
-    for (int i = 0; i < t->real.n; i++)
-        if (t->real.at[i] == real) return i;
     dync__cache_entry *e = t->entry;
-    int env = dync__tracer_env_real(t, real), k = 0;
+    int env = -1, k = 0;
+    for (int i = 0; env < 0 && i < t->real.n; i++)
+        if (t->real.at[i] == real) env = i;
+    if (env >= e->n_leaf_env) return env;
+    bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
+    if (!argument) env = dync__tracer_env_real(t, real);
     if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
     while (k < e->foreign.n && !(e->foreign.at[k].id == real->id && !e->foreign.at[k].address)) k++;
     if (k == e->foreign.n) {
         dync__foreign f = {.handle = dync__handle(real), .id = real->id};
         const char *source = dync__foreign_source(t, real, e);
-        if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK ||
-            !dync__avec_push(&e->arena, &e->foreign, f))
-            return -1;
+        if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK) return -1;
+        dync__foreign_aliases(e, t->call, &f, real);
+        if (!dync__avec_push(&e->arena, &e->foreign, f)) return -1;
     }
+    if (argument || t->path_pos < t->n_path) return env;          /* in place already; on a replayed way it is recorded */
     dync__foreign_use use = {.env = env, .index = k};
     return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
 }
@@ -292,6 +296,14 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
     return status;
 }
 
+/* The entry needs a guard that it was not asked for so far: a call that it served may not fit what it would guard. */
+static void dync__tracer_guard_more(dync__tracer *t, bool *kind)
+{
+    if (!t->at || DYNC__ATOMIC_PEEK(kind)) return;
+    DYNC__ATOMIC_STORE(kind, true);
+    if (t->n_path && !dync__guards_hold(t->entry, t->call)) DYNC__ATOMIC_STORE(&t->entry->dead, true);
+}
+
 static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
@@ -299,9 +311,9 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
-    if (c->op == DYNC__OP_as_strided) t->entry->offsets = true;     /* counts from the storage's beginning */
+    if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
-    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) t->entry->mutates = true;
+    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     status = dync__tracer_leaf_written(c);
     if (status != DYNC_OK) return status;
     status = dync__op_fake(c);
@@ -311,6 +323,7 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
         dync__drop_outputs(c);
         return dync__tracer_fail(t, dync__fail_memory(0));
     }
+    dync__lint_op(t, c);
     return DYNC_OK;
 }
 
@@ -342,15 +355,16 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
-    if (!e->leaf_env && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
+    bool fresh = !e->leaf_env;
+    if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
         t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : dync__tracer_env_real(t, call->tensor[i]);
         if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
-        e->leaf_env[i] = t->leaf_env[i];
+        if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
-    e->n_leaf_env = t->real.n;
+    if (fresh) e->n_leaf_env = t->real.n;
     return DYNC_OK;
 }
 

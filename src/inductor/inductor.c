@@ -2,8 +2,10 @@
 #include "../dync.in.h"
 #include "inductor.h"
 
+/* One lowering of the graph. Narrowing makes another; those before may still run in other threads and stay until the end. */
+typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inductor_form *before; } dync__inductor_form;
 typedef struct dync__inductor_code {
-    dync__lowered now;
+    dync__inductor_form *now;
     dync_graph *graph;                   /* for narrowing */
     char *options;
 } dync__inductor_code;
@@ -11,7 +13,12 @@ typedef struct dync__inductor_code {
 static void dync__inductor_destroy(void *state)
 {
     dync__inductor_code *c = state;
-    dync__lowered_free(&c->now);
+    while (c->now) {
+        dync__inductor_form *form = c->now;
+        c->now = form->before;
+        dync__lowered_free(&form->lowered);
+        dync__free(form, sizeof *form);
+    }
     dync_graph_free(c->graph);
     dync__strfree(c->options);
     dync__free(c, sizeof *c);
@@ -31,7 +38,8 @@ static dync__tensor *dync__inductor_output(const dync__lowered_out *o, dync__ten
 
 static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
-    const dync__lowered *l = &((dync__inductor_code *)state)->now;
+    const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
+    const dync__lowered *l = &form->lowered;
     void *data_in[DYNC__MAX_LEAVES * 4], *few_data[24], **data_out = few_data;
     dync__storage *few[24], **storage = few;
     if (n_in != l->n_in || n_out != l->n_out || n_in > DYNC__COUNT_OF(data_in))
@@ -64,14 +72,24 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
     return status;
 }
 
+static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
+{
+    dync__inductor_form *form = dync__calloc(sizeof *form);
+    if (!form) return DYNC_ERR_MEMORY;
+    dync_status status = dync__inductor_lower(g, used, c->options, &form->lowered);
+    if (status != DYNC_OK) {
+        dync__free(form, sizeof *form);
+        return status;
+    }
+    form->before = c->now;
+    DYNC__ATOMIC_STORE(&c->now, form);
+    return DYNC_OK;
+}
+
 static dync_status dync__inductor_narrow(void *state, const bool *used)
 {
     dync__inductor_code *c = state;
-    dync__lowered narrow;
-    DYNC__TRY(dync__inductor_lower(c->graph, used, c->options, &narrow));
-    dync__lowered_free(&c->now);
-    c->now = narrow;
-    return DYNC_OK;
+    return dync__inductor_form_add(c, c->graph, used);
 }
 
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
@@ -86,7 +104,7 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
     }
     dync_status status = dync__graph_dce(g);
     if (status == DYNC_OK) status = dync__graph_cse(g);
-    if (status == DYNC_OK) status = dync__inductor_lower(g, NULL, c->options, &c->now);
+    if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);
     if (status != DYNC_OK) {
         dync__inductor_destroy(c);
         return status;
