@@ -166,10 +166,12 @@ DYNC__COLD_END
 #include "capture/guard.c"
 #include "capture/segment.c"
 DYNC__COLD_BEGIN
+#include "capture/lint.c"
 #include "capture/trace.c"
 #include "capture/cut.c"
 #include "capture/intercept.c"
 #include "capture/callback.c"
+#include "capture/verify.c"
 DYNC__COLD_END
 #include "capture/cache.c"
 DYNC__COLD_BEGIN

@@ -27,7 +27,7 @@ DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 
 /* dync_get_counters: process-wide, since the start. */
-typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles; } dync_counters;
+typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles, lint_warnings; } dync_counters;
 DYNC_API dync_counters dync_get_counters(void);
 
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.

@@ -173,7 +173,7 @@ DYNC__FN void dync__warn(const char *fmt, ...) DYNC__PRINTF(1, 2);             /
 DYNC__FN void dync__out(const char *text);                                     /* stdout (nothing under NO_STDIO unless a hook is set) */
 /* One row per counter; read by dync_get_counters. */
 typedef struct dync__counter_block { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses,
-    autograd_captures, autograd_compiles; } dync__counter_block;
+    autograd_captures, autograd_compiles, lint_warnings; } dync__counter_block;
 #if defined(DYNC__SPLIT)
 extern dync__counter_block dync__counters;     /* process-wide, relaxed atomic adds */
 #else

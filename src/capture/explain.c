@@ -219,5 +219,6 @@ DYNC_API dync_counters dync_get_counters(void)
     c.cache_misses = DYNC__ATOMIC_PEEK(&dync__counters.cache_misses);
     c.autograd_captures = DYNC__ATOMIC_PEEK(&dync__counters.autograd_captures);
     c.autograd_compiles = DYNC__ATOMIC_PEEK(&dync__counters.autograd_compiles);
+    c.lint_warnings = DYNC__ATOMIC_PEEK(&dync__counters.lint_warnings);
     return c;
 }

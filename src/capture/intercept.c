@@ -184,6 +184,7 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
         dync__tracer_fail(t, dync__fail_memory(0));
         return true;
     }
+    dync__lint_constant(t, real, fake);
     *result = dync__give(fake);
     return true;
 }

@@ -50,6 +50,12 @@ DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);     /* fakes in place of the call's tensors */
+/* lint.c: what a trace reports; nothing happens while there is no lint */
+DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
+DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
+DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
+DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
 /* cut.c */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);

@@ -2,12 +2,24 @@
 #include "../dync.in.h"
 #include "../backend/backend.h"
 
-#define DYNC__CONFIGS(X) X(log) X(threads)
+#define DYNC__CONFIGS(X) X(lint) X(log) X(threads) X(verify)
 static dync_status dync__config_log(const char *value)
 {
     dync_set_log(value);
     return DYNC_OK;
 }
+static dync_status dync__config_switch(const char *key, const char *value, void (*set)(bool))
+{
+    static const char *const words[] = {"0", "1", "false", "true", "off", "on"};
+    for (int i = 0; value && i < DYNC__COUNT_OF(words); i++)
+        if (strcmp(value, words[i]) == 0) {
+            set(i % 2 != 0);
+            return DYNC_OK;
+        }
+    return dync__fail(DYNC_ERR_VALUE, "dync_config_set: %s: expected true or false, got '%s'", key, value ? value : "NULL");
+}
+static dync_status dync__config_lint(const char *value) { return dync__config_switch("lint", value, dync_set_lint); }
+static dync_status dync__config_verify(const char *value) { return dync__config_switch("verify", value, dync_set_verify); }
 static dync_status dync__config_threads(const char *value)
 {
     const char *end;

@@ -1,0 +1,277 @@
+/* capture/lint.c: dync_set_lint, DYNC_LINT=1. The first compile of a function traces it twice; a
+ * difference between the two is an impure read: a C variable that guards do not know, whose value
+ * of that moment would be baked in. After callback.c, before trace.c, which reports what it
+ * records here.
+ *
+ * The first trace is the real one and fills a tape: operators with constants, constant tensors,
+ * outcomes of branches. The second one runs nothing: branches go the way the tape says, and its
+ * rows are compared with the tape's. A function with an opaque break is traced again by every call
+ * anyhow, so nothing of it is baked in and there is no second trace. */
+#include "../dync.in.h"
+#include "trace.h"
+
+/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0) or "@7" (the
+ * one with id 7). */
+enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2 };
+typedef struct dync__lint_row {
+    int op;                             /* of the table, or one of the above */
+    dync_loc at;
+    int nargs;
+    const char *arg[DYNC__MAX_ARGS];
+    int64_t outcome;                    /* of a branch */
+    uint64_t data;                      /* hash of a constant's elements */
+} dync__lint_row;
+
+struct dync__lint {
+    dync__arena arena;
+    const dync__cache_entry *entry;     /* whose trace is on tape, then the scratch one */
+    DYNC__VEC(dync__lint_row) row;
+    dync__map made;                     /* id of a fake -> row * DYNC__MAX_OUT + output */
+    int at;                             /* row that the second trace comes to */
+    bool second, told, failed;
+    struct dync__lint *outer;
+};
+static int32_t dync__lint_switch;       /* 0: ask DYNC_LINT; 1 off; 2 on */
+static DYNC__TLS dync__lint *dync__lint_now;
+
+DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
+
+static bool dync__lint_on(void)
+{
+    int32_t now = DYNC__ATOMIC_PEEK(&dync__lint_switch);
+    if (now) return now == 2;
+    const char *text = dync__env("DYNC_LINT");
+    dync_set_lint(text && *text && strcmp(text, "0") != 0);
+    return DYNC__ATOMIC_PEEK(&dync__lint_switch) == 2;
+}
+
+static dync__lint *dync__lint_of(const dync__tracer *t)
+{
+    dync__lint *l = dync__lint_now;
+    return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed ? l : NULL;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const dync__tensor *x,
+                              dync__str *s)
+{
+    uint64_t place;
+    if (dync__map_get(&l->made, x->id, &place))
+        dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
+    else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
+        dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
+}
+
+static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a,
+                           dync__str *s)
+{
+    char number[40];
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
+    case DYNC__A_INT: dync__str_addf(s, "%lld", (long long)a->as.i); break;
+    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
+    case DYNC__A_FLOAT:
+        dync__double_text(a->as.f, number, sizeof number);
+        dync__str_add(s, number);
+        break;
+    case DYNC__A_DIMS: dync__shape_text(s, a->n, a->as.dims); break;
+    case DYNC__A_DTYPE: dync__str_add(s, dync__dtype_info((int)a->as.i)->name); break;
+    case DYNC__A_DEVICE: dync__str_addf(s, "device %lld", (long long)a->as.i); break;
+    case DYNC__A_STR: dync__json_quote(s, a->as.s); break;
+    case DYNC__A_PTR: dync__str_addf(s, "%p", a->as.p); break;
+    case DYNC__A_LIST:
+        for (int i = 0; i < a->n; i++) {
+            dync__str_add(s, i ? ", " : "[");
+            dync__lint_arg(l, t, &a->as.list[i], s);
+        }
+        dync__str_addc(s, ']');
+        break;
+    default: dync__str_add(s, "none"); break;
+    }
+}
+
+static const char *dync__lint_row_name(const dync__lint_row *r)
+{
+    if (r->op == DYNC__LINT_BRANCH) return "a branch on a value";
+    return r->op == DYNC__LINT_CONSTANT ? "dync_constant" : dync__op_info(r->op)->name;
+}
+
+/* ---- differences ---------------------------------------------------------------------------- */
+static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const char *more)
+{
+    if (l->told) return;
+    l->told = true;
+    DYNC__COUNTER_ADD(lint_warnings, 1);
+    char place[300] = "";
+    if (at.file) dync__format(place, sizeof place, " at %.250s:%d", at.file, at.line);
+    dync__warn("lint: %s between two traces%s%s\n"
+               "  A compiled function sees C variables as they were when it was traced: pass it as an\n"
+               "  argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a "
+               "dync_cell.",
+               what, place, more);
+}
+
+static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now)
+{
+    char what[256];
+    dync_loc at = now ? now->at : was->at;
+    if (!was || !now)
+        dync__format(what, sizeof what, "%s %s", dync__lint_row_name(was ? was : now),
+                     was ? "disappeared" : "appeared");
+    else
+        dync__format(what, sizeof what, "%s became %s", dync__lint_row_name(was),
+                     dync__lint_row_name(now));
+    dync__lint_tell(l, what, at, "");
+}
+
+static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
+{
+    const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at++] : NULL;
+    char what[256], more[256];
+    if (l->told) return;
+    if (!was || was->op != now->op || was->nargs != now->nargs) {
+        dync__lint_tell_row(l, was, now);
+        return;
+    }
+    for (int i = 0; i < now->nargs; i++) {
+        const char *a = was->arg[i], *b = now->arg[i];
+        if (strcmp(a, b) == 0) continue;
+        bool tensor = strpbrk(a, "%@") && a[0] != '"';
+        if (tensor) dync__format(what, sizeof what, "tensor %d of %s changed", i, dync__lint_row_name(now));
+        else dync__format(what, sizeof what, "constant %.100s changed", a);
+        dync__format(more, sizeof more, tensor ? "" : " (%s: now %.100s)", dync__lint_row_name(now), b);
+        dync__lint_tell(l, what, now->at, more);
+        return;
+    }
+    if (was->data != now->data) dync__lint_tell(l, "the elements of a dync_constant changed", now->at, "");
+}
+
+static void dync__lint_add(dync__lint *l, const dync__lint_row *r)
+{
+    if (l->second) dync__lint_compare(l, r);
+    else if (!dync__vec_push(&l->row, *r)) l->failed = true;
+}
+
+/* The number of the row just added. */
+static void dync__lint_name(dync__lint *l, const dync__tensor *x, int out)
+{
+    int row = (l->second ? l->at : l->row.n) - 1;
+    if (x && !dync__map_put(&l->made, x->id, (uint64_t)row * DYNC__MAX_OUT + (uint64_t)out))
+        l->failed = true;
+}
+
+/* ---- what trace.c, cut.c and intercept.c report --------------------------------------------- */
+DYNC__FN void dync__lint_op(const dync__tracer *t, const dync__opcall *c)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (DYNC__LIKELY(!l)) return;
+    dync__lint_row r = {.op = c->op, .at = c->at, .nargs = c->nargs};
+    for (int i = 0; i < c->nargs && !l->failed; i++) {
+        dync__str s = {0};
+        dync__lint_arg(l, t, &c->args[i], &s);
+        r.arg[i] = s.failed ? NULL : dync__arena_strdup(&l->arena, dync__str_get(&s));
+        if (!r.arg[i]) l->failed = true;
+        dync__str_free(&s);
+    }
+    if (l->failed) return;
+    dync__lint_add(l, &r);
+    for (int i = 0; i < c->nout; i++) dync__lint_name(l, c->out[i], i);
+}
+
+DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *real,
+                                  const dync__tensor *fake)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l) return;
+    dync__lint_row r = {.op = DYNC__LINT_CONSTANT, .at = dync__tls.at};
+    if (real->storage->data)
+        r.data = dync__hash_bytes(real->storage->data, real->storage->size_bytes, 0);
+    dync__lint_add(l, &r);
+    dync__lint_name(l, fake, 0);
+}
+
+DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
+{
+    dync__lint *l = dync__lint_of(t);
+    dync__lint_row r = {.op = DYNC__LINT_BRANCH, .at = t->last_at, .outcome = outcome};
+    if (l && !l->second) dync__lint_add(l, &r);
+}
+
+/* In the second trace: the outcome on tape. */
+DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l || !l->second) return false;
+    const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at] : NULL;
+    dync__lint_row now = {.op = DYNC__LINT_BRANCH, .at = t->last_at};
+    *outcome = was && was->op == DYNC__LINT_BRANCH ? was->outcome : 0;
+    dync__lint_compare(l, &now);
+    return true;
+}
+
+/* In the second trace there is no break to come to, unless the function went another way. */
+DYNC__FN bool dync__lint_stops(const dync__tracer *t, const char *reason)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l || !l->second) return false;
+    char what[256];
+    dync__format(what, sizeof what, "a graph break appeared (%.200s)", reason);
+    dync__lint_tell(l, what, t->last_at, "");
+    return true;
+}
+
+/* ---- the two traces ------------------------------------------------------------------------- */
+DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
+{
+    if (!dync__lint_on()) return NULL;
+    dync__lint *l = dync__calloc(sizeof *l);
+    if (!l) return NULL;
+    l->entry = e;
+    l->outer = dync__lint_now;
+    dync__lint_now = l;
+    return l;
+}
+
+static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entry *scratch,
+                               const dync__callargs *call)
+{
+    dync__tracer t;
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync_scope scope = dync_scope_begin();
+    l->entry = scratch;
+    l->second = true;
+    dync__map_free(&l->made);
+    bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
+    if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
+        dync__callee_invoke(&f->callee, call->nargs, args);
+        if (l->at < l->row.n && !l->failed) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
+    }
+    dync__tracer_close(&t);
+    dync_scope_end(&scope);
+}
+
+/* status: of the first trace. Takes l over; leaves grad mode, random state and errors as they were. */
+DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, const dync__callargs *call,
+                             dync_status status)
+{
+    dync__error_guard guard;
+    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->entry->open;
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    dync__error_guard_begin(&guard);
+    dync__cache_entry *scratch = again && !l->failed ? dync__calloc(sizeof *scratch) : NULL;
+    if (scratch) {
+        dync__tls.grad_enabled_off = !l->entry->grad_mode;
+        if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
+        dync__arena_free(&scratch->arena);
+        dync__free(scratch, sizeof *scratch);
+    }
+    dync__error_guard_end(&guard);
+    dync__tls.grad_enabled_off = grad_off;
+    dync__tls.rng_seed = seed;
+    dync__tls.rng_offset = offset;
+    dync__lint_now = l->outer;
+    dync__vec_free(&l->row);
+    dync__map_free(&l->made);
+    dync__arena_free(&l->arena);
+    dync__free(l, sizeof *l);
+}

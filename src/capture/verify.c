@@ -1,0 +1,443 @@
+/* capture/verify.c: dync_set_verify. Every cached call runs both ways: the C function on copies of
+ * the arguments, then the compiled code on the arguments themselves, from the same random state;
+ * results, written arguments and written globals are compared. Where a call is traced (the first
+ * one, and every call of a function with an opaque break) its segments are compared instead, each
+ * with the interpretation of its graph, so that opaque code runs no more often than it would.
+ * After intercept.c, before cache.c.
+ *
+ * The reference run leaves no trace: what it wrote into globals and module buffers is put back,
+ * grad mode and random state too. Tensors of other devices are not compared. */
+#include "../dync.in.h"
+#include "trace.h"
+
+static int32_t dync__verify_switch;
+static DYNC__TLS bool dync__verify_running;
+
+DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on); }
+
+/* True inside the reference run: compiled functions called from there run as they are written. */
+DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
+DYNC__FN bool dync__verify_on(void)
+{
+    return DYNC__ATOMIC_PEEK(&dync__verify_switch) && !dync__verify_running;
+}
+
+/* A global that the entry may write: its memory before and after the reference run. */
+typedef struct dync__verify_global {
+    dync__tensor *t;
+    const char *source;
+    char *before, *after;
+} dync__verify_global;
+
+struct dync__verify {
+    dync_scope scope;
+    const dync_compiled *f;
+    const char *name;                   /* of what is compared, for the message */
+    int n;
+    dync__tensor *real[DYNC__MAX_LEAVES * 2], *copy[DYNC__MAX_LEAVES * 2];
+    const char *source[DYNC__MAX_LEAVES * 2];
+    DYNC__VEC(dync__verify_global) global;
+    dync_value expected;
+    dync__error_slot error;             /* of the reference run */
+    uint64_t rng_seed, rng_offset;
+    bool grad_off;
+};
+
+/* ---- copies --------------------------------------------------------------------------------- */
+static bool dync__verify_readable(const dync__tensor *t)
+{
+    return (t->device & 255) == DYNC_CPU && (t->storage->data || t->numel == 0);
+}
+
+static dync__storage *dync__verify_storage(const dync__storage *from)
+{
+    dync__storage *s = dync__storage_new(from->device, from->size_bytes);
+    if (s && from->data && from->size_bytes) memcpy(s->data, from->data, from->size_bytes);
+    return s;
+}
+
+/* Tensors on one storage stay so. A tensor that is no leaf becomes the clone of a leaf: it may be
+ * written in place, as the original may. */
+static dync__tensor *dync__verify_copy(dync__verify *v, int i)
+{
+    const dync__tensor *x = v->real[i];
+    dync__storage *storage = NULL;
+    for (int j = 0; j < i; j++) {
+        if (v->real[j] == x) {
+            dync__ref(v->copy[j]);
+            return v->copy[j];
+        }
+        if (!storage && v->real[j]->storage == x->storage && dync__tensor_is_leaf(v->copy[j])) {
+            storage = v->copy[j]->storage;
+            dync__storage_ref(storage);
+        }
+    }
+    if (!storage && !(storage = dync__verify_storage(x->storage))) return NULL;
+    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
+    if (!t || !dync__tensor_requires_grad(x)) return t;
+    dync__tensor_set_requires_grad(t, true);
+    if (dync__tensor_is_leaf(x) || dync__tls.grad_enabled_off) return t;
+    dync__tensor *clone = dync__open((dync_clone)(dync__give(t)));
+    if (clone) dync__ref(clone);
+    return clone;
+}
+
+static void dync__verify_free(dync__verify *v)
+{
+    for (int i = 0; i < v->n; i++) dync__unref(v->copy[i]);
+    for (int i = 0; i < v->global.n; i++) {
+        size_t bytes = v->global.at[i].t->storage->size_bytes;
+        dync__free(v->global.at[i].before, bytes);
+        dync__free(v->global.at[i].after, bytes);
+        dync__unref(v->global.at[i].t);
+    }
+    dync__vec_free(&v->global);
+    dync__free(v, sizeof *v);
+}
+
+/* The copies stand in a scope that stays open until the comparison. */
+static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, int n,
+                                      dync__tensor *const *in)
+{
+    for (int i = 0; i < n; i++)
+        if (!dync__verify_readable(in[i])) return NULL;
+    dync__verify *v = dync__calloc(sizeof *v);
+    if (!v) return NULL;
+    v->f = f;
+    v->name = name;
+    v->scope = dync_scope_begin();
+    v->rng_seed = dync__tls.rng_seed;
+    v->rng_offset = dync__tls.rng_offset;
+    v->grad_off = dync__tls.grad_enabled_off;
+    for (; v->n < n; v->n++) {
+        v->real[v->n] = in[v->n];
+        v->copy[v->n] = dync__verify_copy(v, v->n);
+        if (v->copy[v->n]) continue;
+        dync_scope_end(&v->scope);
+        dync__verify_free(v);
+        return NULL;
+    }
+    return v;
+}
+
+static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->real[i]->storage == t->storage) return true;
+    for (int i = 0; i < v->global.n; i++)
+        if (v->global.at[i].t->storage == t->storage) return true;
+    size_t bytes = t->storage->size_bytes;
+    if (!dync__verify_readable(t) || bytes == 0) return true;
+    dync__verify_global g = {t, source, dync__alloc(bytes), dync__alloc(bytes)};
+    if (g.before) memcpy(g.before, t->storage->data, bytes);
+    if (g.before && g.after && dync__vec_push(&v->global, g)) {
+        dync__ref(t);
+        return true;
+    }
+    dync__free(g.before, bytes);
+    dync__free(g.after, bytes);
+    return false;
+}
+
+/* What the reference run wrote is kept aside and taken back. */
+static void dync__verify_restore(dync__verify *v)
+{
+    for (int i = 0; i < v->global.n; i++) {
+        dync__storage *s = v->global.at[i].t->storage;
+        memcpy(v->global.at[i].after, s->data, s->size_bytes);
+        memcpy(s->data, v->global.at[i].before, s->size_bytes);
+    }
+    dync__tls.rng_seed = v->rng_seed;
+    dync__tls.rng_offset = v->rng_offset;
+    dync__tls.grad_enabled_off = v->grad_off;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+/* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
+ * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */
+static double dync__verify_tolerance(int dtype)
+{
+    switch (dtype) {
+    case DYNC_F64: return 1e-9;
+    case DYNC_F32: return 1e-4;
+    case DYNC_F16: return 1e-2;
+    case DYNC_BF16: return 5e-2;
+    default: return 0;
+    }
+}
+
+static bool dync__verify_near(const void *a, const void *b, int dtype, double tolerance)
+{
+    if (tolerance == 0) return dync__load_i64(a, dtype) == dync__load_i64(b, dtype);
+    double x = dync__load_f64(a, dtype), y = dync__load_f64(b, dtype);
+    if (x != x || y != y) return x != x && y != y;
+    double gap = x > y ? x - y : y - x, size = y < 0 ? -y : y;
+    return (x >= y && x <= y) || gap <= tolerance * (1 + size);
+}
+
+static dync_status dync__verify_differs(const dync__verify *v, const char *what, const char *text)
+{
+    const char *op = dync__tls.op;
+    dync_loc at = dync__tls.at;
+    dync__tls.op = NULL;                /* the text begins the message */
+    dync__tls.at = DYNC_NOWHERE;
+    dync_status status = dync__fail_class(DYNC_ERR_ACCURACY, "RuntimeError",
+                                          "incorrect results of backend %s: %s: %s%s",
+                                          v->f->backend_name, v->name, what, text);
+    dync__tls.op = op;
+    dync__tls.at = at;
+    return status;
+}
+
+static void dync__verify_number(dync__str *s, const void *p, int dtype)
+{
+    if (dync__dtype_info(dtype)->kind == 'f') dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
+    else dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
+}
+
+/* got and expected have one dtype and shape; their memory is at got_data and expected_data. */
+static dync_status dync__verify_elements(const dync__verify *v, const char *what,
+                                         const dync__tensor *got, const char *got_data,
+                                         const dync__tensor *expected, const char *expected_data)
+{
+    double tolerance = dync__verify_tolerance(got->dtype);
+    size_t bytes = dync__dtype_info(got->dtype)->bytes;
+    int64_t index[DYNC_MAX_DIMS] = {0}, first[DYNC_MAX_DIMS] = {0}, wrong = 0;
+    const char *a = NULL, *b = NULL;
+    for (int64_t i = 0; i < got->numel; i++) {
+        int64_t x = 0, y = 0;
+        for (int d = 0; d < got->lay.ndim; d++) {
+            x += index[d] * got->lay.stride[d];
+            y += index[d] * expected->lay.stride[d];
+        }
+        const char *p = got_data + x * (int64_t)bytes, *q = expected_data + y * (int64_t)bytes;
+        if (!dync__verify_near(p, q, got->dtype, tolerance) && wrong++ == 0) {
+            a = p, b = q;
+            memcpy(first, index, sizeof first);
+        }
+        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--) index[d] = 0;
+    }
+    if (!wrong) return DYNC_OK;
+    dync__str s = {0};
+    dync__str_add(&s, " differs at ");
+    dync__shape_text(&s, got->lay.ndim, first);
+    dync__str_add(&s, ": ");
+    dync__verify_number(&s, a, got->dtype);
+    dync__str_add(&s, ", expected ");
+    dync__verify_number(&s, b, got->dtype);
+    dync__str_addf(&s, " (%s, tolerance %g; %lld of %lld elements differ)",
+                   dync__dtype_info(got->dtype)->fx, tolerance, (long long)wrong,
+                   (long long)got->numel);
+    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
+                                       const dync__tensor *got, const dync__tensor *expected)
+{
+    if (!dync__verify_readable(got) || !dync__verify_readable(expected)) return DYNC_OK;
+    bool same = got->dtype == expected->dtype && got->lay.ndim == expected->lay.ndim;
+    for (int d = 0; same && d < got->lay.ndim; d++)
+        same = got->lay.shape[d] == expected->lay.shape[d];
+    if (same)
+        return dync__verify_elements(v, what, got, dync__tensor_data(got), expected,
+                                     dync__tensor_data(expected));
+    dync__str s = {0};
+    dync__str_add(&s, " is ");
+    dync__tensor_brief(&s, got);
+    dync__str_add(&s, ", expected ");
+    dync__tensor_brief(&s, expected);
+    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
+                                       dync_value expected)
+{
+    bool same = got.kind == expected.kind;
+    switch (expected.kind) {
+    case DYNC_KIND_INT: same = same && got.as.i == expected.as.i; break;
+    case DYNC_KIND_BOOL: same = same && got.as.b == expected.as.b; break;
+    case DYNC_KIND_FLOAT:
+        same = same && dync__verify_near(&got.as.f, &expected.as.f, DYNC_F64, 1e-9);
+        break;
+    case DYNC_KIND_STR:
+        same = same && got.as.s && expected.as.s && strcmp(got.as.s, expected.as.s) == 0;
+        break;
+    default: break;
+    }
+    return same ? DYNC_OK : dync__verify_differs(v, what, " is another value");
+}
+
+/* A value that narrowing dropped is NONE in got: nobody wants it. */
+static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dync_value got,
+                                      dync_value expected, bool narrowed)
+{
+    if (narrowed && got.kind == DYNC_KIND_NONE) return DYNC_OK;
+    if (got.kind == DYNC_KIND_TENSOR && expected.kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *a = dync__peek(got.as.t), *b = dync__peek(expected.as.t);
+        return a && b ? dync__verify_tensor(v, dync__str_get(path), a, b) : DYNC_OK;
+    }
+    if (got.kind != DYNC_KIND_LIST || expected.kind != DYNC_KIND_LIST)
+        return dync__verify_scalar(v, dync__str_get(path), got, expected);
+    if (got.as.l->n != expected.as.l->n)
+        return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
+    size_t n = path->n;
+    for (int i = 0; i < got.as.l->n; i++) {
+        dync__str_addf(path, "[%d]", i);
+        DYNC__TRY(dync__verify_value(v, path, got.as.l->items[i], expected.as.l->items[i], narrowed));
+        if (!path->failed) path->at[path->n = n] = 0;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__verify_writes(const dync__verify *v)
+{
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < v->n && status == DYNC_OK; i++)
+        status = dync__verify_tensor(v, v->source[i] ? v->source[i] : "an input", v->real[i],
+                                     v->copy[i]);
+    for (int i = 0; i < v->global.n && status == DYNC_OK; i++) {
+        const dync__verify_global *g = &v->global.at[i];
+        size_t offset = (size_t)g->t->lay.offset * dync__dtype_info(g->t->dtype)->bytes;
+        status = dync__verify_elements(v, g->source, g->t, dync__tensor_data(g->t), g->t,
+                                       g->after + offset);
+    }
+    return status;
+}
+
+/* Both ways have run; the result stays in the caller's scope. */
+static dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool narrowed)
+{
+    dync__str path = {0};
+    dync_status status = DYNC_OK;
+    if (v->error.status == DYNC_ERR_MEMORY) {
+        dync__error_raise(&v->error);
+        status = DYNC_ERR_MEMORY;
+    } else if (v->error.status != DYNC_OK) {
+        status = dync__verify_differs(v, "it runs, eager fails: ", v->error.message);
+    } else {
+        dync__str_add(&path, "the result");
+        status = dync__verify_value(v, &path, *got, v->expected, narrowed);
+    }
+    dync__str_free(&path);
+    return status == DYNC_OK ? dync__verify_writes(v) : status;
+}
+
+static void dync__verify_close(dync__verify *v, dync_value *keep)
+{
+    dync_scope scope = v->scope;
+    dync__verify_free(v);
+    dync__scope_end_keep(&scope, keep);
+}
+
+/* ---- a cached call -------------------------------------------------------------------------- */
+typedef struct dync__verify_walk {
+    const dync__verify *v;
+    int k;
+} dync__verify_walk;
+
+static dync_value dync__verify_args(dync__verify_walk *w, const dync_value *x)
+{
+    if (x->kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync__handle(w->v->copy[w->k++]));
+    if (x->kind != DYNC_KIND_LIST || !x->as.l) return *x;
+    dync_value list = dync__list_new(x->as.l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < x->as.l->n; i++)
+        dync__list_set(list, i, dync__verify_args(w, &x->as.l->items[i]));
+    return list;
+}
+
+static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
+{
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync__verify_walk walk = {v, 0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__verify_running = true;
+    for (int i = 0; i < call->nargs; i++) args[i] = dync__verify_args(&walk, &call->args[i]);
+    v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
+    dync__verify_running = false;
+    v->error = dync__error_guard_end(&guard);
+    dync__verify_restore(v);
+}
+
+/* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
+DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__cache_entry *e,
+                                          const dync__callargs *call)
+{
+    if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
+    dync__verify *v = dync__verify_new(f, f->name, call->n_tensors, call->tensor);
+    if (!v) return NULL;
+    bool ok = true;
+    for (int i = 0; i < v->n; i++) v->source[i] = e->tensor[i].source;
+    for (int i = 0; i < e->foreign.n && ok; i++) {
+        const dync__foreign *g = &e->foreign.at[i];
+        dync__tensor *t = dync__peek(g->address ? *g->address : g->handle);
+        if (t) ok = dync__verify_add_global(v, t, g->guard.source);
+    }
+    if (ok) {
+        dync__verify_reference(v, call);
+        return v;
+    }
+    dync_value none = DYNC_NONE;
+    dync__verify_close(v, &none);
+    return NULL;
+}
+
+/* v is taken over. status and *result are those of the compiled call. */
+DYNC__FN dync_status dync__verify_end(dync__verify *v, dync_status status, dync_value *result)
+{
+    if (status == DYNC_OK) status = dync__verify_compare(v, result, false);
+    if (status != DYNC_OK) *result = DYNC_NONE;
+    dync__verify_close(v, result);
+    return status;
+}
+
+/* ---- a segment ------------------------------------------------------------------------------ */
+static dync_value dync__verify_list(dync__tensor *const *t, int n)
+{
+    dync_value list = dync__list_new(n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
+        if (t[i]) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
+    return list;
+}
+
+/* Interprets the segment's graph on copies of its inputs. */
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
+                                                  dync__tensor *const *in)
+{
+    if (!dync__verify_on()) return NULL;
+    dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
+    if (!v) return NULL;
+    dync__arg args[DYNC__MAX_LEAVES * 2], out = {0};
+    dync__arena arena = {0};
+    dync__error_guard guard;
+    for (int i = 0; i < v->n; i++) {
+        args[i] = dync__arg_t(v->copy[i]);
+        v->source[i] = s->graph->node.at[i]->source;
+    }
+    dync__error_guard_begin(&guard);
+    dync__verify_running = true;
+    if (dync__graph_eval(s->graph, args, v->n, &arena, &out) == DYNC_OK)
+        v->expected = dync__arg_to_value(&out);
+    dync__verify_running = false;
+    v->error = dync__error_guard_end(&guard);
+    dync__arena_free(&arena);
+    dync__verify_restore(v);
+    return v;
+}
+
+DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status,
+                                              dync__tensor **out, int n_out)
+{
+    dync_value none = DYNC_NONE, got = status == DYNC_OK ? dync__verify_list(out, n_out) : none;
+    if (status == DYNC_OK) status = dync__verify_compare(v, &got, true);
+    for (int i = 0; status != DYNC_OK && i < n_out; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    dync__verify_close(v, &none);
+    return status;
+}

@@ -1,0 +1,306 @@
+/* dync_set_verify and dync_set_lint: programs whose compiled form and C function disagree, and those that do not. */
+#include "counter.h"
+
+/* ---- verify ------------------------------------------------------------------------------------------------------------------------ */
+static dync_tensor *poly(dync_tensor *x) { return dync_add(dync_mul(x, x), 1); }
+static double scale = 2;
+static dync_tensor *impure(dync_tensor *x) { return dync_mul(x, scale); }
+static dync_tensor *impure_size(dync_tensor *x) { return scale > 2 ? dync_sum(x, DYNC_ALL, false) : dync_mul(x, 2); }
+
+static void expect_incorrect(const char *backend, const char *part)
+{
+    char begin[128];
+    snprintf(begin, sizeof begin, "incorrect results of backend %s", backend);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_ACCURACY);
+    EXPECT_EQ_STR(dync_error_class(), "RuntimeError");
+    EXPECT(strncmp(dync_error_message(), begin, strlen(begin)) == 0);
+    EXPECT_HAS_STR(dync_error_message(), part);
+    dync_clear_error();
+}
+
+TEST(agreeing_calls_pass)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    dync_set_verify(true);
+    for (int i = 0; i < 3; i++) {
+        dync_compiled *f = dync_compile(poly, .args = "x", .backend = backends[i]);
+        dync_tensor *x = dync_randn(dync_shape(3, 5));
+        for (int k = 0; k < 3; k++) EXPECT(same(poly(x), dync_call(f, x), 1e-6));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
+TEST(an_impure_read_is_reported)
+{
+    dync_compiled *f = dync_compile(impure, .args = "x");
+    dync_tensor *x = dync_ones(dync_shape(2, 3));
+    scale = 2;
+    dync_call(f, x);
+    dync_set_verify(true);
+    EXPECT(dync_call(f, x) != NULL);
+    scale = 3;
+    EXPECT(dync_call(f, x) == NULL);
+    expect_incorrect("inductor", "impure: the result differs at [0, 0]: 2, expected 3 (f32, tolerance 0.0001; 6 of 6 elements differ)");
+    dync_set_verify(false);
+    EXPECT(dync_call(f, x) != NULL);                       /* off: as before */
+    dync_compiled_free(f);
+    f = dync_compile(impure_size, .args = "x");
+    scale = 2;
+    dync_call(f, x);
+    scale = 3;
+    dync_set_verify(true);
+    EXPECT(dync_call(f, x) == NULL);
+    expect_incorrect("inductor", "the result is f32[2, 3], expected f32[]");
+    dync_compiled_free(f);
+}
+
+/* A backend that computes something else: relu is lost. */
+static dync_value wrong_run(void *state, const dync_value *args, int n)
+{
+    dync_value out = dync_graph_run(state, args, n);
+    return dync_tuple(dync_add(dync_as_tensor(dync_at(out, 0)), 1));
+}
+static dync_status wrong_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)ex, (void)n, (void)options, (void)user;
+    memset(out, 0, sizeof *out);
+    out->run = wrong_run;
+    out->state = g;
+    return DYNC_OK;
+}
+TEST(a_wrong_backend_is_reported_by_the_first_call)
+{
+    dync_backend wrong = {.name = "wrong", .compile = wrong_compile};
+    dync_compiled *f = dync_compile(poly, .args = "x", .backend_object = &wrong);
+    dync_set_verify(true);
+    EXPECT(dync_call(f, dync_zeros(dync_shape(2))) == NULL);
+    expect_incorrect("wrong", "the result[0] differs at [0]: 2, expected 1");
+    dync_compiled_free(f);
+}
+
+/* What the function writes is written once, and compared. */
+static dync_tensor *writes(dync_tensor *x, dync_tensor *view)
+{
+    dync_add_(x, 1);
+    return dync_mul(view, 2);
+}
+static double step = 1;
+static dync_tensor *writes_impure(dync_tensor *x)
+{
+    dync_add_(x, step);
+    return dync_mul(dync_zeros(dync_shape(1)), 1);
+}
+TEST(writes_happen_once)
+{
+    dync_tensor *x = dync_zeros(dync_shape(4)), *view = dync_slice(x, 0, 0, 2, 1);
+    dync_compiled *f = dync_compile(writes, .args = "x, view");
+    dync_set_verify(true);
+    for (int i = 1; i <= 3; i++) {
+        dync_tensor *y = dync_call(f, x, view);
+        EXPECT_NEAR(dync_item(dync_select(y, 0, 1)), 2 * i, 0);
+        EXPECT_NEAR(dync_item(dync_select(x, 0, 3)), i, 0);
+    }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    f = dync_compile(writes_impure, .args = "x");
+    step = 1;
+    dync_call(f, x);
+    step = 2;
+    EXPECT(dync_call(f, x) == NULL);
+    expect_incorrect("inductor", "L['x'] differs at [0]: 5, expected 6");
+    dync_compiled_free(f);
+}
+
+static dync_tensor *noisy(dync_tensor *x) { return dync_dropout(dync_add(x, 1), 0.5, true); }
+TEST(random_numbers_are_the_same_both_ways)
+{
+    dync_manual_seed(3);
+    dync_compiled *f = dync_compile(noisy, .args = "x");
+    dync_tensor *x = dync_randn(dync_shape(64));
+    dync_set_verify(true);
+    dync_manual_seed(5);
+    dync_call(f, x);
+    dync_tensor *a = dync_call(f, x);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_set_verify(false);
+    dync_manual_seed(5);
+    dync_call(f, x);
+    EXPECT(a && same(a, dync_call(f, x), 0));              /* verifying drew no numbers of its own */
+    dync_compiled_free(f);
+}
+
+TEST(buffers_of_modules_move_once)
+{
+    dync_module *m = dync_sequential(dync_nn_conv2d(2, 4, 1, 1, 0, true), dync_nn_batch_norm2d(4)), *plain;
+    dync_tensor *x = dync_randn(dync_shape(8, 2, 3, 3));
+    EXPECT_OK(dync_module_save(m, "build/test_verify.safetensors"));
+    plain = dync_module_open("build/test_verify.safetensors");
+    REQUIRE(plain != NULL);
+    dync_compiled *f = dync_compile(m, .args = "x");
+    dync_set_verify(true);
+    for (int i = 0; i < 3; i++) EXPECT(same(dync_forward_call(plain, x), dync_call(f, x), 1e-4));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_set_verify(false);
+    EXPECT(same(dync_module_buffer(plain, "1.running_mean"), dync_module_buffer(m, "1.running_mean"), 1e-5));
+    dync_compiled_free(f);
+    dync_module_free(m);
+    dync_module_free(plain);
+}
+
+static int prints;
+static dync_tensor *broken(dync_tensor *x)
+{
+    x = dync_sin(x);
+    dync_graph_break("effect");
+    if (!dync_is_compiling()) prints += 100;
+    prints++;
+    return dync_mul(x, 3);
+}
+TEST(opaque_code_runs_once)
+{
+    dync_compiled *f = dync_compile(broken, .args = "x");
+    dync_tensor *x = dync_randn(dync_shape(4));
+    dync_set_verify(true);
+    for (int i = 0; i < 3; i++) EXPECT(same(dync_mul(dync_sin(x), 3), dync_call(f, x), 1e-5));
+    EXPECT_EQ_INT(prints, 3);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+}
+
+TEST(training_under_verify)
+{
+    dync_manual_seed(11);
+    dync_module *m = dync_sequential(dync_nn_linear(6, 6, true), dync_nn_relu(), dync_nn_linear(6, 1, true));
+    dync_compiled *f = dync_compile(m, .args = "x");
+    dync_set_verify(true);
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_mul(dync_randn(dync_shape(2, 6), .requires_grad = true), 1);   /* no leaf */
+        dync_tensor *y = dync_call(f, x);
+        REQUIRE(y != NULL);
+        EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
+    }
+    EXPECT(dync_grad(dync_module_param(m, "0.weight")) != NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_module_free(m);
+}
+
+/* A compiled function that another calls is part of the reference as it is written. */
+static dync_compiled *inner_compiled;
+static dync_tensor *outer(dync_tensor *x) { return dync_add(dync_call(inner_compiled, x), 1); }
+TEST(inner_compiled_functions_run_plainly_in_the_reference)
+{
+    scale = 2;
+    inner_compiled = dync_compile(impure, .args = "x");
+    dync_compiled *f = dync_compile(outer, .args = "x");
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_call(inner_compiled, x), dync_call(f, x);
+    scale = 3;
+    dync_set_verify(true);
+    EXPECT(dync_call(f, x) == NULL);
+    expect_incorrect("inductor", "outer: the result differs at [0]: 3, expected 4");
+    dync_compiled_free(f);
+    dync_compiled_free(inner_compiled);
+}
+TEST(verify_is_a_setting)
+{
+    EXPECT_OK(dync_config_set("verify", "true"));
+    EXPECT_OK(dync_config_set("verify", "off"));
+    EXPECT_EQ_INT(dync_config_set("verify", "maybe"), DYNC_ERR_VALUE);
+    dync_clear_error();
+}
+
+/* ---- lint -------------------------------------------------------------------------------------------------------------------------- */
+static double drift;
+static int drift_line;
+static dync_tensor *drifting(dync_tensor *x)
+{
+    drift += 0.37, drift_line = __LINE__ + 1;
+    return dync_add(dync_mul(x, 2), drift);
+}
+static int flip;
+static dync_tensor *flipping(dync_tensor *x) { return flip++ % 2 ? dync_relu(x) : dync_sigmoid(x); }
+static dync_tensor *growing(dync_tensor *x)
+{
+    flip++;
+    for (int i = 0; i < flip; i++) x = dync_sin(x);
+    return x;
+}
+static dync_tensor *branching(dync_tensor *x)
+{
+    dync_tensor *y = dync_cos(x);
+    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0))) y = dync_add(y, 1);
+    else y = dync_sub(y, 1);
+    return dync_mul(y, x);
+}
+static dync_tensor *baked(dync_tensor *x)
+{
+    float data[2] = {1, 2};
+    data[1] += (float)flip++;
+    return dync_add(x, dync_constant(data, dync_shape(2)));
+}
+
+static int64_t lints(void) { return dync_get_counters().lint_warnings; }
+static int64_t lints_of(dync_tensor *(*fn)(dync_tensor *), dync_tensor *x)
+{
+    int64_t before = lints();
+    dync_compiled *f = dync_compile(fn, .args = "x");
+    dync_call(f, x);
+    dync_call(f, x);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    return lints() - before;
+}
+
+TEST(lint_counts_impure_functions)
+{
+    dync_tensor *x = dync_randn(dync_shape(2));
+    EXPECT_EQ_INT(lints_of(drifting, x), 0);               /* off at first */
+    dync_set_lint(true);
+    EXPECT_EQ_INT(lints_of(poly, x), 0);
+    EXPECT_EQ_INT(lints_of(branching, x), 0);
+    EXPECT_EQ_INT(lints_of(noisy, x), 0);
+    EXPECT_EQ_INT(lints_of(broken, x), 0);
+    EXPECT_EQ_INT(lints_of(drifting, x), 1);
+    EXPECT_EQ_INT(lints_of(flipping, x), 1);
+    EXPECT_EQ_INT(lints_of(growing, x), 1);
+    EXPECT_EQ_INT(lints_of(baked, x), 1);
+    EXPECT_OK(dync_config_set("lint", "0"));
+    EXPECT_EQ_INT(lints_of(drifting, x), 0);
+}
+
+/* The text, read back from standard error. */
+TEST(lint_names_the_constant_and_the_line)
+{
+    char text[2048] = "", want[128];
+    FILE *file = freopen("build/test_lint.txt", "w", stderr);
+    REQUIRE(file != NULL);
+    drift = 0;
+    dync_set_lint(true);
+    lints_of(drifting, dync_randn(dync_shape(2)));
+    fflush(stderr);
+    file = fopen("build/test_lint.txt", "r");
+    REQUIRE(file != NULL);
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = 0;
+    fclose(file);
+    EXPECT_HAS_STR(text, "constant 0.37 changed between two traces at ");
+    snprintf(want, sizeof want, "test_verify.c:%d (add: now 0.74)", drift_line);
+    EXPECT_HAS_STR(text, want);
+}
+
+TEST(lint_leaves_state_alone)
+{
+    dync_set_lint(true);
+    dync_manual_seed(9);
+    dync_compiled *f = dync_compile(noisy, .args = "x");
+    dync_tensor *x = dync_ones(dync_shape(32)), *a = dync_call(f, x);
+    dync_set_lint(false);
+    dync_reset();
+    dync_manual_seed(9);
+    EXPECT(same(a, dync_call(f, x), 0));
+    EXPECT(dync_is_grad_enabled());
+    dync_compiled_free(f);
+}
+TEST_MAIN
