@@ -162,7 +162,7 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
         dync__explain_lines(&s, "    ", o->guards[i]);
     }
     if (o->compile_ms > 0) dync__str_addf(&s, "Compile Times: %.3f ms\n", o->compile_ms);
-    char *text = dync__scope_alloc(s.n + 1);
+    char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (text) memcpy(text, dync__str_get(&s), s.n);
     dync__str_free(&s);
     return text;
