@@ -178,7 +178,8 @@ docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
 	    [ ! -f $${p%.c}.txt ] || cmp $${p%.c}.txt $${p%.c}.out || { cat $${p%.c}.out; exit 1; }; done
 
 # ---- sanitizers -------------------------------------------------------------------------------------------------------------------------
-SAN = $(MAKE) --no-print-directory B=$(B)/$@ CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all" \
+# Allocations that cannot be served return NULL, as malloc does.
+SAN = ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all" \
       LDFLAGS="-fsanitize=$(1)"
 asan: ; @$(call SAN,address) run samples
 ubsan: ; @$(call SAN,undefined) run samples
