@@ -72,6 +72,13 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
 
 /* columns[(c, ky, kx), (row, ox)] = x[c, iy, ix] or 0; rows [oy, oy + rows) of one group of one image */
 #define DYNC__CONV_COLUMNS(T, name)                                                                  \
+    static void dync__conv_add_##name(T *DYNC__RESTRICT to, const T *DYNC__RESTRICT from, int64_t n) \
+    {                                                                                                \
+        int64_t i = 0;                                                                               \
+        for (; i + 8 <= n; i += 8)                                                                   \
+            for (int e = 0; e < 8; e++) to[i + e] += from[i + e];                                    \
+        for (; i < n; i++) to[i] += from[i];                                                         \
+    }                                                                                                \
     static void dync__conv_im2col_##name(const dync__conv *v, const T *x, T *columns, int64_t oy, int64_t rows) \
     {                                                                                                \
         for (int64_t c = 0; c < v->gc; c++)                                                          \
@@ -87,7 +94,7 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                         }                                                                            \
                         const T *s = x + (c * v->h + iy) * v->w + ix;                                \
                         for (int64_t i = 0; i < from; i++) columns[i] = 0;                           \
-                        if (v->sx == 1) memcpy(columns + from, s, (size_t)(to - from) * sizeof(T));  \
+                        if (v->sx == 1) dync__copy_line(columns + from, s, (size_t)(to - from) * sizeof(T)); \
                         else for (int64_t i = from; i < to; i++) columns[i] = s[(i - from) * v->sx]; \
                         for (int64_t i = to; i < v->ow; i++) columns[i] = 0;                         \
                     }                                                                                \
@@ -104,7 +111,8 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                         int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
                         if (iy < 0 || iy >= v->h) continue;                                          \
                         T *d = x + (c * v->h + iy) * v->w + ix;                                      \
-                        for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i];     \
+                        if (v->sx == 1) dync__conv_add_##name(d, columns + from, to - from);         \
+                        else for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i]; \
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \

@@ -10,7 +10,7 @@
  * block lies; threads take ranges of rows or columns, so the thread count does not change a bit of the result.
  * Invariant: columns that do not fill a vector are computed in a zero-padded copy of B and a scratch block of C. */
 #include "../dync.in.h"
-#include "kernel.h"
+#include "operand.h"
 
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_MAX_BLOCK = 14 * 32 };
 #if defined(DYNC_SMALL)
@@ -46,6 +46,7 @@ typedef struct dync__gemm_kernels {
 /* ---- micro kernels ------------------------------------------------------------------------------------------------------- */
 
 #define DYNC__GEMM_R1(X) X(0)
+#define DYNC__GEMM_R3(X) X(0) X(1) X(2)
 #define DYNC__GEMM_R4(X) X(0) X(1) X(2) X(3)
 #define DYNC__GEMM_R6(X) DYNC__GEMM_R4(X) X(4) X(5)
 #define DYNC__GEMM_R14(X) DYNC__GEMM_R6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -128,6 +129,7 @@ typedef double dync__gemm_d2;
         const E *a = a_, *b = b_;                                                                    \
         E *c = c_, x0, x1, x2, x3;                                                                   \
         DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R4, 4)                                                      \
+        DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R3, 3)                                                      \
         DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R1, 1)                                                      \
     }
 /* N inner products of a with columns of b, all dense along k. */
@@ -227,17 +229,6 @@ static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
     return g->c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
 }
 
-/* n elements in a row; where they are few, a call of memcpy costs more than they do. */
-#define DYNC__GEMM_COPY(T, to, from, n)                                                              \
-    do {                                                                                             \
-        int64_t dync__e = 0, dync__step = 16 / (int64_t)sizeof(T);                                   \
-        if ((n) >= 4 * dync__step) {                                                                 \
-            memcpy((to), (from), (size_t)(n) * sizeof(T));                                           \
-            break;                                                                                   \
-        }                                                                                            \
-        for (; dync__e + dync__step <= (n); dync__e += dync__step) memcpy((to) + dync__e, (from) + dync__e, 16); \
-        for (; dync__e < (n); dync__e++) (to)[dync__e] = (from)[dync__e];                            \
-    } while (0)
 /* Blocks of four lines by four elements along k, transposed in registers; returns how many of k are done. */
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
 #define DYNC__GEMM_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
@@ -280,7 +271,7 @@ static int64_t dync__gemm_pack_turned_8(uint64_t *to, const uint64_t *from, int6
             const T *s = from + l0 * line_step;                                                      \
             if (n < width) memset(to, 0, (size_t)(width * k) * sizeof(T));                           \
             if (line_step == 1) {                                                                    \
-                for (int64_t p = 0; p < k; p++) DYNC__GEMM_COPY(T, to + p * width, s + p * k_step, n); \
+                for (int64_t p = 0; p < k; p++) dync__copy_line(to + p * width, s + p * k_step, (size_t)n * sizeof(T)); \
                 continue;                                                                            \
             }                                                                                        \
             while (l < n) {                                                                          \
@@ -554,7 +545,7 @@ static void dync__gemm(dync__gemm_job *g)
     double work = (double)g->m * (double)g->n * (double)g->k;
     g->kernels = dync__gemm_choose(g->bytes, g->n);
     g->path = dync__gemm_path(g, work);
-    if (work >= (double)DYNC__GEMM_PARALLEL && dync__pool_threads() > 1)
+    if (work >= (double)DYNC__GEMM_PARALLEL && !dync__tls.in_pool && dync__pool_threads() > 1)
         dync__pool_run(dync__gemm_part, g, dync__pool_threads());
     else
         dync__gemm_run(g);

@@ -18,6 +18,19 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int 
 /* Checks for prepare: DYNC_ERR_INTERNAL that names the kernel. */
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *, bool ok, const char *what);
 
+/* A few elements of 4 or 8 bytes; where they are that few, a call of memcpy costs more than they do. */
+DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
+{
+    char *to = to_;
+    const char *from = from_;
+    if (bytes >= 64) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(to, from, 16);
+    for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
+}
+
 #define DYNC__X(name) DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X

@@ -45,6 +45,11 @@ TEST(gemm_sizes_and_strides)
         uint64_t r = test_random();
         check_gemm(m, n, k, r & 1, r & 2, r & 4, r & 8, r & 16 ? test_random_int(1, 5) : 0);
     }
+    for (int i = 0; i < 60; i++) {                /* few rows of wide and deep products: whole lines, inner products */
+        uint64_t r = test_random();
+        check_gemm(test_random_int(1, 5), test_random_int(300, 1200), test_random_int(1, 40), r & 1, r & 2, r & 4, r & 8, r & 16 ? 3 : 0);
+        check_gemm(test_random_int(1, 16), test_random_int(1, 50), test_random_int(30, 2200), r & 32, r & 64, r & 128, r & 256, r & 512 ? 3 : 0);
+    }
     check_gemm(3, 5, 0, false, false, false, false, 0);
     check_gemm(3, 5, 0, false, false, false, true, 0);
     check_gemm(1, 3000, 20, false, false, false, false, 0);
@@ -52,16 +57,82 @@ TEST(gemm_sizes_and_strides)
 
 TEST(gemm_is_the_same_for_any_number_of_threads)
 {
-    enum { M = 150, N = 170, K = 300 };
-    static float a[M * K], b[K * N], one[M * N], two[M * N];
+    static const struct { int64_t m, n, k; bool turned; } sizes[] = {
+        {150, 170, 300, false}, {170, 150, 300, true}, {3, 1100, 700, false}, {15, 70, 2100, true}, {12, 900, 203, false}, {2000, 9, 130, false}};
+    float *a = malloc(400000 * 4), *b = malloc(800000 * 4), *one = calloc(40000, 4), *two = calloc(40000, 4);
+    fill_f32(a, 400000);
+    fill_f32(b, 800000);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t m = sizes[i].m, n = sizes[i].n, k = sizes[i].k, br = sizes[i].turned ? 1 : n, bc = sizes[i].turned ? k : 1;
+        dync__pool_set_threads(1);
+        dync__gemm_f32(m, n, k, a, k, 1, b, br, bc, one, n, 1, false);
+        dync__pool_set_threads(3);
+        dync__gemm_f32(m, n, k, a, k, 1, b, br, bc, two, n, 1, false);
+        EXPECT(memcmp(one, two, (size_t)(m * n) * sizeof *one) == 0);
+    }
+    dync__pool_set_threads(0);
+    free(a), free(b), free(one), free(two);
+}
+
+TEST(gemm_with_negative_and_zero_strides)
+{
+    enum { M = 9, N = 21, K = 13 };
+    float a[M * K], b[K * N], c[M * N];
     fill_f32(a, M * K);
     fill_f32(b, K * N);
+    dync__gemm_f32(M, N, K, a + M * K - 1, -K, -1, b + (K - 1) * N, -N, 1, c + M * N - 1, -N, -1, false);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = 0;
+            for (int p = 0; p < K; p++) sum += (double)a[(M - 1 - i) * K + K - 1 - p] * (double)b[(K - 1 - p) * N + j];
+            EXPECT_NEAR(c[(M - 1 - i) * N + N - 1 - j], sum, 1e-5);
+        }
+    dync__gemm_f32(M, N, K, a, 0, 1, b, 0, 1, c, N, 1, false);           /* one row of a, one of b */
+    for (int i = 0; i < M * N; i++) {
+        double sum = 0;
+        for (int p = 0; p < K; p++) sum += (double)a[p] * (double)b[i % N];
+        EXPECT_NEAR(c[i], sum, 1e-5);
+    }
+}
+
+TEST(gemm_without_memory_is_slow_and_right)
+{
+    enum { S = 110 };
+    static float a[S * S], b[S * S], c[S * S];
+    fill_f32(a, S * S);
+    fill_f32(b, S * S);
     dync__pool_set_threads(1);
-    dync__gemm_f32(M, N, K, a, K, 1, b, N, 1, one, N, 1, false);
-    dync__pool_set_threads(3);
-    dync__gemm_f32(M, N, K, a, K, 1, b, N, 1, two, N, 1, false);
-    EXPECT(memcmp(one, two, sizeof one) == 0);
-    dync__pool_set_threads(0);
+    dync__mem_fail_at(1);
+    dync__gemm_f32(S, S, S, a, S, 1, b, S, 1, c, S, 1, false);
+    dync__mem_fail_at(0);
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+    for (int i = 0; i < S * S; i++) {
+        double sum = 0;
+        for (int p = 0; p < S; p++) sum += (double)a[i / S * S + p] * (double)b[p * S + i % S];
+        if (!EXPECT_NEAR(c[i], sum, 1e-4)) break;
+    }
+}
+
+TEST(pieces_of_gemm)
+{
+    enum { N = 37, K = 7 };
+    double a[K], b[(K + 1) * (N + 1)], c[N], want[N], out[K];
+    for (int n = 0; n <= N; n++) {
+        for (int i = 0; i < K; i++) a[i] = test_random_real(-1, 1);
+        for (int i = 0; i < (K + 1) * (N + 1); i++) b[i] = test_random_real(-1, 1);
+        for (int i = 0; i < n; i++) {
+            want[i] = c[i] = i;
+            for (int p = 0; p < K; p++) want[i] += a[p] * b[2 * p + i];
+        }
+        dync__gemm_add_lines(8, n, K, a, b, 2, c);
+        EXPECT_NEAR_F64(c, want, n, 1e-12, 1e-12);
+        dync__gemm_products(8, n, K, b, b + 1, N - 3, out);
+        for (int i = 0; i < K && n <= N - 3; i++) {
+            double sum = 0;
+            for (int p = 0; p < n; p++) sum += b[p] * b[1 + i * (N - 3) + p];
+            EXPECT_NEAR(out[i], sum, 1e-12);
+        }
+    }
 }
 
 static dync__operand operand(int dtype, int ndim, const int64_t *shape, bool permuted)
@@ -150,6 +221,53 @@ TEST(matmul_rejects)
     c.operand[1] = operand(DYNC_F32, 2, bs, false);
     c.operand[2] = operand(DYNC_F32, 2, ys, false);
     EXPECT_STATUS(c.row->prepare(&c), DYNC_ERR_INTERNAL);
+}
+
+TEST(matmul_of_nothing)
+{
+    int64_t as[3] = {2, 3, 0}, bs[3] = {2, 0, 4}, ys[3] = {2, 3, 4}, none[3] = {2, 0, 4}, nothing[3] = {2, 0, 3}, square[3] = {2, 3, 4};
+    float y[24], x[24] = {0};
+    void *data[3] = {x, x, y};
+    dync__kcall c;
+    memset(&c, 0, sizeof c);
+    c.row = dync__kernel_row(DYNC__K_matmul);
+    c.n = 3;
+    for (int i = 0; i < 24; i++) y[i] = 7;
+    c.operand[0] = operand(DYNC_F32, 3, as, false);
+    c.operand[1] = operand(DYNC_F32, 3, bs, false);
+    c.operand[2] = operand(DYNC_F32, 3, ys, false);
+    REQUIRE_OK(c.row->prepare(&c));
+    REQUIRE_OK(c.row->run(&c, data, NULL));
+    for (int i = 0; i < 24; i++) EXPECT(y[i] == 0);                      /* a sum of nothing */
+    c.operand[0] = operand(DYNC_F32, 3, nothing, false);
+    c.operand[1] = operand(DYNC_F32, 3, square, false);
+    c.operand[2] = operand(DYNC_F32, 3, none, false);
+    REQUIRE_OK(c.row->prepare(&c));
+    EXPECT_OK(c.row->run(&c, data, NULL));
+}
+
+TEST(batches_of_one_row_become_rows)
+{
+    int64_t as[3] = {5, 1, 6}, bs[3] = {1, 6, 4}, ys[3] = {5, 1, 4};
+    float a[30], b[24], y[20];
+    void *data[3] = {a, b, y};
+    dync__kcall c;
+    memset(&c, 0, sizeof c);
+    fill_f32(a, 30);
+    fill_f32(b, 24);
+    c.row = dync__kernel_row(DYNC__K_matmul);
+    c.n = 3;
+    c.operand[0] = operand(DYNC_F32, 3, as, false);
+    c.operand[1] = operand(DYNC_F32, 3, bs, false);
+    c.operand[2] = operand(DYNC_F32, 3, ys, false);
+    c.operand[0].lay.stride[1] = 1000;                                   /* of a dim of size 1: never used */
+    REQUIRE_OK(c.row->prepare(&c));
+    REQUIRE_OK(c.row->run(&c, data, NULL));
+    for (int i = 0; i < 20; i++) {
+        double sum = 0;
+        for (int p = 0; p < 6; p++) sum += (double)a[i / 4 * 6 + p] * (double)b[p * 4 + i % 4];
+        EXPECT_NEAR(y[i], sum, 1e-6);
+    }
 }
 
 TEST_MAIN

@@ -155,6 +155,40 @@ TEST(convolution_and_its_gradients)
     for (int i = 0; i < 600; i++) check_conv(kernels[i % 3], i % 5 == 0 ? DYNC_F64 : i % 7 == 0 ? DYNC_BF16 : DYNC_F32, i % 8 == 0);
 }
 
+TEST(convolution_in_several_blocks_of_rows)
+{
+    for (int i = 0; i < 3; i++) {
+        static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+        int64_t xs[4] = {1, 8, 60, 60}, ws[4] = {4, 8, 4, 4}, ys[4] = {1, 4, 57, 57};
+        sizes s = {1, 8, 60, 60, 4, 4, 4, 57, 57, {1, 1, 0, 0, 1, 1, 1}};
+        double *got[3];
+        for (int threads = 1; threads <= 3; threads += 2) {
+            call k;
+            begin(&k, kernels[i]);
+            memcpy(k.c.attr, s.a, sizeof s.a);
+            add(&k, DYNC_F32, 4, i == 1 ? ys : xs, false);
+            add(&k, DYNC_F32, 4, i == 2 ? ys : ws, false);
+            add(&k, DYNC_F32, 4, i == 0 ? ys : i == 1 ? xs : ws, false);
+            for (int e = 0; e < ROOM; e++) {                             /* the same for both runs */
+                ((float *)k.data[0])[e] = (float)(e * 7 % 11 - 5);
+                ((float *)k.data[1])[e] = (float)(e * 5 % 13 - 6);
+            }
+            dync__pool_set_threads(threads);
+            REQUIRE(run(&k));
+            double *first = dense(&k, 0), *second = dense(&k, 1), *want = calloc(ROOM, sizeof *want);
+            got[threads / 2] = dense(&k, 2);
+            if (i == 0) plain_conv(&s, first, second, want, 0);
+            if (i == 1) plain_conv(&s, want, second, first, 1);
+            if (i == 2) plain_conv(&s, first, want, second, 2);
+            EXPECT_NEAR_F64(got[threads / 2], want, dync__operand_numel(&k.c.operand[2]), 0, 0);
+            free(first), free(second), free(want);
+            end(&k);
+        }
+        dync__pool_set_threads(0);
+        free(got[0]), free(got[1]);
+    }
+}
+
 /* ---- pooling ---- */
 
 static void check_pool(bool max, bool nan)
@@ -231,6 +265,25 @@ TEST(max_pooling)
 TEST(average_pooling)
 {
     for (int i = 0; i < 300; i++) check_pool(false, false);
+}
+
+TEST(max_pooling_of_infinities_and_nan)
+{
+    int64_t xs[4] = {1, 1, 2, 4}, ys[4] = {1, 1, 1, 2}, attr[9] = {2, 2, 2, 2, 0, 0, 1, 1, 0};
+    static const float x[8] = {-INFINITY, -INFINITY, 1, NAN, -INFINITY, -INFINITY, NAN, 2};
+    call k;
+    begin(&k, DYNC__K_max_pool2d);
+    memcpy(k.c.attr, attr, sizeof attr);
+    add(&k, DYNC_F32, 4, xs, false);
+    add(&k, DYNC_F32, 4, ys, false);
+    add(&k, DYNC_I64, 4, ys, false);
+    memcpy(k.data[0], x, sizeof x);
+    REQUIRE(run(&k));
+    EXPECT_NEAR(get(&k, 1, 0, 0, 0, 0), -INFINITY, 0);
+    EXPECT_EQ_INT(get(&k, 2, 0, 0, 0, 0), 0);
+    EXPECT_NEAR(get(&k, 1, 0, 0, 0, 1), NAN, 0);
+    EXPECT_EQ_INT(get(&k, 2, 0, 0, 0, 1), 6);                            /* the last NaN, as in PyTorch */
+    end(&k);
 }
 
 /* ---- along a dim ---- */
@@ -336,6 +389,50 @@ TEST(scattering)
             EXPECT_STATUS(k.c.row->run(&k.c, k.data, NULL), DYNC_ERR_INDEX);
             dync_clear_error();
         }
+        end(&k);
+    }
+}
+
+TEST(adding_rows_of_an_embedding)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16};
+    for (int i = 0; i < 24; i++) {
+        int64_t base[3] = {test_random_int(1, 3), 5, test_random_int(1, 40)}, n = test_random_int(0, 9), source[3] = {base[0], n, base[2]};
+        call k;
+        begin(&k, DYNC__K_index_add);
+        k.c.attr[0] = 1;
+        k.c.fattr[0] = -2;
+        add(&k, dtypes[i % 3], 3, base, i % 4 == 1);
+        add(&k, DYNC_I64, 1, &n, false);
+        add(&k, dtypes[i % 3], 3, source, i % 4 == 2);
+        add(&k, dtypes[i % 3], 3, base, i % 4 == 3);
+        for (int64_t e = 0; e < n; e++) ((int64_t *)k.data[1])[e] = test_random_int(0, 4);
+        REQUIRE(run(&k));
+        for (int64_t e = 0; e < base[0] * base[1] * base[2]; e++) {
+            int64_t a = e / (base[1] * base[2]), b = e / base[2] % base[1], c = e % base[2];
+            double want = get(&k, 0, a, b, c, 0);
+            for (int64_t j = 0; j < n; j++)
+                if (((int64_t *)k.data[1])[j] == b) want -= 2 * get(&k, 2, a, j, c, 0);
+            EXPECT_NEAR(get(&k, 3, a, b, c, 0), want, TOL_EXACT);
+        }
+        end(&k);
+    }
+}
+
+TEST(nothing_to_do)
+{
+    static const struct { int kernel; int n; int64_t shape[3][2]; } calls[] = {
+        {DYNC__K_cumsum, 2, {{0, 3}, {0, 3}}}, {DYNC__K_sort, 3, {{3, 0}, {3, 0}, {3, 0}}},
+        {DYNC__K_scatter, 4, {{0, 3}, {0, 3}, {0, 3}}}, {DYNC__K_scatter_add, 4, {{2, 3}, {0, 3}, {2, 3}}}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        call k;
+        begin(&k, calls[i].kernel);
+        k.c.attr[0] = 1;
+        for (int o = 0; o < calls[i].n; o++) {
+            bool index = (calls[i].kernel == DYNC__K_sort && o == 2) || (calls[i].n == 4 && o == 1);
+            add(&k, index ? DYNC_I64 : DYNC_F32, 2, calls[i].shape[o == 3 ? 0 : o], false);
+        }
+        EXPECT(run(&k));
         end(&k);
     }
 }
