@@ -86,6 +86,92 @@ static void run_export(void)
     dync_program_free(p);
 }
 
+/* Convolution, batch norm, an optimizer's step by hand, state to a file and back. */
+static void run_cnn(void)
+{
+    dync_module *net = dync_sequential(dync_nn_conv2d(1, 2, 3, 1, 1, true), dync_nn_batch_norm2d(2), dync_nn_relu());
+    dync_tensor *x = dync_randn(dync_shape(2, 1, 5, 5)), *params[8];
+    for (int step = 0; step < 2; step++)
+        DYNC_SCOPE {
+            int n = dync_module_parameters(net, params, 8);
+            dync_backward(dync_mean(dync_forward_call(net, x), DYNC_ALL, false));
+            DYNC_NO_GRAD {
+                for (int i = 0; i < n && i < 8; i++) {
+                    dync_sub_(params[i], dync_mul(dync_grad(params[i]), 0.1));
+                    dync_set_grad(params[i], NULL);
+                }
+            }
+        }
+    dync_module_save(net, "build/fault_cnn.safetensors");
+    dync_module_load(net, "build/fault_cnn.safetensors");
+    dync_module_free(net);
+    net = dync_module_open("build/fault_cnn.safetensors");
+    dync_str(dync_forward_call(net, x));
+    dync_module_free(net);
+}
+
+/* Graphs and programs: text, interpretation, files, a run of what was read. */
+static void run_graph_text(void)
+{
+    dync_tensor *x = dync_randn(dync_shape(3, 4)), *w = dync_randn(dync_shape(4, 2));
+    dync_value args[2];
+    dync_graph *g = dync_make_graph(mlp, x, w);
+    dync_program *p;
+    args[0] = DYNC_V(x);
+    args[1] = DYNC_V(w);
+    dync_graph_str(g);
+    dync_graph_readable(g);
+    dync_graph_run(g, args, 2);
+    p = dync_export(mlp, x, w);
+    dync_program_save(p, "build/fault.dync");
+    dync_program_free(p);
+    p = dync_program_load("build/fault.dync");
+    dync_program_run(p, 2, args);
+    dync_program_free(p);
+}
+
+/* The tape: hooks, double backward, an operator of one's own. */
+static dync_tensor *double_it(dync_tensor *grad, void *user) { (void)user; return dync_mul(grad, 2); }
+static dync_value square_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
+{
+    dync_tensor *x = dync_as_tensor(args[0]);
+    (void)nargs;
+    dync_save_for_backward(ctx, x);
+    return DYNC_V(dync_mul(x, x));
+}
+static dync_value square_backward(dync_autograd_ctx *ctx, const dync_value *grads, int ngrads)
+{
+    (void)ngrads;
+    return dync_tuple(dync_mul(dync_mul(grads[0], dync_saved(ctx, 0)), 2));
+}
+static void run_tape(void)
+{
+    static const dync_autograd_function square = {"Square", square_forward, square_backward};
+    dync_tensor *w = dync_parameter(dync_randn(dync_shape(3))), *loss, *g;
+    dync_register_hook(w, double_it, NULL);
+    loss = dync_sum(dync_as_tensor(dync_apply(&square, dync_exp(w))), DYNC_ALL, false);
+    g = dync_as_tensor(dync_at(dync_gradients(DYNC_V(loss), DYNC_V(w), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    dync_backward(dync_sum(g, DYNC_ALL, false));
+    dync_str(dync_grad(w));
+}
+
+/* Second shapes, symbolic numbers, cells, a second set of guards. */
+static dync_value scaled(const dync_value *args, int nargs, void *user)
+{
+    dync_cell *count = (dync_cell *)user;
+    (void)nargs;
+    dync_cell_set(count, dync_sym_add(dync_cell_get(count), DYNC_V(1)));
+    return dync_tuple(dync_mul(args[0], args[1]), dync_softmax(dync_as_tensor(args[0]), -1));
+}
+static void run_guards(void)
+{
+    dync_cell *count = dync_cell_new("count", DYNC_V(0));
+    dync_compiled *f = dync_compile(scaled, .args = "x, k", .symbolic = "k", .user = count);
+    for (int n = 2; n < 5; n++) dync_call_value(f, dync_randn(dync_shape(2, n)), n);
+    dync_compiled_free(f);
+    dync_cell_free(count);
+}
+
 static void quiet(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
 
 /* What every run must have left behind; n names it in the report. */
@@ -121,6 +207,10 @@ TEST(hello_survives_each_failure) { fail_each(run_hello); }
 TEST(train_survives_each_failure) { fail_each(run_train); }
 TEST(backend_survives_each_failure) { fail_each(run_backend); }
 TEST(export_survives_each_failure) { fail_each(run_export); }
+TEST(cnn_survives_each_failure) { fail_each(run_cnn); }
+TEST(graph_text_survives_each_failure) { fail_each(run_graph_text); }
+TEST(tape_survives_each_failure) { fail_each(run_tape); }
+TEST(guards_survive_each_failure) { fail_each(run_guards); }
 
 /* A buffer too small stays too small: every later allocation fails as well. */
 static void shrink(void (*run)(void))
