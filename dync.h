@@ -2027,7 +2027,11 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
  *   ->      owned by the scope */
 DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
 
-/* dync_explain_backend: a backend that records what it is given into out, and compiles with inner. */
+/* dync_explain_backend: a backend that compiles with inner and tells out of each graph it is given: counts, breaks and graphs; the fields
+ * for guards, operators and time stay empty.
+ *   inner   the name of a backend; NULL: "inductor"
+ *   out     borrowed; zeroed here and filled by compiles until the scope ends in which this is called; that scope owns the texts
+ *   errors  DYNC_ERR_VALUE (out is NULL), DYNC_ERR_MEMORY */
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out);
 
 /* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values; one node in graphs.
@@ -2280,6 +2284,10 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__STRICT_FP_BEGIN \
     _Pragma("float_control(push)") _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #define DYNC__STRICT_FP_END _Pragma("float_control(pop)")
+#elif defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))   /* fast-math also drops ieee-fp: comparisons with NaN */
+#define DYNC__STRICT_FP_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\", \"fp-contract=off\")") _Pragma("GCC target(\"ieee-fp\")")
+#define DYNC__STRICT_FP_END _Pragma("GCC pop_options")
 #elif defined(__GNUC__)
 #define DYNC__STRICT_FP_BEGIN \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\", \"fp-contract=off\")")
@@ -13987,15 +13995,40 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYNC__TILE_X86 1
-#define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("avx2,fma")))
 #if defined(__clang__)
-#define DYNC__TILE_AVX512 DYNC__TILE_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
-#else
+#define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
+#define DYNC__TILE_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
+#else                                   /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
+#define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #define DYNC__TILE_AVX512 \
-    DYNC__TILE_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+    DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
 #define DYNC__TILE_X86 0
+#endif
+/* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas say; one of bits it leaves alone. */
+#if defined(__clang__)
+static inline float dync__tile_pick_f(int c, float a, float b)
+{
+    uint32_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = c ? x : y;
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+static inline double dync__tile_pick_d(int c, double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = c ? x : y;
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+#define DYNC__TILE_PICK(t, c, a, b) dync__tile_pick_##t(c, a, b)
+#else
+#define DYNC__TILE_PICK(t, c, a, b) ((c) ? (a) : (b))
 #endif
 /* Negative operands go to NaN first, so that the compiler sees that sqrt sets no errno and vectorises it. */
 #if defined(__GNUC__)
@@ -14017,8 +14050,8 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ? \
     (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : (T)((U)0 - (U)(a < 0)))
 /* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float types. */
-#define DYNC__TILE_FTOI(T, HI, LOW, HIGH) \
-    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)(a >= HI || a < -HI || a != a ? 0 : a))
+#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH) \
+    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 
 /* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers and conversions
  * two (AVX-512 uses AVX2's); int64, BOOL and what does not vectorise one. Most have a form with the second operand a scalar;
@@ -14030,10 +14063,10 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)              \
     X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)              \
     X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)              \
-    X(V, A, min, f, float, float, a < b || a != a ? a : b) X(V, A, min, d, double, double, a < b || a != a ? a : b) \
-    X(V, A, max, f, float, float, a > b || a != a ? a : b) X(V, A, max, d, double, double, a > b || a != a ? a : b) \
-    X(V, A, maxsel, f, float, float, a < b ? b : a) X(V, A, maxsel, d, double, double, a < b ? b : a) \
-    X(V, A, minsel, f, float, float, b < a ? b : a) X(V, A, minsel, d, double, double, b < a ? b : a)
+    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b)) \
+    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
+    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a)) X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a)) \
+    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a)) X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
 /* These have a form with the first operand a scalar, too. */
 #define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
     X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
@@ -14080,14 +14113,14 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, i, int32_t, l, int64_t, a)          X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a) \
     X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                   \
     X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, i, int32_t, DYNC__TILE_FTOI(int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))     \
-    X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
+    X(V, A, f, float, i, int32_t, DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))     \
+    X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
 #define DYNC__TILE_RARE_CASTS(X, V, A)                                                               \
     X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)            \
     X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                   \
     X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, l, int64_t, DYNC__TILE_FTOI(int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) \
-    X(V, A, d, double, l, int64_t, DYNC__TILE_FTOI(int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
+    X(V, A, f, float, l, int64_t, DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) \
+    X(V, A, d, double, l, int64_t, DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
 
 /* ---- f16 and bf16, in integer arithmetic that vectorises -------------------------------------------------------------------- */
 
@@ -14294,8 +14327,8 @@ DYNC__STRICT_FP_BEGIN
     }
 #define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                            \
     X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                  \
-    X(V, A, max, f, float, -HUGE_VALF, a > b || a != a ? a : b) X(V, A, max, d, double, -HUGE_VAL, a > b || a != a ? a : b) \
-    X(V, A, min, f, float, HUGE_VALF, a < b || a != a ? a : b) X(V, A, min, d, double, HUGE_VAL, a < b || a != a ? a : b)
+    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
+    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
 #define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                            \
     X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
     X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
@@ -14336,8 +14369,8 @@ typedef struct dync__tile_table {
     DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                             \
     DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                     \
     DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                     \
-    DYNC__TILE_DEFINE_SELECTS(V, A, f, float)                                                        \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, d, double)                                                      \
+    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                      \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                    \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
 #define DYNC__TILES_WIDE(V, A)                                                                       \
     DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
@@ -15014,6 +15047,19 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int 
 /* Checks for prepare: DYNC_ERR_INTERNAL that names the kernel. */
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *, bool ok, const char *what);
 
+/* A few elements of 4 or 8 bytes; where they are that few, a call of memcpy costs more than they do. */
+DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
+{
+    char *to = to_;
+    const char *from = from_;
+    if (bytes >= 64) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(to, from, 16);
+    for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
+}
+
 #define DYNC__X(name) DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
@@ -15225,6 +15271,7 @@ typedef struct dync__gemm_kernels {
 /* ---- micro kernels ------------------------------------------------------------------------------------------------------- */
 
 #define DYNC__GEMM_R1(X) X(0)
+#define DYNC__GEMM_R3(X) X(0) X(1) X(2)
 #define DYNC__GEMM_R4(X) X(0) X(1) X(2) X(3)
 #define DYNC__GEMM_R6(X) DYNC__GEMM_R4(X) X(4) X(5)
 #define DYNC__GEMM_R14(X) DYNC__GEMM_R6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -15307,6 +15354,7 @@ typedef double dync__gemm_d2;
         const E *a = a_, *b = b_;                                                                    \
         E *c = c_, x0, x1, x2, x3;                                                                   \
         DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R4, 4)                                                      \
+        DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R3, 3)                                                      \
         DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R1, 1)                                                      \
     }
 /* N inner products of a with columns of b, all dense along k. */
@@ -15406,17 +15454,6 @@ static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
     return g->c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
 }
 
-/* n elements in a row; where they are few, a call of memcpy costs more than they do. */
-#define DYNC__GEMM_COPY(T, to, from, n)                                                              \
-    do {                                                                                             \
-        int64_t dync__e = 0, dync__step = 16 / (int64_t)sizeof(T);                                   \
-        if ((n) >= 4 * dync__step) {                                                                 \
-            memcpy((to), (from), (size_t)(n) * sizeof(T));                                           \
-            break;                                                                                   \
-        }                                                                                            \
-        for (; dync__e + dync__step <= (n); dync__e += dync__step) memcpy((to) + dync__e, (from) + dync__e, 16); \
-        for (; dync__e < (n); dync__e++) (to)[dync__e] = (from)[dync__e];                            \
-    } while (0)
 /* Blocks of four lines by four elements along k, transposed in registers; returns how many of k are done. */
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
 #define DYNC__GEMM_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
@@ -15459,7 +15496,7 @@ static int64_t dync__gemm_pack_turned_8(uint64_t *to, const uint64_t *from, int6
             const T *s = from + l0 * line_step;                                                      \
             if (n < width) memset(to, 0, (size_t)(width * k) * sizeof(T));                           \
             if (line_step == 1) {                                                                    \
-                for (int64_t p = 0; p < k; p++) DYNC__GEMM_COPY(T, to + p * width, s + p * k_step, n); \
+                for (int64_t p = 0; p < k; p++) dync__copy_line(to + p * width, s + p * k_step, (size_t)n * sizeof(T)); \
                 continue;                                                                            \
             }                                                                                        \
             while (l < n) {                                                                          \
@@ -15733,7 +15770,7 @@ static void dync__gemm(dync__gemm_job *g)
     double work = (double)g->m * (double)g->n * (double)g->k;
     g->kernels = dync__gemm_choose(g->bytes, g->n);
     g->path = dync__gemm_path(g, work);
-    if (work >= (double)DYNC__GEMM_PARALLEL && dync__pool_threads() > 1)
+    if (work >= (double)DYNC__GEMM_PARALLEL && !dync__tls.in_pool && dync__pool_threads() > 1)
         dync__pool_run(dync__gemm_part, g, dync__pool_threads());
     else
         dync__gemm_run(g);
@@ -16047,6 +16084,13 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
 
 /* columns[(c, ky, kx), (row, ox)] = x[c, iy, ix] or 0; rows [oy, oy + rows) of one group of one image */
 #define DYNC__CONV_COLUMNS(T, name)                                                                  \
+    static void dync__conv_add_##name(T *DYNC__RESTRICT to, const T *DYNC__RESTRICT from, int64_t n) \
+    {                                                                                                \
+        int64_t i = 0;                                                                               \
+        for (; i + 8 <= n; i += 8)                                                                   \
+            for (int e = 0; e < 8; e++) to[i + e] += from[i + e];                                    \
+        for (; i < n; i++) to[i] += from[i];                                                         \
+    }                                                                                                \
     static void dync__conv_im2col_##name(const dync__conv *v, const T *x, T *columns, int64_t oy, int64_t rows) \
     {                                                                                                \
         for (int64_t c = 0; c < v->gc; c++)                                                          \
@@ -16062,7 +16106,7 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                         }                                                                            \
                         const T *s = x + (c * v->h + iy) * v->w + ix;                                \
                         for (int64_t i = 0; i < from; i++) columns[i] = 0;                           \
-                        if (v->sx == 1) memcpy(columns + from, s, (size_t)(to - from) * sizeof(T));  \
+                        if (v->sx == 1) dync__copy_line(columns + from, s, (size_t)(to - from) * sizeof(T)); \
                         else for (int64_t i = from; i < to; i++) columns[i] = s[(i - from) * v->sx]; \
                         for (int64_t i = to; i < v->ow; i++) columns[i] = 0;                         \
                     }                                                                                \
@@ -16079,7 +16123,8 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                         int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
                         if (iy < 0 || iy >= v->h) continue;                                          \
                         T *d = x + (c * v->h + iy) * v->w + ix;                                      \
-                        for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i];     \
+                        if (v->sx == 1) dync__conv_add_##name(d, columns + from, to - from);         \
+                        else for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i]; \
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \
@@ -19694,7 +19739,12 @@ static dync_status dync__eager_plan(dync__opcall *call)
         if (DYNC__UNLIKELY(e->checks_data)) DYNC__TRY(dync__eager_check_data(call));
         return dync__eager_execute(call, e);
     }
-    if (dync__eager_has_no_data(call)) return dync__op_fake(call);
+    if (dync__eager_has_no_data(call)) {
+        const dync__tensor *self = call->row->cls == DYNC__INPLACE && call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
+        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
+            return dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none: it was kept from a traced call");
+        return dync__op_fake(call);
+    }
     DYNC__TRY(dync__eager_build(call, &e));
     bool kept = dync__eager_keep(&k, e);
     dync_status status = e->checks_data ? dync__eager_check_data(call) : DYNC_OK;
@@ -34137,6 +34187,7 @@ typedef struct dync__tracer {
     dync__tnode *at;                     /* position in the tree; NULL once the trace left it (opaque) */
     dync__arena scratch;                 /* of a trace that left the tree */
     dync_status status;                  /* first failure inside the trace */
+    const char *cut_reason;              /* the break that ends the pieces being compiled, or NULL */
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
@@ -34190,6 +34241,9 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
             return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        if (t->flags & DYNC__T_FAKE)
+            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced "
+                              "and kept in a variable (made by %s)", t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__flatten_value(c, &v->as.l->items[i], depth + 1));
@@ -34202,6 +34256,8 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const 
     c->nargs = nargs;
     c->args = args;
     c->n_tensors = 0;
+    if (nargs < 0 || (nargs > 0 && !args))
+        return dync__fail(DYNC_ERR_VALUE, nargs < 0 ? "expected a number of arguments, got %d" : "expected %d arguments, got NULL", nargs);
     for (int i = 0; i < nargs; i++) DYNC__TRY(dync__flatten_value(c, &args[i], 0));
     return DYNC_OK;
 }
@@ -35118,9 +35174,39 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dyn
     return status;
 }
 
+/* What a user's callable returns must be what the graph says: later segments are compiled for that. */
+static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out)
+{
+    const dync__arg *form = s->n_out ? &s->graph->node.at[s->graph->node.n - 1]->args[0] : NULL;
+    for (int i = 0; i < s->n_out; i++) {
+        const dync_node *n = form->as.list[i].as.node;
+        const dync__tensor *t = out[i];
+        if (!t || !n->has_info) continue;
+        const dync__layout *want = &n->info[0].lay;
+        bool same = t->lay.ndim == want->ndim && t->dtype == n->info[0].dtype;
+        for (int d = 0; same && d < want->ndim; d++) same = t->lay.shape[d] == want->shape[d];
+        if (same) continue;
+        dync__str text = {0};
+        dync__str_addf(&text, "%s", dync__dtype_info(n->info[0].dtype)->name);
+        dync__shape_text(&text, want->ndim, want->shape);
+        dync__str_addf(&text, ", got %s", dync__dtype_info(t->dtype)->name);
+        dync__shape_text(&text, t->lay.ndim, t->lay.shape);
+        dync_status status = dync__fail(DYNC_ERR_BACKEND, "output %d of a compiled graph: expected %s", i, dync__str_get(&text));
+        dync__str_free(&text);
+        return status;
+    }
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
 {
-    return dync__callable_run(&s->code, n_in, in, s->n_out, out);
+    DYNC__TRY(dync__callable_run(&s->code, n_in, in, s->n_out, out));
+    dync_status status = s->code.run == dync__raw_run ? DYNC_OK : dync__segment_outputs(s, out);
+    for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    return status;
 }
 
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
@@ -36205,6 +36291,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = t->graph_grad_off;
+    t->cut_reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
@@ -36377,6 +36464,12 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
         dync__ref(env[o->n]);
         return dync_v_tensor(dync__give(env[o->n]));
     }
+    if (o->kind == DYNC_KIND_STR && o->as.value.as.s) {
+        size_t n = strlen(o->as.value.as.s) + 1;
+        char *text = dync__scope_alloc(n);
+        if (text) memcpy(text, o->as.value.as.s, n);
+        return text ? dync_v_str(text) : DYNC_NONE;
+    }
     if (o->kind != DYNC_KIND_LIST) return o->as.value;
     dync_value list = dync__list_new(o->n);
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < o->n; i++) {
@@ -36431,8 +36524,8 @@ static dync_status dync__narrow_path(dync__tracer *t)
     return status;
 }
 
-/* After the C function returned r: the last cut, the tree's RETURN, the real result. */
-static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value *result)
+/* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
+static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outval *out)
 {
     bool *live = dync__calloc((size_t)t->made.n + 1);
     int made = t->made.n;
@@ -36442,19 +36535,16 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value 
         status = dync__cut_live(t, NULL, live);
     }
     dync__free(live, (size_t)made + 1);
-    dync__outval scratch;
-    memset(&scratch, 0, sizeof scratch);
-    dync__outval *out = t->at ? &t->at->result : &scratch;
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
     if (status != DYNC_OK) return status;
     if (t->at) {
+        t->at->result = *out;
         bool grad_now = !dync__tls.grad_enabled_off;
         t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
         dync__tracer_publish_env(t);
         if (t->entry->root != t->at) status = dync__narrow_path(t);
         DYNC__ATOMIC_STORE(&t->at->kind, DYNC__TN_RETURN);
     }
-    *result = dync__outval_build(out, t->real.at);
     return status;
 }
 
@@ -36479,21 +36569,20 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     t.at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
     if (t.fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
+    dync__outval out;
     *result = DYNC_NONE;
     if (status == DYNC_OK) status = dync__trace_arguments(&t, args);
     if (status == DYNC_OK) {
         dync_value r = dync__callee_invoke(&f->callee, call->nargs, args);
         if (t.status != DYNC_OK) status = t.status;
         else if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
-        else status = dync__trace_finish(&t, r, result);
+        else status = dync__trace_finish(&t, r, &out);
     }
     if (t.fresh) dync__callbacks_end();
-    if (status != DYNC_OK) {
-        dync__tls.grad_enabled_off = !t.grad_mode_before;
-        *result = DYNC_NONE;
-    }
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
+    dync_scope_end(&scope);
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t.real.at);     /* into the caller's scope, texts too */
     dync__tracer_close(&t);
-    dync__scope_end_keep(&scope, result);
     return status;
 }
 
@@ -37578,14 +37667,16 @@ DYNC_API void dync_reset(void)
     dync__callbacks_clear();
 }
 
-/* A module is gone: no entry may look at it again. */
+/* A module is gone: no entry may look at it again, and what was made of the module itself has nothing to run. */
 DYNC__FN void dync__capture_forget_module(const dync_module *m)
 {
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next)
+    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) {
+        if (dync__callee_module(&f->callee) == m) f->callee.object = NULL;
         for (dync__cache_entry *e = f->entries; e; e = e->next)
             for (int i = 0; i < e->modules.n; i++)
                 if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
+    }
     dync__unlock(&dync__all_compiled.lock);
 }
 
@@ -37889,6 +37980,10 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
 {
     dync__callargs call;
     dync_value result = DYNC_NONE;
+    if (!dync__callee_valid(&f->callee)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from a module that has been freed", f->name);
+        return result;
+    }
     if (dync__callee_arity(&f->callee) >= 0 && nargs != dync__callee_arity(&f->callee)) {
         dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, dync__callee_arity(&f->callee), nargs);
         return result;
@@ -38110,7 +38205,7 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
         dync__explain_lines(&s, "    ", o->guards[i]);
     }
     if (o->compile_ms > 0) dync__str_addf(&s, "Compile Times: %.3f ms\n", o->compile_ms);
-    char *text = dync__scope_alloc(s.n + 1);
+    char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (text) memcpy(text, dync__str_get(&s), s.n);
     dync__str_free(&s);
     return text;
@@ -39681,14 +39776,19 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
 /* One row per built-in backend: name, tags, compile function. */
 #define DYNC__BACKENDS(X)                                            \
     X(aot_eager,      "debug", dync__backend_aot_eager)              \
+    X(cudagraphs,     NULL,    dync__backend_cudagraphs)             \
     X(eager,          "debug", dync__backend_eager)                  \
     X(eager_noexcept, "debug", dync__backend_eager_noexcept)         \
-    X(inductor,       NULL,    dync__backend_inductor)
+    X(inductor,       NULL,    dync__backend_inductor)               \
+    X(onnxrt,         NULL,    dync__backend_onnxrt)                 \
+    X(ts,             "debug", dync__backend_ts)  /* program/ts.c */ \
+    X(tvm,            NULL,    dync__backend_tvm)
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys);
+DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
 #endif
 DYNC__COLD_BEGIN
 
@@ -39837,7 +39937,7 @@ DYNC__FN dync_status dync__options_check(const char *options, const char *backen
 
 static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
 
-static void dync__options_ignored(const char *options, const char *backend)
+DYNC__FN void dync__options_ignored(const char *options, const char *backend)
 {
     if (options && *options) dync__warn("backend '%s' ignores its options '%s'", backend, options);
 }
@@ -39885,6 +39985,43 @@ DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex,
     (void)user;
     DYNC__TRY(dync__options_check(options, "inductor", "opt_level,threads,fast_math,no_fuse"));
     return dync__aot_compile(g, ex, n, options, &inner, out);
+}
+
+/* ==== backend/absent.c ========================================================================================== */
+/* backend/absent.c: backends that stand for something outside of this library: they can be looked
+ * up, and compiling says clearly what is missing. cudagraphs runs what lies on the CPU plainly, as
+ * upstream does. After eager.c. */
+
+DYNC__FN dync_status dync__backend_cudagraphs(dync_graph *g, const dync_value *ex, int n,
+                                              const char *options, dync_callable *out, void *user)
+{
+    for (int i = 0; i < g->n_inputs; i++) {
+        const dync_node *node = g->node.at[i];
+        if (node->has_info && (node->info[0].device & 255) == DYNC_CUDA)
+            return dync__fail(DYNC_ERR_BACKEND, "backend 'cudagraphs': input %s is on a GPU, which "
+                              "takes dync_cuda.h; this program was built without it", node->name);
+    }
+    return dync__backend_inductor(g, ex, n, options, out, user);
+}
+
+static dync_status dync__backend_missing(const char *backend, const char *runtime)
+{
+    return dync__fail(DYNC_ERR_BACKEND, "backend '%s' is not available: %s is not part of this "
+                      "program; 'inductor' needs nothing", backend, runtime);
+}
+
+DYNC__FN dync_status dync__backend_onnxrt(dync_graph *g, const dync_value *ex, int n,
+                                          const char *options, dync_callable *out, void *user)
+{
+    (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
+    return dync__backend_missing("onnxrt", "ONNX Runtime");
+}
+
+DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int n,
+                                       const char *options, dync_callable *out, void *user)
+{
+    (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
+    return dync__backend_missing("tvm", "Apache TVM");
 }
 
 /* ==== backend/aot.c ============================================================================================= */
@@ -39987,6 +40124,128 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     dync__aot_users.first = u;
     dync__unlock(&dync__aot_users.lock);
     b.user = u;
+    return b;
+}
+
+/* ==== backend/explain.c ========================================================================================= */
+/* backend/explain.c: dync_explain_backend: counts and keeps the graphs it is given and hands them
+ * to another backend. After registry.c; capture/explain.c fills and prints the output.
+ *
+ * What it collects belongs to the scope in which it was made, as dync_explain's output does. The
+ * record itself stays until dync_shutdown: a function compiled with the backend may outlive the
+ * scope, and then nothing more is collected. */
+
+typedef struct dync__explainer {
+    char *inner;                        /* name of the backend that compiles */
+    dync_explain_output *out;           /* the user's; NULL once the scope has ended */
+    dync__arena arena;                  /* the output's texts */
+    DYNC__VEC(dync_explain_break) breaks;
+    DYNC__VEC(const char *) graphs;
+    struct dync__explainer *next;
+} dync__explainer;
+static struct {
+    dync__mutex lock;
+    dync__explainer *first;
+} dync__explainers;
+
+static void dync__explainer_close(void *record)
+{
+    dync__explainer *e = record;
+    e->out = NULL;
+    dync__vec_free(&e->breaks);
+    dync__vec_free(&e->graphs);
+    dync__arena_free(&e->arena);
+}
+
+static void dync__explainer_free(dync__explainer *e)
+{
+    dync__explainer_close(e);
+    dync__strfree(e->inner);
+    dync__free(e, sizeof *e);
+}
+
+static void dync__explainers_free(void)
+{
+    while (dync__explainers.first) {
+        dync__explainer *e = dync__explainers.first;
+        dync__explainers.first = e->next;
+        dync__explainer_free(e);
+    }
+}
+
+/* The break that ends this graph, where one does. */
+static bool dync__explainer_break(dync__explainer *e)
+{
+    const dync__tracer *t = dync__tracer_current();
+    if (!t || !t->cut_reason) return true;
+    dync__str stack = {0};
+    dync__trace_stack(t, &stack);
+    dync_explain_break b = {dync__arena_strdup(&e->arena, t->cut_reason),
+                            dync__arena_strdup(&e->arena, dync__str_get(&stack))};
+    bool ok = !stack.failed && b.reason && b.stack && dync__vec_push(&e->breaks, b);
+    dync__str_free(&stack);
+    return ok;
+}
+
+static bool dync__explainer_graph(dync__explainer *e, const dync_graph *g)
+{
+    dync__str text = {0};
+    dync__graph_print_c(&text, g);
+    const char *kept = text.failed ? NULL : dync__arena_strdup(&e->arena, dync__str_get(&text));
+    bool ok = kept && dync__vec_push(&e->graphs, kept);
+    dync__str_free(&text);
+    return ok;
+}
+
+/* The output's arrays move as they grow: it is told anew each time. */
+static dync_status dync__explainer_collect(dync__explainer *e, const dync_graph *g)
+{
+    if (!e->out) return DYNC_OK;
+    if (!dync__explainer_graph(e, g) || !dync__explainer_break(e)) return DYNC_ERR_MEMORY;
+    e->out->graph_count = e->graphs.n;
+    e->out->graph_break_count = e->graphs.n - 1;
+    e->out->op_count += dync__graph_op_count(g);
+    e->out->nbreaks = e->breaks.n;
+    e->out->breaks = e->breaks.at;
+    e->out->graphs = e->graphs.at;
+    return DYNC_OK;
+}
+
+static dync_status dync__explainer_compile(dync_graph *g, const dync_value *ex, int n,
+                                           const char *options, dync_callable *out, void *user)
+{
+    dync__explainer *e = user;
+    if (!e) return dync__fail(DYNC_ERR_VALUE, "dync_explain_backend: the output is NULL");
+    const dync_backend *inner = dync_lookup_backend(e->inner);
+    if (!inner) return DYNC_ERR_VALUE;
+    dync__lock(&dync__explainers.lock);
+    dync_status status = dync__explainer_collect(e, g);
+    dync__unlock(&dync__explainers.lock);
+    return status == DYNC_OK ? inner->compile(g, ex, n, options, out, inner->user) : status;
+}
+
+DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out)
+{
+    dync_backend b = {.name = "explain", .compile = dync__explainer_compile};
+    if (!out) {
+        dync__fail(DYNC_ERR_VALUE, "dync_explain_backend: expected an output to fill, got NULL");
+        return b;
+    }
+    memset(out, 0, sizeof *out);
+    dync__explainer *e = dync__calloc(sizeof *e);
+    if (!e) return b;
+    e->inner = dync__strdup(inner ? inner : "inductor");
+    if (!e->inner || !dync__scope_defer(dync__explainer_close, e)) {
+        dync__explainer_free(e);
+        return b;
+    }
+    e->out = out;
+    dync__at_shutdown(dync__explainers_free);
+    dync__lock(&dync__explainers.lock);
+    e->next = dync__explainers.first;
+    dync__explainers.first = e;
+    dync__unlock(&dync__explainers.lock);
+    b.user = e;
     return b;
 }
 DYNC__COLD_END
@@ -42207,6 +42466,37 @@ DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *
     dync__str_free(&header);
     for (int i = 0; i < n && status == DYNC_OK; i++) status = dync__st_data(out, &items[i]);
     return status;
+}
+
+/* ==== program/ts.c ============================================================================================== */
+/* program/ts.c: the backend "ts": the graph goes through the portable program form in memory, as a
+ * file would hold it, is read back and run from there. What works with it survives saving. Named
+ * for upstream's TorchScript backend. After program_file.c; its row stands in backend/backend.h. */
+
+static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
+{
+    return dync_program_run(state, nargs, args);
+}
+static void dync__ts_destroy(void *state) { dync_program_free(state); }
+
+DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n,
+                                      const char *options, dync_callable *out, void *user)
+{
+    dync__str bytes = {0};
+    (void)ex, (void)n, (void)user;
+    dync__options_ignored(options, "ts");
+    dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
+    dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
+    if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK && !(read = dync__program_read(bytes.at, bytes.n))) status = dync_error();
+    dync__str_free(&bytes);
+    dync_program_free(written);
+    if (status != DYNC_OK) return status;
+    memset(out, 0, sizeof *out);
+    out->run = dync__ts_run;
+    out->destroy = dync__ts_destroy;
+    out->state = read;
+    return DYNC_OK;
 }
 
 /* ==== compile/compile.c ========================================================================================= */

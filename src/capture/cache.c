@@ -100,14 +100,16 @@ DYNC_API void dync_reset(void)
     dync__callbacks_clear();
 }
 
-/* A module is gone: no entry may look at it again. */
+/* A module is gone: no entry may look at it again, and what was made of the module itself has nothing to run. */
 DYNC__FN void dync__capture_forget_module(const dync_module *m)
 {
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next)
+    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) {
+        if (dync__callee_module(&f->callee) == m) f->callee.object = NULL;
         for (dync__cache_entry *e = f->entries; e; e = e->next)
             for (int i = 0; i < e->modules.n; i++)
                 if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
+    }
     dync__unlock(&dync__all_compiled.lock);
 }
 
@@ -411,6 +413,10 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
 {
     dync__callargs call;
     dync_value result = DYNC_NONE;
+    if (!dync__callee_valid(&f->callee)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from a module that has been freed", f->name);
+        return result;
+    }
     if (dync__callee_arity(&f->callee) >= 0 && nargs != dync__callee_arity(&f->callee)) {
         dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, dync__callee_arity(&f->callee), nargs);
         return result;

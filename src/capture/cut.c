@@ -348,6 +348,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = t->graph_grad_off;
+    t->cut_reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
@@ -520,6 +521,12 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
         dync__ref(env[o->n]);
         return dync_v_tensor(dync__give(env[o->n]));
     }
+    if (o->kind == DYNC_KIND_STR && o->as.value.as.s) {
+        size_t n = strlen(o->as.value.as.s) + 1;
+        char *text = dync__scope_alloc(n);
+        if (text) memcpy(text, o->as.value.as.s, n);
+        return text ? dync_v_str(text) : DYNC_NONE;
+    }
     if (o->kind != DYNC_KIND_LIST) return o->as.value;
     dync_value list = dync__list_new(o->n);
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < o->n; i++) {
@@ -574,8 +581,8 @@ static dync_status dync__narrow_path(dync__tracer *t)
     return status;
 }
 
-/* After the C function returned r: the last cut, the tree's RETURN, the real result. */
-static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value *result)
+/* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
+static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outval *out)
 {
     bool *live = dync__calloc((size_t)t->made.n + 1);
     int made = t->made.n;
@@ -585,19 +592,16 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync_value 
         status = dync__cut_live(t, NULL, live);
     }
     dync__free(live, (size_t)made + 1);
-    dync__outval scratch;
-    memset(&scratch, 0, sizeof scratch);
-    dync__outval *out = t->at ? &t->at->result : &scratch;
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
     if (status != DYNC_OK) return status;
     if (t->at) {
+        t->at->result = *out;
         bool grad_now = !dync__tls.grad_enabled_off;
         t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
         dync__tracer_publish_env(t);
         if (t->entry->root != t->at) status = dync__narrow_path(t);
         DYNC__ATOMIC_STORE(&t->at->kind, DYNC__TN_RETURN);
     }
-    *result = dync__outval_build(out, t->real.at);
     return status;
 }
 
@@ -622,20 +626,19 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     t.at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
     if (t.fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
+    dync__outval out;
     *result = DYNC_NONE;
     if (status == DYNC_OK) status = dync__trace_arguments(&t, args);
     if (status == DYNC_OK) {
         dync_value r = dync__callee_invoke(&f->callee, call->nargs, args);
         if (t.status != DYNC_OK) status = t.status;
         else if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
-        else status = dync__trace_finish(&t, r, result);
+        else status = dync__trace_finish(&t, r, &out);
     }
     if (t.fresh) dync__callbacks_end();
-    if (status != DYNC_OK) {
-        dync__tls.grad_enabled_off = !t.grad_mode_before;
-        *result = DYNC_NONE;
-    }
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
+    dync_scope_end(&scope);
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t.real.at);     /* into the caller's scope, texts too */
     dync__tracer_close(&t);
-    dync__scope_end_keep(&scope, result);
     return status;
 }

@@ -331,9 +331,39 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dyn
     return status;
 }
 
+/* What a user's callable returns must be what the graph says: later segments are compiled for that. */
+static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out)
+{
+    const dync__arg *form = s->n_out ? &s->graph->node.at[s->graph->node.n - 1]->args[0] : NULL;
+    for (int i = 0; i < s->n_out; i++) {
+        const dync_node *n = form->as.list[i].as.node;
+        const dync__tensor *t = out[i];
+        if (!t || !n->has_info) continue;
+        const dync__layout *want = &n->info[0].lay;
+        bool same = t->lay.ndim == want->ndim && t->dtype == n->info[0].dtype;
+        for (int d = 0; same && d < want->ndim; d++) same = t->lay.shape[d] == want->shape[d];
+        if (same) continue;
+        dync__str text = {0};
+        dync__str_addf(&text, "%s", dync__dtype_info(n->info[0].dtype)->name);
+        dync__shape_text(&text, want->ndim, want->shape);
+        dync__str_addf(&text, ", got %s", dync__dtype_info(t->dtype)->name);
+        dync__shape_text(&text, t->lay.ndim, t->lay.shape);
+        dync_status status = dync__fail(DYNC_ERR_BACKEND, "output %d of a compiled graph: expected %s", i, dync__str_get(&text));
+        dync__str_free(&text);
+        return status;
+    }
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
 {
-    return dync__callable_run(&s->code, n_in, in, s->n_out, out);
+    DYNC__TRY(dync__callable_run(&s->code, n_in, in, s->n_out, out));
+    dync_status status = s->code.run == dync__raw_run ? DYNC_OK : dync__segment_outputs(s, out);
+    for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    return status;
 }
 
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */

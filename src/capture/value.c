@@ -15,6 +15,9 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
             return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        if (t->flags & DYNC__T_FAKE)
+            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced "
+                              "and kept in a variable (made by %s)", t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__flatten_value(c, &v->as.l->items[i], depth + 1));
@@ -27,6 +30,8 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const 
     c->nargs = nargs;
     c->args = args;
     c->n_tensors = 0;
+    if (nargs < 0 || (nargs > 0 && !args))
+        return dync__fail(DYNC_ERR_VALUE, nargs < 0 ? "expected a number of arguments, got %d" : "expected %d arguments, got NULL", nargs);
     for (int i = 0; i < nargs; i++) DYNC__TRY(dync__flatten_value(c, &args[i], 0));
     return DYNC_OK;
 }

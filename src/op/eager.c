@@ -319,7 +319,12 @@ static dync_status dync__eager_plan(dync__opcall *call)
         if (DYNC__UNLIKELY(e->checks_data)) DYNC__TRY(dync__eager_check_data(call));
         return dync__eager_execute(call, e);
     }
-    if (dync__eager_has_no_data(call)) return dync__op_fake(call);
+    if (dync__eager_has_no_data(call)) {
+        const dync__tensor *self = call->row->cls == DYNC__INPLACE && call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
+        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
+            return dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none: it was kept from a traced call");
+        return dync__op_fake(call);
+    }
     DYNC__TRY(dync__eager_build(call, &e));
     bool kept = dync__eager_keep(&k, e);
     dync_status status = e->checks_data ? dync__eager_check_data(call) : DYNC_OK;
