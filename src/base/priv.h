@@ -139,6 +139,10 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__STRICT_FP_BEGIN \
     _Pragma("float_control(push)") _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #define DYNC__STRICT_FP_END _Pragma("float_control(pop)")
+#elif defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))   /* fast-math also drops ieee-fp: comparisons with NaN */
+#define DYNC__STRICT_FP_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\", \"fp-contract=off\")") _Pragma("GCC target(\"ieee-fp\")")
+#define DYNC__STRICT_FP_END _Pragma("GCC pop_options")
 #elif defined(__GNUC__)
 #define DYNC__STRICT_FP_BEGIN \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\", \"fp-contract=off\")")

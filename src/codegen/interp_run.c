@@ -7,7 +7,11 @@
 #include "../dync.in.h"
 #include "interp.h"
 
+#if defined(DYNC_SMALL)
+enum { DYNC__IRUN_STACK = 512 };            /* scratch up to which no memory is asked for */
+#else
 enum { DYNC__IRUN_STACK = 2048 };
+#endif
 #define DYNC__IRUN_PARALLEL 131072  /* element-operations below which threads are not worth waking */
 
 typedef struct dync__irun {

@@ -20,15 +20,43 @@
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYNC__TILE_X86 1
-#define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("avx2,fma")))
 #if defined(__clang__)
-#define DYNC__TILE_AVX512 DYNC__TILE_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
-#else
+#define DYNC__TILE_BASE
+#define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
+#define DYNC__TILE_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
+#else                                   /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
+#define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
+#define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #define DYNC__TILE_AVX512 \
-    DYNC__TILE_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+    DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
 #define DYNC__TILE_X86 0
+#define DYNC__TILE_BASE DYNC__TILE_CODE
+#endif
+/* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas say; one of bits it leaves alone. */
+#if defined(__clang__)
+static inline float dync__tile_pick_f(int c, float a, float b)
+{
+    uint32_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = c ? x : y;
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+static inline double dync__tile_pick_d(int c, double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = c ? x : y;
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+#define DYNC__TILE_PICK(t, c, a, b) dync__tile_pick_##t(c, a, b)
+#else
+#define DYNC__TILE_PICK(t, c, a, b) ((c) ? (a) : (b))
 #endif
 /* Negative operands go to NaN first, so that the compiler sees that sqrt sets no errno and vectorises it. */
 #if defined(__GNUC__)
@@ -50,8 +78,8 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ? \
     (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : (T)((U)0 - (U)(a < 0)))
 /* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float types. */
-#define DYNC__TILE_FTOI(T, HI, LOW, HIGH) \
-    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)(a >= HI || a < -HI || a != a ? 0 : a))
+#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH) \
+    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 
 /* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers and conversions
  * two (AVX-512 uses AVX2's); int64, BOOL and what does not vectorise one. Most have a form with the second operand a scalar;
@@ -63,10 +91,10 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)              \
     X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)              \
     X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)              \
-    X(V, A, min, f, float, float, a < b || a != a ? a : b) X(V, A, min, d, double, double, a < b || a != a ? a : b) \
-    X(V, A, max, f, float, float, a > b || a != a ? a : b) X(V, A, max, d, double, double, a > b || a != a ? a : b) \
-    X(V, A, maxsel, f, float, float, a < b ? b : a) X(V, A, maxsel, d, double, double, a < b ? b : a) \
-    X(V, A, minsel, f, float, float, b < a ? b : a) X(V, A, minsel, d, double, double, b < a ? b : a)
+    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b)) \
+    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
+    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a)) X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a)) \
+    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a)) X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
 /* These have a form with the first operand a scalar, too. */
 #define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
     X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
@@ -113,14 +141,14 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, i, int32_t, l, int64_t, a)          X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a) \
     X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                   \
     X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, i, int32_t, DYNC__TILE_FTOI(int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))     \
-    X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
+    X(V, A, f, float, i, int32_t, DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))     \
+    X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
 #define DYNC__TILE_RARE_CASTS(X, V, A)                                                               \
     X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)            \
     X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                   \
     X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, l, int64_t, DYNC__TILE_FTOI(int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) \
-    X(V, A, d, double, l, int64_t, DYNC__TILE_FTOI(int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
+    X(V, A, f, float, l, int64_t, DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) \
+    X(V, A, d, double, l, int64_t, DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
 
 /* ---- f16 and bf16, in integer arithmetic that vectorises -------------------------------------------------------------------- */
 
@@ -327,8 +355,8 @@ DYNC__STRICT_FP_BEGIN
     }
 #define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                            \
     X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                  \
-    X(V, A, max, f, float, -HUGE_VALF, a > b || a != a ? a : b) X(V, A, max, d, double, -HUGE_VAL, a > b || a != a ? a : b) \
-    X(V, A, min, f, float, HUGE_VALF, a < b || a != a ? a : b) X(V, A, min, d, double, HUGE_VAL, a < b || a != a ? a : b)
+    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
+    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
 #define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                            \
     X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
     X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
@@ -369,8 +397,8 @@ typedef struct dync__tile_table {
     DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                             \
     DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                     \
     DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                     \
-    DYNC__TILE_DEFINE_SELECTS(V, A, f, float)                                                        \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, d, double)                                                      \
+    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                      \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                    \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
 #define DYNC__TILES_WIDE(V, A)                                                                       \
     DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
@@ -414,12 +442,12 @@ typedef struct dync__tile_table {
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILES_FLOAT(base, DYNC__TILE_CODE, fmaf(a, b, c), fma(a, b, c))
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, fmaf(a, b, c), fma(a, b, c))
 #else
-DYNC__TILES_FLOAT(base, DYNC__TILE_CODE, a * b + c, a * b + c)
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, a * b + c, a * b + c)
 #endif
-DYNC__TILES_WIDE(base, DYNC__TILE_CODE)
-DYNC__TILES_PLAIN(base, DYNC__TILE_CODE)
+DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
+DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
 DYNC__TILES_TABLE(dync__tiles_base, base, base, base)
 #if DYNC__TILE_X86
 DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
