@@ -12085,6 +12085,7 @@ DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage);                 /* storage dtype to compute type; NULL: the same bits */
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage);
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);                   /* a: I64 numbers of draws; b: uint64_t {seed, offset} */
 /* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that length, each cut into grains of
  * DYNC__TILE_GRAIN elements; d gets one value per grain, row after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
@@ -12113,8 +12114,8 @@ typedef struct dync__interp_stream {
 
 typedef enum {
     DYNC__STEP_OP,        /* fn(dst, a, b, c, n) */
-    DYNC__STEP_VIEW,      /* dst = address of the buffer's elements, in place */
-    DYNC__STEP_GATHER,    /* dst = copy of the buffer's elements, widened by fn */
+    DYNC__STEP_VIEW,      /* dst = address of the buffer's elements, in place; a: an index to add, or -1 */
+    DYNC__STEP_GATHER,    /* dst = copy of the buffer's elements, widened by fn; a: the same */
     DYNC__STEP_DIRECT,    /* dst = address in the output buffer: the next step computes into it */
     DYNC__STEP_SCATTER,   /* buffer = a, narrowed by fn */
     DYNC__STEP_FILL,      /* dst = scalar a in every lane */
@@ -12427,23 +12428,26 @@ static void dync__ib_mark_kept(dync__ib *b)
     }
 }
 
+/* Do the lanes of a level lie side by side in memory? */
+static bool dync__ib_is_dense(const dync__ib *b, int access, int level)
+{
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    int from = b->mode == DYNC__INTERP_CHUNK && level == 2 ? b->split : 0;
+    int to = level == 2 && b->mode != DYNC__INTERP_VERTICAL ? b->k->n_dims : b->split;
+    if (level == 2 && (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1))) return false;
+    int n = level == 1 && b->rows == 1 ? 0 : dync__ib_merge(b, access, from, to, dims);
+    return n == 0 || (n == 1 && dims[0].stride == 1);
+}
+
 /* A value may be computed straight into output memory when no load of that buffer is used after it was made. */
 static bool dync__ib_may_direct(const dync__ib *b, int store)
 {
     const dync__inst *st = dync__ib_inst(b, store), *in = dync__ib_inst(b, st->arg[0]);
     const dync__buf *buf = &b->k->buf.at[st->buf];
     int v = st->arg[0];
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] || b->keep[v]) return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load || in->prim == DYNC__P_bitcast) return false;
-    if (b->level[v] == 2 ? dync__ib_phase(b, v) != dync__ib_phase(b, store) : dync__ib_list(b, v) != dync__ib_list(b, store)) return false;
-    if (b->mode == DYNC__INTERP_SQUARE && b->level[v] == 2) return false;
-    int from = b->mode == DYNC__INTERP_CHUNK && b->level[v] == 2 ? b->split : 0;
-    int to = b->level[v] == 2 ? b->k->n_dims : b->split;
-    if (b->mode == DYNC__INTERP_VERTICAL) to = b->split;      /* each inner index apart; several at a time do not store */
-    if (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1 && b->level[v] == 2) return false;
-    int n = b->level[v] == 1 && b->rows == 1 ? 0 : dync__ib_merge(b, st->access, from, to, dims);
-    if (n > 1 || (n == 1 && dims[0].stride != 1)) return false;
+    if (dync__ib_list(b, v) != dync__ib_list(b, store) || !dync__ib_is_dense(b, st->access, b->level[v])) return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         int32_t arg[3];
         const dync__inst *other = dync__ib_inst(b, i);
@@ -12722,12 +12726,28 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     return dst;
 }
 
-/* loadx: a is the index; where the access varies over the tile its offsets are computed into c. */
+/* One index for a whole line of lanes (a row of an embedding): a load with something added to its address. */
+static int dync__ib_emit_line_load(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    int index = dync__ib_value_at(b, in->arg[0], phase), dst = dync__ib_emit_load(b, i, phase);
+    dync__interp_steps *list = &b->list[b->section];
+    if (b->failed) return dst;
+    list->at[list->n - 1].a = index;
+    list->at[list->n - 1].imm = b->k->buf.at[in->buf].size;
+    return dst;
+}
+
+/* loadx: a is the index, c the offsets of the access. */
 static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     bool load = in->prim == DYNC__P_loadx;
     int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] < 2 && !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
+        dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims) <= 1)
+        return dync__ib_emit_line_load(b, i, phase);
     dync__ib_operand value = {0, -1, false}, index = dync__ib_fetch(b, in->arg[load ? 0 : 1], level, phase);
     dync__ib_make_vector(b, &index, level, phase);
     if (!load) {
@@ -12758,6 +12778,15 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase)
     int level = b->level[i], dtype = b->k->buf.at[in->buf].dtype;
     if (b->direct[in->arg[0]] == i) return;               /* the value was computed in place */
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], level, phase);
+    if (o.scalar && dtype == in->type && dync__ib_is_dense(b, in->access, level)) {     /* filled where it belongs */
+        int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
+        dync__interp_step at = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
+        at.buf = in->buf;
+        at.stream = dync__ib_stream(b, in->access, level);
+        dync__ib_emit(b, at);
+        dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, level, in->type, dst, o.value));
+        return;
+    }
     dync__ib_make_vector(b, &o, level, phase);
     dync__interp_step s = dync__ib_step(DYNC__STEP_SCATTER, level, in->type, -1, o.value);
     s.bytes = dync__dtype_info(dtype)->bytes;
@@ -12813,7 +12842,12 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     int n = dync__ib_operands(b, i, arg);
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
     if (in->prim == DYNC__P_bitcast) return o[0].value;   /* the same bits: the same value */
-    dync__tile_fn fn = in->prim == DYNC__P_random ? NULL : dync__ib_kernel(b, i, n, o, level, phase);
+    dync__tile_fn fn;
+    if (in->prim != DYNC__P_random) fn = dync__ib_kernel(b, i, n, o, level, phase);
+    else {
+        dync__ib_make_vector(b, &o[0], level, phase);
+        fn = in->imm.i ? NULL : dync__tile_uniform(b->isa, in->type);
+    }
     if (!fn && in->prim != DYNC__P_random) {
         if (!b->failed)
             dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name, dync__prim_info(in->prim)->name,
@@ -13198,7 +13232,11 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
  * ranges of rows, or of inner indices where rows are few (reductions then combine the parts in order), by index: the same thread count gives the same
  * bits. Nothing is allocated for kernels that need no scratch, and else from the calling thread's cache. */
 
+#if defined(DYNC_SMALL)
+enum { DYNC__IRUN_STACK = 512 };            /* scratch up to which no memory is asked for */
+#else
 enum { DYNC__IRUN_STACK = 2048 };
+#endif
 #define DYNC__IRUN_PARALLEL 131072  /* element-operations below which threads are not worth waking */
 
 typedef struct dync__irun {
@@ -13238,6 +13276,26 @@ static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t off = dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
+}
+
+static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size)
+{
+    if (r->status == DYNC_OK)
+        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld", r->c->name, (long long)at,
+                               (long long)size);
+    return r->status;
+}
+
+/* The index that a load along one line adds to its access; false where the line would leave the buffer. */
+static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n, int64_t *index)
+{
+    const dync__interp_stream *st = &r->c->streams[s->stream];
+    memcpy(index, r->ptr[s->a], sizeof *index);
+    int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0, start = r->from[st->lanes_from];
+    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) + (uint64_t)*index), last = first + (n - 1) * stride;
+    if (s->imm < 0 || (first >= 0 && first < s->imm && last >= 0 && last < s->imm)) return true;
+    dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
+    return false;
 }
 
 /* ---- moving elements --------------------------------------------------------------------------------------------------- */
@@ -13428,10 +13486,12 @@ static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------------- */
 
-static void dync__irun_load(const dync__irun *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    const char *from = (const char *)r->buffers[s->buf] + dync__irun_fixed(r, st) * s->bytes;
+    int64_t index = 0;
+    if (s->a >= 0 && !dync__irun_line_index(r, s, n, &index)) return;
+    const char *from = (const char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
     char *to = r->ptr[s->dst];
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
@@ -13496,9 +13556,7 @@ static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_
 {
     *at = (int64_t)((uint64_t)offset + (uint64_t)index);
     if (s->imm < 0 || (*at >= 0 && *at < s->imm)) return true;
-    if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld", r->c->name, (long long)*at,
-                               (long long)s->imm);
+    dync__irun_bad_index(r, *at, s->imm);
     return false;
 }
 
@@ -13541,12 +13599,16 @@ static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, i
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a];
     float *f = (float *)(void *)r->ptr[s->dst];
     double *d = (double *)(void *)r->ptr[s->dst];
+    const uint64_t seed[2] = {r->seed, r->offset};
+    if (s->fn) {
+        s->fn(d, index, seed, NULL, n);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         uint64_t at = r->offset + (uint64_t)index[i];
-        if (s->type == DYNC_F32)
-            f[i] = s->imm ? (float)dync__rng_normal(r->seed, at) : dync__rng_uniform_f32(r->seed, at);
-        else
-            d[i] = s->imm ? dync__rng_normal(r->seed, at) : dync__rng_uniform_f64(r->seed, at);
+        double x = dync__rng_normal(r->seed, at);
+        if (s->type == DYNC_F32) f[i] = (float)x;
+        else d[i] = x;
     }
 }
 
@@ -13740,6 +13802,11 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
 {
     switch (s->kind) {
     case DYNC__STEP_GATHER: dync__irun_load(r, s, n); break;
+    case DYNC__STEP_VIEW: {
+        int64_t index;
+        if (dync__irun_line_index(r, s, n, &index)) r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
+        break;
+    }
     case DYNC__STEP_SCATTER:
         if (!r->side || s->level == 2) dync__irun_store(r, s, n);
         break;
@@ -13759,10 +13826,10 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list], *end = r->c->steps + r->c->section[list + 1];
     char **ptr = r->ptr;
-    for (; s < end; s++) {
+    for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
             s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL, s->c >= 0 ? ptr[s->c] : NULL, n);
-        else if (s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT)
+        else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
         else
             dync__irun_other_step(r, s, n);
@@ -13996,15 +14063,18 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYNC__TILE_X86 1
 #if defined(__clang__)
+#define DYNC__TILE_BASE
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
 #define DYNC__TILE_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
 #else                                   /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
+#define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #define DYNC__TILE_AVX512 \
     DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
 #define DYNC__TILE_X86 0
+#define DYNC__TILE_BASE DYNC__TILE_CODE
 #endif
 /* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas say; one of bits it leaves alone. */
 #if defined(__clang__)
@@ -14276,6 +14346,29 @@ DYNC__STRICT_FP_BEGIN
         DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                     \
         uint32_t z; { DYNC__TILE_HALF_TO_FLOAT(y, z) } memcpy(&y0, &z, 4);)
 
+/* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b {seed, offset}. */
+#define DYNC__TILE_PHILOX(i)                                                                         \
+    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;                                \
+    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1;                    \
+    c2 = (uint32_t)(m0 >> 32) ^ c3 ^ (k1 + (i) * 0xbb67ae85u), c3 = (uint32_t)m0;
+#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                                \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                                 \
+    {                                                                                                \
+        T *d = d_;                                                                                   \
+        const int64_t *x = a_;                                                                       \
+        const uint64_t *seed = b_, offset = seed[1];                                                 \
+        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                       \
+        (void)c_;                                                                                    \
+        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                                \
+            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                   \
+            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)  \
+            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)  \
+            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)          \
+    }
+#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                             \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))      \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double, (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
+
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity. Short rows go one after another:
  * the machine overlaps them. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                     \
@@ -14347,7 +14440,7 @@ typedef struct dync__tile_table {
     dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N][4];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
-    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N];
+    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
 } dync__tile_table;
 
 #define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
@@ -14377,7 +14470,8 @@ typedef struct dync__tile_table {
     DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                      \
     DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                   \
     DYNC__TILE_DEFINE_CONVERTS(V, A)                                                                 \
-    DYNC__TILE_DEFINE_WRAP_F16(V, A)
+    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                                 \
+    DYNC__TILE_DEFINE_UNIFORMS(V, A)
 #define DYNC__TILES_PLAIN(V, A)                                                                      \
     DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
     DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                     \
@@ -14410,16 +14504,17 @@ typedef struct dync__tile_table {
         .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16,   \
                  [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,       \
                  [DYNC_U8] = dync__tile_##W##_wrap_u8},                                              \
+        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                         \
         .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, ) DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILES_FLOAT(base, DYNC__TILE_CODE, fmaf(a, b, c), fma(a, b, c))
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, fmaf(a, b, c), fma(a, b, c))
 #else
-DYNC__TILES_FLOAT(base, DYNC__TILE_CODE, a * b + c, a * b + c)
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, a * b + c, a * b + c)
 #endif
-DYNC__TILES_WIDE(base, DYNC__TILE_CODE)
-DYNC__TILES_PLAIN(base, DYNC__TILE_CODE)
+DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
+DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
 DYNC__TILES_TABLE(dync__tiles_base, base, base, base)
 #if DYNC__TILE_X86
 DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
@@ -14473,6 +14568,7 @@ DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)
 
 DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage) { return dync__tile_tables(isa)->widen[storage]; }
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage) { return dync__tile_tables(isa)->narrow[storage]; }
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type) { return dync__tile_tables(isa)->uniform[dync__tile_letter(type)]; }
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage) { return dync__tile_tables(isa)->wrap[storage]; }
 
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type)
@@ -31815,13 +31911,19 @@ DYNC__FN int dync__graph_op_count(const dync_graph *g)
 
 /* ---- what users see -------------------------------------------------------------------------- */
 
-DYNC_API int dync_graph_len(const dync_graph *g) { return g ? g->node.n : 0; }
+static bool dync__graph_given(const void *object, const char *what)
+{
+    if (!object && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "%s is NULL", what);
+    return object != NULL;
+}
+
+DYNC_API int dync_graph_len(const dync_graph *g) { return dync__graph_given(g, "dync_graph_len: the graph") ? g->node.n : 0; }
 
 DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i)
 {
-    if (g && i >= 0 && i < g->node.n) return g->node.at[i];
-    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d",
-               dync_graph_len(g), i);
+    if (!dync__graph_given(g, "dync_graph_node: the graph")) return NULL;
+    if (i >= 0 && i < g->node.n) return g->node.at[i];
+    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", g->node.n, i);
     return NULL;
 }
 
@@ -31829,11 +31931,17 @@ DYNC_API const char *dync_node_op(const dync_node *node)
 {
     static const char *const names[] = {"placeholder", "get_attr",    "call_function",
                                         "call_method", "call_module", "output"};
-    return node ? names[node->kind] : "";
+    return dync__graph_given(node, "dync_node_op: the node") ? names[node->kind] : "";
 }
 
-DYNC_API const char *dync_node_target(const dync_node *node) { return node ? node->target : ""; }
-DYNC_API const char *dync_node_name(const dync_node *node) { return node ? node->name : ""; }
+DYNC_API const char *dync_node_target(const dync_node *node)
+{
+    return dync__graph_given(node, "dync_node_target: the node") ? node->target : "";
+}
+DYNC_API const char *dync_node_name(const dync_node *node)
+{
+    return dync__graph_given(node, "dync_node_name: the node") ? node->name : "";
+}
 
 typedef struct dync__collect {
     dync_node **out;
@@ -31849,7 +31957,8 @@ static void dync__collect_input(void *user, dync__arg *arg)
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity)
 {
     dync__collect c = {out, 0, out ? capacity : 0};
-    for (int i = 0; node && i < node->nargs; i++)
+    if (!dync__graph_given(node, "dync_node_inputs: the node")) return 0;
+    for (int i = 0; i < node->nargs; i++)
         dync__arg_each_node(&node->args[i], dync__collect_input, &c);
     return c.n;
 }
@@ -34107,7 +34216,7 @@ DYNC__FN void dync__segment_free(dync__segment *);
 /* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
 typedef struct dync__raw_callable { dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out); void *state; } dync__raw_callable;
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
-typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
+typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
 
 /* ---- the tracer (trace.c) -------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;
@@ -35075,6 +35184,48 @@ DYNC__FN void dync__segment_free(dync__segment *s)
     dync__free(s, sizeof *s);
 }
 
+/* ---- what crosses ---------------------------------------------------------------------------------------------------------------- */
+static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay)
+{
+    dync__str_addf(s, "%s", dync__dtype_info(dtype)->name);
+    dync__shape_text(s, lay->ndim, lay->shape);
+    dync__str_add(s, " of strides ");
+    dync__shape_text(s, lay->ndim, lay->stride);
+}
+
+static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t)
+{
+    dync__str text = {0};
+    dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay);
+    dync__str_add(&text, ", got ");
+    dync__metadata_text(&text, t->dtype, &t->lay);
+    dync__fail(status, "%s %d of a compiled graph: expected %s", what, i, dync__str_get(&text));
+    dync__str_free(&text);
+    return status;
+}
+
+static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides)
+{
+    bool same = lay->ndim == want->ndim;
+    for (int d = 0; same && d < want->ndim; d++)
+        same = lay->shape[d] == want->shape[d] && (!strides || lay->shape[d] < 2 || lay->stride[d] == want->stride[d]);
+    return same;
+}
+
+/* Code is made for exactly the placeholders' metadata. Guards see to that; who calls a callable on his own is told. */
+static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor *const *in)
+{
+    if (n_in != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
+    for (int i = 0, k = 0; i < g->node.n && k < n_in; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind != DYNC__N_PLACEHOLDER) continue;
+        const dync__tensor *t = in[k++];
+        if (n->has_info && (t->dtype != n->info[0].dtype || t->device != n->info[0].device || !dync__layout_fits(&n->info[0].lay, &t->lay, true)))
+            return dync__metadata_differs(DYNC_ERR_VALUE, "argument", k - 1, n, t);
+    }
+    return DYNC_OK;
+}
+
 /* ---- running --------------------------------------------------------------------------------------------------------------------- */
 /* The result in the graph's own form; takes the outputs over. */
 static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, int *k)
@@ -35119,6 +35270,7 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
             if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
             return result;
         }
+    if (r->compiled_from && dync__raw_inputs(r->compiled_from, nargs, in) != DYNC_OK) return result;
     out = dync__calloc((size_t)(r->n_out + 1) * sizeof *out);
     if (!out) return result;
     int k = 0;
@@ -35182,18 +35334,8 @@ static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *c
         const dync_node *n = form->as.list[i].as.node;
         const dync__tensor *t = out[i];
         if (!t || !n->has_info) continue;
-        const dync__layout *want = &n->info[0].lay;
-        bool same = t->lay.ndim == want->ndim && t->dtype == n->info[0].dtype;
-        for (int d = 0; same && d < want->ndim; d++) same = t->lay.shape[d] == want->shape[d];
-        if (same) continue;
-        dync__str text = {0};
-        dync__str_addf(&text, "%s", dync__dtype_info(n->info[0].dtype)->name);
-        dync__shape_text(&text, want->ndim, want->shape);
-        dync__str_addf(&text, ", got %s", dync__dtype_info(t->dtype)->name);
-        dync__shape_text(&text, t->lay.ndim, t->lay.shape);
-        dync_status status = dync__fail(DYNC_ERR_BACKEND, "output %d of a compiled graph: expected %s", i, dync__str_get(&text));
-        dync__str_free(&text);
-        return status;
+        if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, false)) continue;
+        return dync__metadata_differs(DYNC_ERR_BACKEND, "output", i, n, t);
     }
     return DYNC_OK;
 }
@@ -36850,6 +36992,13 @@ static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
     return true;
 }
 
+static bool dync__too_many(const char *what, int nargs)
+{
+    if (nargs <= DYNC__MAX_LEAVES) return false;
+    dync__fail(DYNC_ERR_VALUE, "%s: expected at most %d arguments inside a traced function, got %d", what, DYNC__MAX_LEAVES, nargs);
+    return true;
+}
+
 /* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
 static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
 {
@@ -36859,7 +37008,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     if (!t) return false;
     *result = DYNC_NONE;
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
-    if (nargs > DYNC__MAX_LEAVES || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
+    if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = dync_apply_values(fn, nargs, real);
@@ -37023,7 +37172,7 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     char reason[128];
     dync_value real[DYNC__MAX_LEAVES];
     dync__format(reason, sizeof reason, "call torch._dynamo.disable() wrapped function %s", name);
-    if (dync__trace_break(t, reason, NULL) != DYNC_OK || nargs > DYNC__MAX_LEAVES) return DYNC_NONE;
+    if (dync__too_many(name, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return DYNC_NONE;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_value r = dync__callee_invoke(c, nargs, real);
@@ -37054,8 +37203,13 @@ DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int na
         dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
         return DYNC_NONE;
     }
-    dync_scope scope = dync_scope_begin();
     const char *shown = c.name ? c.name : name ? name : "?";
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected %s, got %s%d", shown, nargs < 0 ? "a number of arguments" : "arguments",
+                   nargs < 0 ? "" : "NULL for ", nargs);
+        return DYNC_NONE;
+    }
+    dync_scope scope = dync_scope_begin();
     dync_value r = t ? dync__frame_traced(t, &c, shown, nargs, args, at) : dync__callee_invoke(&c, nargs, args);
     dync__scope_end_keep(&scope, &r);
     return r;
@@ -39376,6 +39530,7 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->graph = dync_graph_retain(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
+    c->head.compiled_from = c->graph;
     bool training = (!dync__tls.grad_enabled_off || dync__graph_turns_grad_on(graph)) && dync__graph_wants_grad(graph);
     const char *why = NULL;
     dync_status status = DYNC_ERR_UNSUPPORTED;
@@ -39911,6 +40066,8 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name)
 DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, const dync_value *example_inputs, int n, dync_callable *out)
 {
     if (!g || !out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: %s is NULL", g ? "the result" : "the graph");
+    if (n != g->n_inputs || (n && !example_inputs))
+        return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: expected %d example inputs, got %s%d", g->n_inputs, example_inputs ? "" : "NULL and ", n);
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     memset(out, 0, sizeof *out);
@@ -42698,13 +42855,39 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     return NULL;
 }
 
+/* A tensor given twice is two inputs of a program: nothing guards that they stay one. */
+typedef struct dync__distinct { const dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
+static dync_value dync__distinct_value(dync__distinct *d, dync_value v, int depth)
+{
+    if (v.kind == DYNC_KIND_TENSOR) {
+        for (int i = 0; i < d->n; i++)
+            if (d->seen[i] == v.as.t) return dync_v_tensor((dync_clone)(v.as.t));
+        if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = v.as.t;
+    }
+    if (v.kind != DYNC_KIND_LIST || !v.as.l || depth > 16) return v;
+    dync_value list = dync__list_new(v.as.l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++) {
+        dync_value item = dync__distinct_value(d, v.as.l->items[i], depth + 1);
+        if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
+        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
+        list.as.l->items[i] = item;
+    }
+    return list;
+}
+
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
     dync__callargs call;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    dync_scope scope = dync_scope_begin();
+    dync_value apart[DYNC__MAX_LEAVES];
+    dync__distinct seen = {.n = 0};
+    bool distinct = args && nargs > 0 && nargs <= DYNC__MAX_LEAVES;
+    for (int i = 0; distinct && i < nargs; i++) apart[i] = dync__distinct_value(&seen, args[i], 0);
+    dync_graph *g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
+    dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
     dync_compiled *inner = dync__callee_compiled(&callee);

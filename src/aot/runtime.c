@@ -324,6 +324,7 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->graph = dync_graph_retain(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
+    c->head.compiled_from = c->graph;
     bool training = (!dync__tls.grad_enabled_off || dync__graph_turns_grad_on(graph)) && dync__graph_wants_grad(graph);
     const char *why = NULL;
     dync_status status = DYNC_ERR_UNSUPPORTED;

@@ -118,6 +118,8 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name)
 DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, const dync_value *example_inputs, int n, dync_callable *out)
 {
     if (!g || !out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: %s is NULL", g ? "the result" : "the graph");
+    if (n != g->n_inputs || (n && !example_inputs))
+        return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: expected %d example inputs, got %s%d", g->n_inputs, example_inputs ? "" : "NULL and ", n);
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     memset(out, 0, sizeof *out);

@@ -160,7 +160,7 @@ DYNC__FN void dync__segment_free(dync__segment *);
 /* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
 typedef struct dync__raw_callable { dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out); void *state; } dync__raw_callable;
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
-typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
+typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
 
 /* ---- the tracer (trace.c) -------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;

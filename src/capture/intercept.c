@@ -263,6 +263,13 @@ static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
     return true;
 }
 
+static bool dync__too_many(const char *what, int nargs)
+{
+    if (nargs <= DYNC__MAX_LEAVES) return false;
+    dync__fail(DYNC_ERR_VALUE, "%s: expected at most %d arguments inside a traced function, got %d", what, DYNC__MAX_LEAVES, nargs);
+    return true;
+}
+
 /* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
 static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
 {
@@ -272,7 +279,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     if (!t) return false;
     *result = DYNC_NONE;
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
-    if (nargs > DYNC__MAX_LEAVES || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
+    if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = dync_apply_values(fn, nargs, real);
@@ -436,7 +443,7 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     char reason[128];
     dync_value real[DYNC__MAX_LEAVES];
     dync__format(reason, sizeof reason, "call torch._dynamo.disable() wrapped function %s", name);
-    if (dync__trace_break(t, reason, NULL) != DYNC_OK || nargs > DYNC__MAX_LEAVES) return DYNC_NONE;
+    if (dync__too_many(name, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return DYNC_NONE;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_value r = dync__callee_invoke(c, nargs, real);
@@ -467,8 +474,13 @@ DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int na
         dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
         return DYNC_NONE;
     }
-    dync_scope scope = dync_scope_begin();
     const char *shown = c.name ? c.name : name ? name : "?";
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected %s, got %s%d", shown, nargs < 0 ? "a number of arguments" : "arguments",
+                   nargs < 0 ? "" : "NULL for ", nargs);
+        return DYNC_NONE;
+    }
+    dync_scope scope = dync_scope_begin();
     dync_value r = t ? dync__frame_traced(t, &c, shown, nargs, args, at) : dync__callee_invoke(&c, nargs, args);
     dync__scope_end_keep(&scope, &r);
     return r;

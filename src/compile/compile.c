@@ -199,13 +199,39 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     return NULL;
 }
 
+/* A tensor given twice is two inputs of a program: nothing guards that they stay one. */
+typedef struct dync__distinct { const dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
+static dync_value dync__distinct_value(dync__distinct *d, dync_value v, int depth)
+{
+    if (v.kind == DYNC_KIND_TENSOR) {
+        for (int i = 0; i < d->n; i++)
+            if (d->seen[i] == v.as.t) return dync_v_tensor((dync_clone)(v.as.t));
+        if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = v.as.t;
+    }
+    if (v.kind != DYNC_KIND_LIST || !v.as.l || depth > 16) return v;
+    dync_value list = dync__list_new(v.as.l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++) {
+        dync_value item = dync__distinct_value(d, v.as.l->items[i], depth + 1);
+        if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
+        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
+        list.as.l->items[i] = item;
+    }
+    return list;
+}
+
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
     dync__callargs call;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    dync_scope scope = dync_scope_begin();
+    dync_value apart[DYNC__MAX_LEAVES];
+    dync__distinct seen = {.n = 0};
+    bool distinct = args && nargs > 0 && nargs <= DYNC__MAX_LEAVES;
+    for (int i = 0; distinct && i < nargs; i++) apart[i] = dync__distinct_value(&seen, args[i], 0);
+    dync_graph *g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
+    dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
     dync_compiled *inner = dync__callee_compiled(&callee);

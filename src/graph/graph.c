@@ -441,13 +441,19 @@ DYNC__FN int dync__graph_op_count(const dync_graph *g)
 
 /* ---- what users see -------------------------------------------------------------------------- */
 
-DYNC_API int dync_graph_len(const dync_graph *g) { return g ? g->node.n : 0; }
+static bool dync__graph_given(const void *object, const char *what)
+{
+    if (!object && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "%s is NULL", what);
+    return object != NULL;
+}
+
+DYNC_API int dync_graph_len(const dync_graph *g) { return dync__graph_given(g, "dync_graph_len: the graph") ? g->node.n : 0; }
 
 DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i)
 {
-    if (g && i >= 0 && i < g->node.n) return g->node.at[i];
-    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d",
-               dync_graph_len(g), i);
+    if (!dync__graph_given(g, "dync_graph_node: the graph")) return NULL;
+    if (i >= 0 && i < g->node.n) return g->node.at[i];
+    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", g->node.n, i);
     return NULL;
 }
 
@@ -455,11 +461,17 @@ DYNC_API const char *dync_node_op(const dync_node *node)
 {
     static const char *const names[] = {"placeholder", "get_attr",    "call_function",
                                         "call_method", "call_module", "output"};
-    return node ? names[node->kind] : "";
+    return dync__graph_given(node, "dync_node_op: the node") ? names[node->kind] : "";
 }
 
-DYNC_API const char *dync_node_target(const dync_node *node) { return node ? node->target : ""; }
-DYNC_API const char *dync_node_name(const dync_node *node) { return node ? node->name : ""; }
+DYNC_API const char *dync_node_target(const dync_node *node)
+{
+    return dync__graph_given(node, "dync_node_target: the node") ? node->target : "";
+}
+DYNC_API const char *dync_node_name(const dync_node *node)
+{
+    return dync__graph_given(node, "dync_node_name: the node") ? node->name : "";
+}
 
 typedef struct dync__collect {
     dync_node **out;
@@ -475,7 +487,8 @@ static void dync__collect_input(void *user, dync__arg *arg)
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity)
 {
     dync__collect c = {out, 0, out ? capacity : 0};
-    for (int i = 0; node && i < node->nargs; i++)
+    if (!dync__graph_given(node, "dync_node_inputs: the node")) return 0;
+    for (int i = 0; i < node->nargs; i++)
         dync__arg_each_node(&node->args[i], dync__collect_input, &c);
     return c.n;
 }

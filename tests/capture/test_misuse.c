@@ -1,0 +1,313 @@
+/* Bad input to the public functions of compile.h, graph.h, debug.h and program.h: NULL, wrong counts and kinds, long lists, unknown names.
+ * Each is an error that says what was expected, and the next correct call works. */
+#define TEST_AFTER_EACH dync_shutdown()
+#include "counter.h"
+
+static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static dync_tensor *twice(dync_tensor *x) { return dync_mul(x, 2); }
+static dync_tensor *sum2(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
+static dync_value sum_all(const dync_value *a, int n, void *user)
+{
+    dync_tensor *s = dync_zeros(dync_shape(2));
+    (void)user;
+    for (int i = 0; i < n; i++) s = dync_add(s, a[i]);
+    return DYNC_V(s);
+}
+
+static void still_works(const char *text, int line)
+{
+    dync_clear_error();
+    dync_compiled *f = dync_compile(twice);
+    dync_tensor *y = dync_call(f, dync_ones(dync_shape(2)));
+    test__expect(y && dync_item(dync_select(y, 0, 1)) == 2 && dync_error() == DYNC_OK, __FILE__, line, text);
+    dync_compiled_free(f);
+    dync_clear_error();
+}
+#define BAD(expr, status, part)                                                \
+    do {                                                                       \
+        dync_clear_error();                                                    \
+        dync_on_error(quiet, NULL);                                            \
+        (void)(expr);                                                          \
+        test__eq_int(dync_error(), status, __FILE__, __LINE__, #expr);         \
+        test__has_str(dync_error_message(), part, __FILE__, __LINE__, #expr);  \
+        still_works(#expr, __LINE__);                                          \
+    } while (0)
+/* NULL where NULL is allowed, or a harmless call: no error, no crash. */
+#define FINE(expr) do { dync_clear_error(); (void)(expr); test__eq_int(dync_error(), DYNC_OK, __FILE__, __LINE__, #expr); } while (0)
+
+static dync_tensor *null_fn(dync_tensor *x) { (void)x; return NULL; }
+
+TEST(compile)
+{
+    dync_tensor *(*none)(dync_tensor *) = NULL;
+    dync_backend empty = {0};
+    BAD(dync_compile(none), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile((dync_module *)NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile((dync_compiled *)NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile((dync_graph *)NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile((dync_program *)NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile(twice, .backend = "no such"), DYNC_ERR_VALUE, "no such");
+    BAD(dync_compile(twice, .backend = ""), DYNC_ERR_VALUE, "inductor");
+    BAD(dync_compile(twice, .backend_object = &empty), DYNC_ERR_VALUE, "compile");
+    BAD(dync_compile(twice, .recompile_limit = -3), DYNC_ERR_VALUE, "-3");
+    BAD(dync_module_compile((dync_module *)NULL), DYNC_ERR_VALUE, "NULL");
+    FINE(dync_compiled_free(NULL));
+    dync_compiled *f = dync_compile(twice, .options = "nonsense=1");
+    BAD(dync_call(f, dync_ones(dync_shape(2))), DYNC_ERR_BACKEND, "nonsense");
+    dync_compiled_free(f);
+    f = dync_compile(twice, .dynamic = (dync_dynamic)77, .args = ",,, ,", .symbolic = "nobody", .name = "");
+    FINE(dync_call(f, dync_ones(dync_shape(2))));
+    dync_compiled_free(f);
+}
+
+TEST(calls)
+{
+    dync_compiled *f = dync_compile(sum2), *g = dync_compile(sum_all), *h = dync_compile(null_fn);
+    dync_tensor *x = dync_ones(dync_shape(2)), *out = dync_zeros(dync_shape(2));
+    dync_value many[200];
+    for (int i = 0; i < 200; i++) many[i] = DYNC_V(x);
+    BAD(dync_call(NULL, x), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_call_values(f, 1, many), DYNC_ERR_VALUE, "2");
+    BAD(dync_call_values(f, 0, NULL), DYNC_ERR_VALUE, "2");
+    BAD(dync_call_values(f, -1, many), DYNC_ERR_VALUE, "-1");
+    BAD(dync_call_values(g, -1, many), DYNC_ERR_VALUE, "-1");
+    BAD(dync_call_values(g, 2, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_call_values(f, 2, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_call(f, x, 3), DYNC_ERR_VALUE, "tensor");
+    BAD(dync_call(f, x, "text"), DYNC_ERR_VALUE, "tensor");
+    BAD(dync_call(f, x, (dync_tensor *)NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_call(h, x), DYNC_ERR_VALUE, "");
+    FINE(dync_call_values(g, 64, many));
+    EXPECT_NEAR(dync_item(dync_select(dync_as_tensor(dync_call_values(g, 64, many)), 0, 0)), 64, 0);
+    BAD(dync_call_values(g, 65, many), DYNC_ERR_VALUE, "64");
+    BAD(dync_call_values(g, 200, many), DYNC_ERR_VALUE, "64");
+    for (int i = 0; i < 200; i++) many[i] = DYNC_V(i);
+    BAD(dync_call_values(g, 200, many), DYNC_ERR_VALUE, "arguments");
+    dync_value deep = DYNC_V(x);
+    for (int i = 0; i < 40; i++) deep = dync_tuple(deep);
+    BAD(dync_call_values(g, 1, &deep), DYNC_ERR_VALUE, "16");
+    dync_value list = dync_tuple_of(200, many);
+    BAD(dync_call_values(g, 1, &list), DYNC_ERR_VALUE, "");
+    BAD(dync_call_into(NULL, out, x, x), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_call_into(f, dync_zeros(dync_shape(3)), x, x), DYNC_ERR_SHAPE, "");
+    BAD(dync_call_into(f, dync_tuple(out, out), x, x), DYNC_ERR_VALUE, "result");
+    BAD(dync_call_into(f, DYNC_NONE, x, x), DYNC_ERR_VALUE, "result");
+    BAD(dync_call_into(f, (dync_tensor *)NULL, x, x), DYNC_ERR_VALUE, "NULL");
+    FINE(dync_call_into(f, out, x, x));
+    EXPECT_NEAR(dync_item(dync_select(out, 0, 0)), 2, 0);
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+    dync_compiled_free(h);
+}
+
+/* ---- inside ---------------------------------------------------------------------------------------------------------------- */
+static int what;
+static dync_value inside(const dync_value *a, int n, void *user)
+{
+    dync_value many[100];
+    dync_tensor *x = dync_as_tensor(a[0]);
+    (void)n, (void)user;
+    for (int i = 0; i < 100; i++) many[i] = a[0];
+    switch (what) {
+    case 0: return dync_frame_values(dync_fn1(NULL), "none", 1, a);
+    case 1: return dync_frame_values(dync_fn1(twice), "twice", 2, a);
+    case 2: return dync_frame_values(dync_fn1(twice), "twice", -1, a);
+    case 3: return dync_frame_values(dync_fnv(sum_all), "sum", 3, NULL);
+    case 4: return dync_frame_values(dync_disable(sum_all), "sum", 100, many);
+    case 5: dync_guard_int("k", NULL); return a[0];
+    case 6: dync_guard_tensor("k", NULL); return a[0];
+    case 7: dync_mark_dynamic(x, 9); return a[0];
+    case 8: dync_dim(x, 9); return a[0];
+    case 9: dync_dim_lt(NULL, 0, 1); return a[0];
+    case 10: return dync_op_call_values("no such operator", 1, a);
+    case 11: return dync_frame_values(dync_fn1(twice), NULL, 1, (dync_value[]){DYNC_V(3)});
+    case 12: return dync_call_value(NULL, x);
+    case 13: { dync_value deep = a[0]; for (int i = 0; i < 40; i++) deep = dync_tuple(deep); return deep; }
+    default: return DYNC_V(dync_matmul(x, NULL));
+    }
+}
+TEST(inside_a_traced_function)
+{
+    static const char *const texts[] = {"NULL", "1", "-1", "NULL", "100", "NULL", "NULL", "9", "9", "NULL", "no such operator", "tensor", "NULL", "16", "NULL"};
+    for (int traced = 1; traced >= 0; traced--)
+        for (what = 0; what < 15; what++) {
+            if (!traced && (what == 13 || what == 4)) continue;               /* fine outside */
+            dync_compiled *f = dync_compile(inside);
+            dync_tensor *x = dync_ones(dync_shape(2));
+            dync_value arg = DYNC_V(x);
+            dync_clear_error();
+            dync_on_error(quiet, NULL);
+            dync_value r = traced ? dync_call_values(f, 1, &arg) : inside(&arg, 1, NULL);
+            if (traced) EXPECT_EQ_INT(r.kind, DYNC_KIND_NONE);
+            if (!EXPECT(dync_error() != DYNC_OK) || !EXPECT_HAS_STR(dync_error_message(), texts[what])) printf("    case %d, traced %d\n", what, traced);
+            still_works("inside", __LINE__);
+            dync_compiled_free(f);
+        }
+}
+TEST(outside_of_a_traced_function)
+{
+    int64_t k = 3;
+    dync_tensor *x = dync_ones(dync_shape(2));
+    FINE(dync_graph_break(NULL));
+    FINE(dync_guard_int("k", &k));
+    FINE(dync_guard_int(NULL, &k));
+    FINE(dync_guard_tensor(NULL, &x));
+    FINE(dync_mark_dynamic(x, 0));
+    FINE(dync_reset());
+    FINE(dync_remove_callback(12345));
+    FINE(dync_remove_callback(-1));
+    EXPECT(!dync_is_compiling());
+    BAD(dync_on_compile_start(NULL, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_on_compile_end(NULL, NULL), DYNC_ERR_VALUE, "NULL");
+    EXPECT(dync_frame(twice, x) != NULL);
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------------------------------------- */
+static dync_graph *some_graph(void) { return dync_make_graph(sum2, dync_ones(dync_shape(2)), dync_ones(dync_shape(2))); }
+static bool pick_all(const dync_node *n, void *user) { (void)n, (void)user; return true; }
+TEST(graphs)
+{
+    dync_graph *g = some_graph(), *parts[8];
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_value args[2] = {DYNC_V(x), DYNC_V(x)};
+    int n = 8;
+    REQUIRE(g);
+    BAD(dync_graph_len(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_node(NULL, 0), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_node(g, -1), DYNC_ERR_INDEX, "-1");
+    BAD(dync_graph_node(g, 4), DYNC_ERR_INDEX, "4");
+    BAD(dync_node_op(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_node_target(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_node_name(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_node_inputs(NULL, NULL, 0), DYNC_ERR_VALUE, "NULL");
+    EXPECT_EQ_INT(dync_node_inputs(dync_graph_node(g, 2), NULL, 0), 2);
+    EXPECT_EQ_INT(dync_node_inputs(dync_graph_node(g, 2), NULL, -5), 2);
+    BAD(dync_graph_str(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_readable(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_run(NULL, args, 2), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_run(g, args, 1), DYNC_ERR_VALUE, "2");
+    BAD(dync_graph_run(g, NULL, 2), DYNC_ERR_VALUE, "arguments");
+    BAD(dync_graph_run(g, args, -2), DYNC_ERR_VALUE, "");
+    BAD(dync_graph_run(g, (dync_value[]){DYNC_V(x), DYNC_V("text")}, 2), DYNC_ERR_VALUE, "");
+    BAD(dync_graph_run(g, (dync_value[]){DYNC_V(x), DYNC_V((dync_tensor *)NULL)}, 2), DYNC_ERR_VALUE, "NULL");
+    FINE(dync_graph_free(NULL));
+    FINE(dync_graph_retain(NULL));
+    BAD(dync_graph_split(NULL, pick_all, NULL, parts, &n), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_split(g, NULL, NULL, parts, &n), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_split(g, pick_all, NULL, NULL, &n), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_graph_split(g, pick_all, NULL, parts, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_make_graph((dync_tensor *(*)(dync_tensor *))NULL, x), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_make_graph_values(dync_fn2(sum2), NULL, 1, args), DYNC_ERR_VALUE, "2");
+    BAD(dync_make_graph_values(dync_fn2(sum2), "sum2", 2, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_make_graph(null_fn, x), DYNC_ERR_UNSUPPORTED, "no");
+    BAD(dync_named(NULL, NULL), DYNC_OK, "");
+    FINE(dync_named("y", x));
+    FINE(dync_named(NULL, x));
+}
+static dync_status no_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
+    return DYNC_ERR_RUNTIME;
+}
+TEST(backends)
+{
+    dync_callable code;
+    dync_graph *g = some_graph();
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_value args[2] = {DYNC_V(x), DYNC_V(x)};
+    BAD(dync_register_backend(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_register_backend(&(dync_backend){.compile = no_compile}), DYNC_ERR_VALUE, "name");
+    BAD(dync_register_backend(&(dync_backend){.name = "", .compile = no_compile}), DYNC_ERR_VALUE, "name");
+    BAD(dync_register_backend(&(dync_backend){.name = "mine"}), DYNC_ERR_VALUE, "compile");
+    BAD(dync_register_backend(&(dync_backend){.name = "eager", .compile = no_compile}), DYNC_ERR_VALUE, "eager");
+    FINE(dync_register_backend(&(dync_backend){.name = "mine", .compile = no_compile}));
+    BAD(dync_register_backend(&(dync_backend){.name = "mine", .compile = no_compile}), DYNC_ERR_VALUE, "mine");
+    BAD(dync_lookup_backend(NULL), DYNC_ERR_VALUE, "inductor");
+    BAD(dync_lookup_backend("nobody"), DYNC_ERR_VALUE, "nobody");
+    EXPECT(dync_list_backends(NULL, NULL, 0) > 3);
+    EXPECT(dync_list_backends("", NULL, -1) > 3);
+    BAD(dync_compile_graph("eager", NULL, args, 2, &code), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile_graph("eager", g, args, 2, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile_graph("nobody", g, args, 2, &code), DYNC_ERR_VALUE, "nobody");
+    BAD(dync_compile_graph("inductor", g, NULL, 2, &code), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_compile_graph("inductor", g, args, 1, &code), DYNC_ERR_VALUE, "2");
+    BAD(dync_aot_autograd(NULL, NULL), DYNC_ERR_VALUE, "NULL");
+    dync_backend nothing = dync_aot_autograd(NULL, NULL);
+    dync_clear_error();
+    dync_compiled *f = dync_compile(sum2, .backend_object = &nothing);
+    BAD(dync_call(f, x, x), DYNC_ERR_BACKEND, "NULL");
+    dync_compiled_free(f);
+    /* a callable used directly */
+    if (EXPECT_OK(dync_compile_graph("inductor", g, args, 2, &code))) {
+        BAD(code.run(code.state, args, 1), DYNC_ERR_VALUE, "2");
+        BAD(code.run(code.state, (dync_value[]){DYNC_V(1), DYNC_V(2)}, 2), DYNC_ERR_VALUE, "tensor");
+        BAD(code.run(code.state, (dync_value[]){DYNC_V(x), DYNC_V((dync_tensor *)NULL)}, 2), DYNC_ERR_VALUE, "NULL");
+        BAD(code.run(code.state, (dync_value[]){DYNC_V(x), DYNC_V(dync_ones(dync_shape(7)))}, 2), DYNC_ERR_VALUE, "7");
+        BAD(code.run(code.state, (dync_value[]){DYNC_V(x), DYNC_V(dync_ones(dync_shape(2), .dtype = DYNC_F64))}, 2), DYNC_ERR_VALUE, "float64");
+        FINE(code.run(code.state, args, 2));
+        if (code.destroy) code.destroy(code.state);
+    }
+}
+
+/* ---- debug and programs ------------------------------------------------------------------------------------------------------------ */
+TEST(explain_and_settings)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_value arg = DYNC_V(x);
+    BAD(dync_explain((dync_tensor *(*)(dync_tensor *))NULL, x), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_explain(sum2, x), DYNC_ERR_VALUE, "2");
+    BAD(dync_explain_values(dync_fnv(sum_all), NULL, -1, &arg), DYNC_ERR_VALUE, "-1");
+    BAD(dync_explain_values(dync_fnv(sum_all), "f", 2, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_explain_str(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_explain_html(NULL, "x.html"), DYNC_ERR_VALUE, "NULL");
+    dync_explain_output o = dync_explain(twice, x), zero;
+    memset(&zero, 0, sizeof zero);
+    BAD(dync_explain_html(&o, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_explain_html(&o, "/nowhere/at/all.html"), DYNC_ERR_IO, "/nowhere");
+    FINE(dync_explain_str(&zero));
+    BAD(dync_config_set(NULL, "1"), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_config_set("nothing", "1"), DYNC_ERR_VALUE, "nothing");
+    BAD(dync_config_set("repro_after", NULL), DYNC_ERR_VALUE, "");
+    FINE(dync_set_log(NULL));
+    FINE(dync_set_log(""));
+    FINE(dync_set_log("nonsense"));
+    FINE(dync_set_log(NULL));
+}
+static dync_tensor *breaks(dync_tensor *x) { return dync_mul(x, dync_item(dync_sum(x, DYNC_ALL, false))); }
+TEST(programs)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_value args[2] = {DYNC_V(x), DYNC_V(x)};
+    dync_program *p = dync_export(sum2, x, x);
+    REQUIRE(p);
+    BAD(dync_export((dync_tensor *(*)(dync_tensor *))NULL, x), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_export(sum2, x), DYNC_ERR_VALUE, "2");
+    BAD(dync_export(sum2, x, 3), DYNC_ERR_VALUE, "tensor");
+    BAD(dync_export_values(dync_fn2(sum2), NULL, 2, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_export_values(dync_fnv(sum_all), NULL, -2, args), DYNC_ERR_VALUE, "-2");
+    BAD(dync_export(breaks, x), DYNC_ERR_UNSUPPORTED, "item");
+    BAD(dync_export(null_fn, x), DYNC_ERR_UNSUPPORTED, "no");
+    BAD(dync_program_run(NULL, 2, args), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_program_run(p, 1, args), DYNC_ERR_VALUE, "2");
+    BAD(dync_program_run(p, 2, NULL), DYNC_ERR_VALUE, "no arguments");
+    BAD(dync_program_run(p, -1, args), DYNC_ERR_VALUE, "");
+    BAD(dync_program_run(p, 2, (dync_value[]){DYNC_V(x), DYNC_V(dync_ones(dync_shape(3)))}), DYNC_ERR_SHAPE, "3");
+    BAD(dync_program_run(p, 2, (dync_value[]){DYNC_V(x), DYNC_V(dync_ones(dync_shape(2), .dtype = DYNC_F64))}), DYNC_ERR_DTYPE, "f64");
+    BAD(dync_program_run(p, 2, (dync_value[]){DYNC_V(x), DYNC_V(1)}), DYNC_ERR_VALUE, "");
+    BAD(dync_program_run(p, 2, (dync_value[]){DYNC_V(x), DYNC_V((dync_tensor *)NULL)}), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_program_save(NULL, "p.dync"), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_program_save(p, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_program_save(p, "/nowhere/p.dync"), DYNC_ERR_IO, "/nowhere");
+    BAD(dync_program_save_c(NULL, "p.c"), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_program_save_c(p, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_program_save_c(p, "/nowhere/p.c"), DYNC_ERR_IO, "/nowhere");
+    BAD(dync_program_load(NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_program_load("/nowhere/p.dync"), DYNC_ERR_IO, "/nowhere");
+    BAD(dync_npy_save(NULL, "x.npy"), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_npy_save(x, NULL), DYNC_ERR_VALUE, "NULL");
+    BAD(dync_npy_load(NULL), DYNC_ERR_VALUE, "NULL");
+    FINE(dync_program_free(NULL));
+    FINE(dync_program_run(p, 2, args));
+    dync_program_free(p);
+}
+TEST_MAIN
