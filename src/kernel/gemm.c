@@ -51,11 +51,16 @@ typedef struct dync__gemm_kernels {
 #define DYNC__GEMM_R6(X) DYNC__GEMM_R4(X) X(4) X(5)
 #define DYNC__GEMM_R14(X) DYNC__GEMM_R6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 
-#if defined(__GNUC__)
+/* Not where scalars have excess precision (x87), which does not mix with vectors. */
+#if defined(__GNUC__) && (FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16)
+#define DYNC__GEMM_VECTORS 1
+#if defined(__x86_64__)
+#define DYNC__GEMM_X86 1
+#endif
 #define DYNC__GEMM_VECTOR(T, V, bytes) typedef T V __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
 DYNC__GEMM_VECTOR(float, dync__gemm_f4, 16)
 DYNC__GEMM_VECTOR(double, dync__gemm_d2, 16)
-#if defined(__x86_64__)
+#if defined(DYNC__GEMM_X86)
 DYNC__GEMM_VECTOR(float, dync__gemm_f8, 32)
 DYNC__GEMM_VECTOR(double, dync__gemm_d4, 32)
 DYNC__GEMM_VECTOR(float, dync__gemm_f16, 64)
@@ -181,7 +186,7 @@ typedef double dync__gemm_d2;
 
 DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f32, float, dync__gemm_f4, dync__gemm_f4, 4, DYNC__GEMM_R4)
 DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f64, double, dync__gemm_d2, dync__gemm_d2, 4, DYNC__GEMM_R4)
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(DYNC__GEMM_X86)
 #define DYNC__GEMM_AVX2 DYNC__GEMM_CODE __attribute__((target("avx2,fma")))
 #define DYNC__GEMM_AVX512 DYNC__GEMM_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
 DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f32, float, dync__gemm_f8, dync__gemm_f4, 6, DYNC__GEMM_R6)
@@ -193,7 +198,7 @@ DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f64, double, dync__gemm_d8, dync__gemm
 /* Narrow products use narrower vectors: less padding. */
 static const dync__gemm_kernels *dync__gemm_choose(size_t bytes, int64_t n)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(DYNC__GEMM_X86)
     unsigned cpu = dync__cpu_features();
     if ((cpu & DYNC__CPU_AVX2) && (cpu & DYNC__CPU_FMA)) {
         bool wide = (cpu & DYNC__CPU_AVX512) && (size_t)n * bytes > 64;
@@ -230,7 +235,7 @@ static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
 }
 
 /* Blocks of four lines by four elements along k, transposed in registers; returns how many of k are done. */
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#if defined(DYNC__GEMM_VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
 #define DYNC__GEMM_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 static int64_t dync__gemm_pack_turned_4(uint32_t *to, const uint32_t *from, int64_t line_step, int64_t k, int64_t width)
 {

@@ -437,4 +437,62 @@ TEST(nothing_to_do)
     }
 }
 
+/* Every allocation fails once: the status says so, nothing leaks, the next run is right. */
+static void starve(call *k, const char *name)
+{
+    REQUIRE_OK(k->c.row->prepare(&k->c));
+    dync__pool_set_threads(1);
+    for (int nth = 1; nth < 20; nth++) {
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
+        dync__mem_fail_at(nth);
+        dync_status status = k->c.row->run(&k->c, k->data, NULL);
+        dync__mem_fail_at(0);
+        dync__error_slot slot = dync__error_guard_end(&guard);
+        if (status == DYNC_OK) break;
+        if (!EXPECT_STATUS(status, DYNC_ERR_MEMORY) || !EXPECT_STATUS(slot.status, DYNC_ERR_MEMORY)) printf("  %s\n", name);
+    }
+    EXPECT_OK(k->c.row->run(&k->c, k->data, NULL));
+    end(k);
+}
+
+TEST(memory_runs_out)
+{
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+    int64_t xs[4] = {2, 6, 8, 9}, ws[4] = {8, 6, 3, 3}, ys[4] = {2, 8, 6, 7}, conv[7] = {1, 1, 0, 0, 1, 1, 1}, ps[4] = {2, 6, 4, 4};
+    int64_t pool[9] = {2, 2, 2, 2, 0, 0, 1, 1, 0}, two[2] = {5, 7};
+    call k;
+    for (int i = 0; i < 3; i++) {
+        begin(&k, kernels[i]);
+        memcpy(k.c.attr, conv, sizeof conv);
+        add(&k, DYNC_F32, 4, i == 1 ? ys : xs, true);
+        add(&k, DYNC_F32, 4, i == 2 ? ys : ws, true);
+        add(&k, DYNC_F32, 4, i == 0 ? ys : i == 1 ? xs : ws, true);
+        starve(&k, k.c.row->name);
+    }
+    for (int i = 0; i < 2; i++) {
+        begin(&k, i ? DYNC__K_max_pool2d_grad : DYNC__K_max_pool2d);
+        memcpy(k.c.attr, pool, sizeof pool);
+        add(&k, DYNC_F32, 4, i ? ps : xs, true);
+        add(&k, i ? DYNC_I64 : DYNC_F32, 4, ps, true);
+        add(&k, i ? DYNC_F32 : DYNC_I64, 4, i ? xs : ps, true);
+        starve(&k, k.c.row->name);
+        begin(&k, i ? DYNC__K_avg_pool2d_grad : DYNC__K_avg_pool2d);
+        memcpy(k.c.attr, pool, sizeof pool);
+        add(&k, DYNC_F32, 4, i ? ps : xs, true);
+        add(&k, DYNC_F32, 4, i ? xs : ps, true);
+        starve(&k, k.c.row->name);
+    }
+    begin(&k, DYNC__K_sort);
+    for (int i = 0; i < 3; i++) add(&k, i == 2 ? DYNC_I64 : DYNC_F16, 2, two, true);
+    starve(&k, "sort");
+    begin(&k, DYNC__K_cumsum);
+    for (int i = 0; i < 2; i++) add(&k, DYNC_F16, 2, two, true);
+    starve(&k, "cumsum");
+    begin(&k, DYNC__K_scatter_add);
+    for (int i = 0; i < 4; i++) add(&k, i == 1 ? DYNC_I64 : DYNC_F16, 2, two, true);
+    for (int64_t e = 0; e < 35; e++) dync__store_f64(at(&k, 1, e / 7, e % 7, 0, 0), DYNC_I64, (double)(e % 5));
+    starve(&k, "scatter_add");
+}
+
 TEST_MAIN
