@@ -184,7 +184,7 @@ static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_ent
     return status;
 }
 
-static dync_status dync__run_step(dync__call_run_state *r, const dync__tnode *n, int64_t outcome)
+static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode *n, int64_t outcome)
 {
     if (r->n_path == r->cap_path) {
         int cap = 2 * r->cap_path;
@@ -244,7 +244,7 @@ static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *
     double v = (dync_item)(dync__handle(x));
     int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
     *next = dync__tnode_after(n, value);
-    return dync__run_step(r, n, value);
+    return dync__outcome_step(r, n, value);
 }
 
 /* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
