@@ -12152,7 +12152,8 @@ struct dync__code {
     char *name;
     int isa, mode, n_phases, n_bufs;
     int64_t n_rows, n_inner, tile_rows, tile_inner, row_group; /* row_group: rows of a square tile stay inside a multiple of it */
-    bool empty, has_reduce, serial;    /* serial: order between lanes matters (storex) */
+    bool empty, has_reduce, stores_rows;
+    bool serial;                      /* order between lanes matters (storex) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
     int32_t *section;                 /* first step of prologue, row 0, phase 0, row 1, ..., row P; 2 * n_phases + 3 entries */
     dync__interp_step *steps;
@@ -12195,7 +12196,7 @@ typedef struct dync__ib {                /* one attempt to compile */
     dync__arena *arena;
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
     int64_t n_rows, n_inner, rows, inner, lanes;  /* rows x inner: a tile; lanes: its budget */
-    bool has_reduce, whole, serial, failed; /* whole: a tile holds whole rows */
+    bool has_reduce, sectioned, whole, serial, failed; /* sectioned: sections keep their order; whole: a tile holds whole rows */
     int64_t keep_bytes, lane_bytes;      /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp;  /* by instruction; clamp: 1 maxsel, 2 minsel */
     int32_t *direct;                     /* by instruction: the store that it may compute into, -1 none */
@@ -12217,7 +12218,7 @@ static const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return &b->k-
 static int dync__ib_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
 static int dync__ib_phase(const dync__ib *b, int i)   /* the phase it stands in, or that its row code precedes */
 {
-    return b->has_reduce ? dync__ib_inst(b, i)->section / 2 : 0;
+    return b->sectioned ? dync__ib_inst(b, i)->section / 2 : 0;
 }
 
 /* The section list an instruction's steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
@@ -12273,6 +12274,7 @@ static void dync__ib_mark_needed(dync__ib *b)
         b->clamp[i] = (uint8_t)dync__ib_clamp(b, dync__ib_inst(b, i));
         if (!b->needed[i]) continue;
         b->has_reduce |= dync__ib_inst(b, i)->prim == DYNC__P_reduce;
+        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) && !(dync__ib_inst(b, i)->section & 1));
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
     }
 }
@@ -12293,8 +12295,8 @@ static int dync__ib_level_of(const dync__ib *b, int i)
     int level = in->access >= 0 ? dync__ib_access_level(b, in->access) : 0;
     if (in->prim == DYNC__P_reduce) return 1;
     for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) level = DYNC__MAX(level, (int)b->level[arg[a]]);
-    if (!dync__inst_has_value(in)) return DYNC__MAX(level, 1);
-    /* what the kernel itself writes is read where it stands */
+    /* what the kernel both reads and writes is read and written where it stands */
+    if (!dync__inst_has_value(in)) return (in->section & 1) && (b->k->buf.at[in->buf].mode & DYNC__BUF_IN) ? 2 : DYNC__MAX(level, 1);
     if (in->buf >= 0 && (b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)) return in->section & 1 ? 2 : DYNC__MAX(level, 1);
     return level;
 }
@@ -12354,12 +12356,14 @@ static bool dync__ib_wants_square(const dync__ib *b)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool across = false, along = false;
-    if (b->has_reduce || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8) return false;
+    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8) return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
         int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
+        if (n > 1) return false;
         int64_t inner = n ? dims[0].stride : 0;
+        if (in->buf < 0) continue;
         across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 && (inner > 8 || inner < -8);
         along |= n == 1 && (inner == 1 || inner == -1);
     }
@@ -12390,8 +12394,16 @@ static void dync__ib_set_tile(dync__ib *b)
     b->whole = b->inner >= b->n_inner;
 }
 
-/* Cost in instructions of computing i again in a later phase; large where that is not possible. */
-static int dync__ib_repeat_cost(const dync__ib *b, int i, int phase)
+/* Is buffer buf written by an instruction between from and to? */
+static bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int to)
+{
+    for (int j = from + 1; j < to; j++)
+        if (b->needed[j] && !dync__inst_has_value(dync__ib_inst(b, j)) && dync__ib_inst(b, j)->buf == buf) return true;
+    return false;
+}
+
+/* Cost in instructions of computing i again for `user` in a later phase; large where that is not possible. */
+static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
@@ -12399,12 +12411,9 @@ static int dync__ib_repeat_cost(const dync__ib *b, int i, int phase)
     if (b->level[i] < 2) return 0;
     if (b->keep[i]) return 1;
     if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
-    for (int j = 0; in->buf >= 0 && j < b->k->inst.n; j++) {
-        const dync__inst *other = dync__ib_inst(b, j);
-        if (!dync__inst_has_value(other) && other->buf == in->buf && other->section / 2 < phase) return too_much;
-    }
+    if (in->buf >= 0 && dync__ib_stored_between(b, in->buf, i, user)) return too_much;
     for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0 && cost <= DYNC__INTERP_CHEAP; a--)
-        cost += dync__ib_repeat_cost(b, arg[a], phase);
+        cost += dync__ib_repeat_cost(b, arg[a], user);
     return cost;
 }
 
@@ -12413,14 +12422,14 @@ static void dync__ib_mark_kept(dync__ib *b)
 {
     b->keep_bytes = 0;
     memset(b->keep, 0, (size_t)b->k->inst.n);
-    if (b->whole || !b->has_reduce) return;
+    if (b->whole || !b->sectioned) return;
     for (int i = 0; i < b->k->inst.n; i++) {
         int32_t arg[3];
         if (!b->needed[i] || (b->level[i] < 2 && dync__ib_inst(b, i)->prim != DYNC__P_reduce)) continue;
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = arg[a], phase = dync__ib_phase(b, i);
             if (b->level[v] < 2 || dync__ib_phase(b, v) == phase || b->keep[v]) continue;
-            if (dync__ib_repeat_cost(b, v, phase) <= DYNC__INTERP_CHEAP) continue;
+            if (dync__ib_repeat_cost(b, v, i) <= DYNC__INTERP_CHEAP) continue;
             b->keep[v] = 1;
             b->keep_off[v] = b->keep_bytes;
             b->keep_bytes += (int64_t)dync__type_bytes(dync__ib_inst(b, v)->type) * b->n_inner;
@@ -12435,8 +12444,16 @@ static bool dync__ib_is_dense(const dync__ib *b, int access, int level)
     int from = b->mode == DYNC__INTERP_CHUNK && level == 2 ? b->split : 0;
     int to = level == 2 && b->mode != DYNC__INTERP_VERTICAL ? b->k->n_dims : b->split;
     if (level == 2 && (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1))) return false;
-    int n = level == 1 && b->rows == 1 ? 0 : dync__ib_merge(b, access, from, to, dims);
-    return n == 0 || (n == 1 && dims[0].stride == 1);
+    if (level == 1 && b->rows == 1) return true;
+    int n = dync__ib_merge(b, access, from, to, dims);
+    return n == 0 ? dync__ib_product(b, from, to) == 1 : n == 1 && dims[0].stride == 1;
+}
+
+/* Is i a load of the buffer, or its bits under another type? */
+static bool dync__ib_reads(const dync__ib *b, int i, int buf)
+{
+    while (dync__ib_inst(b, i)->prim == DYNC__P_bitcast) i = dync__ib_inst(b, i)->arg[0];
+    return dync__ib_inst(b, i)->buf == buf;
 }
 
 /* A value may be computed straight into output memory when no load of that buffer is used after it was made. */
@@ -12454,7 +12471,7 @@ static bool dync__ib_may_direct(const dync__ib *b, int store)
         if (!b->needed[i] || i == store) continue;
         if (!dync__inst_has_value(other) && other->buf == st->buf) return false;
         for (int a = i > v ? dync__ib_operands(b, i, arg) - 1 : -1; a >= 0; a--)
-            if (dync__ib_inst(b, arg[a])->buf == st->buf) return false;
+            if (dync__ib_reads(b, arg[a], st->buf)) return false;
     }
     return true;
 }
@@ -12707,6 +12724,18 @@ static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s, dy
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }
 
+/* Is load i used after its buffer was written? Then its elements are copied while they are there. */
+static bool dync__ib_outlives_store(const dync__ib *b, int i)
+{
+    int buf = dync__ib_inst(b, i)->buf, last = i;
+    int32_t arg[3];
+    if (!(b->k->buf.at[buf].mode & DYNC__BUF_OUT)) return false;
+    for (int u = i + 1; u < b->k->inst.n; u++)
+        for (int a = b->needed[u] ? dync__ib_operands(b, u, arg) - 1 : -1; a >= 0; a--)
+            if (arg[a] >= i && dync__ib_reads(b, arg[a], buf)) last = u;
+    return dync__ib_stored_between(b, buf, i, last);
+}
+
 static int dync__ib_emit_load(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -12715,7 +12744,7 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     int stream = dync__ib_stream(b, in->access, level);
     if (b->failed) return 0;
     const dync__interp_stream *st = &b->stream.at[stream];
-    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level);
+    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level) && !dync__ib_outlives_store(b, i);
     int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level) : dync__ib_result(b, i, level, phase);
     dync__interp_step s = dync__ib_step(view ? DYNC__STEP_VIEW : DYNC__STEP_GATHER, level, in->type, dst, -1);
     s.bytes = dync__dtype_info(dtype)->bytes;
@@ -12894,7 +12923,7 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
 /* The value of i for a user in this phase: that of an earlier phase is read back or computed again. */
 static int dync__ib_value_at(dync__ib *b, int i, int phase)
 {
-    if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->has_reduce) return b->val[i];
+    if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->sectioned) return b->val[i];
     if (!b->keep[i]) {
         dync__ib_emit_inst(b, i, phase);
         return b->val[i];
@@ -13013,7 +13042,7 @@ static bool dync__ib_alloc(dync__ib *b)
     b->wide_phase = b->wide + n;
     dync__ib_mark_needed(b);
     b->n_phases = 1;
-    for (int i = 0; b->has_reduce && i < b->k->inst.n; i++)
+    for (int i = 0; b->sectioned && i < b->k->inst.n; i++)
         b->n_phases = DYNC__MAX(b->n_phases, (dync__ib_inst(b, i)->section + 1) / 2);
     b->list = dync__arena_alloc(b->arena, (size_t)(2 * b->n_phases + 2) * sizeof *b->list);
     return b->list != NULL;
@@ -13023,7 +13052,7 @@ static bool dync__ib_alloc(dync__ib *b)
 static void dync__ib_plan(dync__ib *b)
 {
     b->split = b->k->n_outer;
-    if (!b->has_reduce && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
+    if (!b->sectioned && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
     b->n_rows = dync__ib_product(b, 0, b->split);
     b->n_inner = dync__ib_product(b, b->split, b->k->n_dims);
     for (int i = 0; i < b->k->inst.n; i++)
@@ -13129,6 +13158,9 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->empty = b->n_rows == 0;
     c->has_reduce = b->has_reduce;
     c->serial = b->serial;
+    for (int l = 1; l < lists; l += 2)
+        for (int i = 0; i < b->list[l].n; i++)
+            c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER || b->list[l].at[i].kind == DYNC__STEP_DIRECT;
     c->n_steps = all.n;
     c->n_values = b->value.n;
     c->n_streams = b->stream.n;
@@ -13247,7 +13279,6 @@ typedef struct dync__irun {
     int64_t from[DYNC__FROM_N];
     int64_t rows, inner, n;             /* of the tile; n = rows * inner */
     uint64_t seed, offset;
-    bool side;                          /* another worker does the row stores */
     dync_status status;
 } dync__irun;
 
@@ -13807,9 +13838,7 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
         if (dync__irun_line_index(r, s, n, &index)) r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
         break;
     }
-    case DYNC__STEP_SCATTER:
-        if (!r->side || s->level == 2) dync__irun_store(r, s, n);
-        break;
+    case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
     case DYNC__STEP_FILL: dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type)); break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
     case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
@@ -13912,7 +13941,6 @@ static void dync__irun_part(void *user, int part, int n_parts)
     int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows, all = job->by_inner ? c->n_inner : c->n_rows;
     int64_t tiles = dync__irun_tiles(all, tile);
     int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all), end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
-    r.side = job->by_inner && part > 0;
     if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
     else dync__irun_range(&r, begin, end, 0, c->n_inner);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, r.status);
@@ -14006,7 +14034,7 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
     int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows), inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
-    dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce, DYNC_OK};
+    dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
     if (threads < 2) return false;
     if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
         *status = dync__irun_cut_phases(r, threads);
@@ -14028,7 +14056,6 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.seed = rng_seed;
     r.offset = rng_offset;
     r.from[DYNC__FROM_ZERO] = 0;
-    r.side = false;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
     if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status)) return r.status;
@@ -15372,11 +15399,16 @@ typedef struct dync__gemm_kernels {
 #define DYNC__GEMM_R6(X) DYNC__GEMM_R4(X) X(4) X(5)
 #define DYNC__GEMM_R14(X) DYNC__GEMM_R6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 
-#if defined(__GNUC__)
+/* Not where scalars have excess precision (x87), which does not mix with vectors. */
+#if defined(__GNUC__) && (FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16)
+#define DYNC__GEMM_VECTORS 1
+#if defined(__x86_64__)
+#define DYNC__GEMM_X86 1
+#endif
 #define DYNC__GEMM_VECTOR(T, V, bytes) typedef T V __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
 DYNC__GEMM_VECTOR(float, dync__gemm_f4, 16)
 DYNC__GEMM_VECTOR(double, dync__gemm_d2, 16)
-#if defined(__x86_64__)
+#if defined(DYNC__GEMM_X86)
 DYNC__GEMM_VECTOR(float, dync__gemm_f8, 32)
 DYNC__GEMM_VECTOR(double, dync__gemm_d4, 32)
 DYNC__GEMM_VECTOR(float, dync__gemm_f16, 64)
@@ -15502,7 +15534,7 @@ typedef double dync__gemm_d2;
 
 DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f32, float, dync__gemm_f4, dync__gemm_f4, 4, DYNC__GEMM_R4)
 DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f64, double, dync__gemm_d2, dync__gemm_d2, 4, DYNC__GEMM_R4)
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(DYNC__GEMM_X86)
 #define DYNC__GEMM_AVX2 DYNC__GEMM_CODE __attribute__((target("avx2,fma")))
 #define DYNC__GEMM_AVX512 DYNC__GEMM_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
 DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f32, float, dync__gemm_f8, dync__gemm_f4, 6, DYNC__GEMM_R6)
@@ -15514,7 +15546,7 @@ DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f64, double, dync__gemm_d8, dync__gemm
 /* Narrow products use narrower vectors: less padding. */
 static const dync__gemm_kernels *dync__gemm_choose(size_t bytes, int64_t n)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(DYNC__GEMM_X86)
     unsigned cpu = dync__cpu_features();
     if ((cpu & DYNC__CPU_AVX2) && (cpu & DYNC__CPU_FMA)) {
         bool wide = (cpu & DYNC__CPU_AVX512) && (size_t)n * bytes > 64;
@@ -15551,7 +15583,7 @@ static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
 }
 
 /* Blocks of four lines by four elements along k, transposed in registers; returns how many of k are done. */
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#if defined(DYNC__GEMM_VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
 #define DYNC__GEMM_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 static int64_t dync__gemm_pack_turned_4(uint32_t *to, const uint32_t *from, int64_t line_step, int64_t k, int64_t width)
 {
@@ -34100,7 +34132,7 @@ typedef struct dync__module_guard { dync_module *module; uint64_t id, version; }
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__segment {
     struct dync__segment *next;          /* in the compiled function's table */
-    uint64_t hash;
+    uint64_t hash, site;                 /* site: the place in the program */
     dync_graph *graph;                   /* as handed to the backend, all live values as outputs */
     dync_callable code;
     int n_in, n_out;
@@ -34180,7 +34212,15 @@ typedef struct dync__callargs {
     int n_tensors;
     dync__tensor *tensor[64];            /* flattened, borrowed */
 } dync__callargs;
-enum { DYNC__MAX_LEAVES = 64 };
+enum { DYNC__MAX_LEAVES = 64 };          /* tensor arguments; a graph has more inputs where modules are deep */
+
+/* Room for n items of a call: few, an array of cap items, where they fit; else memory, NULL + error where there is none. */
+enum { DYNC__FEW = 32 };
+DYNC__INLINE void *dync__room(void *few, int cap, int n, size_t item) { return n <= cap ? few : dync__alloc((size_t)n * item); }
+DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item)
+{
+    if (room && room != few) dync__free(room, (size_t)n * item);
+}
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
@@ -34206,7 +34246,8 @@ DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
@@ -34287,6 +34328,7 @@ typedef struct dync__tracer {
     DYNC__VEC(dync_node *) holder;       /* their placeholders in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
     DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
+    DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
     int leaf_env[DYNC__MAX_LEAVES];      /* place of each tensor argument */
     const dync__path_step *path;         /* decided outcomes, replayed first */
@@ -35136,19 +35178,20 @@ static void dync__segment_logged(const dync__segment *s, const dync_compiled *f,
 }
 
 /* The graph is taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs)
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs)
 {
     dync__segment *s = dync__calloc(sizeof *s);
-    dync_value examples[DYNC__MAX_LEAVES * 2];
     int n = taken->n_inputs;
-    if (!s || n > DYNC__COUNT_OF(examples)) {
-        if (s) dync__fail(DYNC_ERR_UNSUPPORTED, "a graph of more than %d inputs", DYNC__COUNT_OF(examples));
+    dync_value few[DYNC__FEW], *examples = dync__room(few, DYNC__FEW, n, sizeof *examples);
+    if (!s || !examples) {
+        dync__room_end(examples, few, n, sizeof *examples);
         dync__free(s, sizeof *s);
         dync_graph_free(taken);
         return NULL;
     }
     s->graph = taken;
     s->hash = hash;
+    s->site = site;
     s->n_in = n;
     s->n_out = dync__output_count(taken);
     s->grad_mode = !dync__tls.grad_enabled_off;
@@ -35160,6 +35203,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
     dync_scope_end(&scope);
+    dync__room_end(examples, few, n, sizeof *examples);
     if (status != DYNC_OK) {
         s->code.destroy = NULL;
         dync__segment_free(s);
@@ -35171,6 +35215,23 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     DYNC__ATOMIC_STORE(&f->segments, s);
     f->n_frames++;
     dync__unlock(&f->lock);
+    return s;
+}
+
+static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
+DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
+{
+    dync__segment *s = dync__calloc(sizeof *s);
+    if (!s) {
+        dync_graph_free(taken);
+        return NULL;
+    }
+    s->graph = taken;
+    s->n_in = taken->n_inputs;
+    s->n_out = dync__output_count(taken);
+    s->grad_mode = !dync__tls.grad_enabled_off;
+    s->code.run = dync__segment_interpret;
+    s->code.state = taken;
     return s;
 }
 
@@ -35256,25 +35317,14 @@ static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, in
     }
 }
 
-DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
+static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tensor *const *in)
 {
-    dync__raw_state *r = state;
-    dync__tensor *in[DYNC__MAX_LEAVES * 2], **out;
     dync_value result = DYNC_NONE;
-    if (nargs > DYNC__COUNT_OF(in)) {
-        dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__COUNT_OF(in));
-        return result;
-    }
-    for (int i = 0; i < nargs; i++)
-        if (args[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(args[i].as.t))) {
-            if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
-            return result;
-        }
-    if (r->compiled_from && dync__raw_inputs(r->compiled_from, nargs, in) != DYNC_OK) return result;
-    out = dync__calloc((size_t)(r->n_out + 1) * sizeof *out);
+    if (r->compiled_from && dync__raw_inputs(r->compiled_from, n_in, in) != DYNC_OK) return result;
+    dync__tensor **out = dync__calloc((size_t)(r->n_out + 1) * sizeof *out);
     if (!out) return result;
     int k = 0;
-    dync_status status = r->raw.run(r->raw.state, nargs, in, r->n_out, out);
+    dync_status status = r->raw.run(r->raw.state, n_in, in, r->n_out, out);
     if (status == DYNC_OK) result = dync__raw_result(r->form, out, &k);
     else
         for (int i = 0; i < r->n_out; i++) dync__unref(out[i]);
@@ -35282,10 +35332,29 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     return result;
 }
 
+DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
+{
+    dync_value result = DYNC_NONE;
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "a compiled graph: expected arguments, got %s", nargs < 0 ? "a negative number of them" : "NULL");
+        return result;
+    }
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, nargs, sizeof *in);
+    bool good = in != NULL;
+    for (int i = 0; i < nargs && good; i++) {
+        good = args[i].kind == DYNC_KIND_TENSOR && (in[i] = dync__open(args[i].as.t)) != NULL;
+        if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
+    }
+    if (good) result = dync__raw_run_tensors(state, nargs, in);
+    dync__room_end(in, few, nargs, sizeof *in);
+    return result;
+}
+
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
 static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
-    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
+    if (!args) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n_in; i++) args[i] = dync_v_tensor(dync__handle(in[i]));
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
@@ -35304,6 +35373,7 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
     for (int i = 0; i < n_out && status == DYNC_OK && !code->narrow; i++)
         if (!out[i]) status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned no tensor as output %d of %d", i, n_out);
     dync_scope_end(&scope);
+    dync__room_end(args, few, n_in, sizeof *args);
     return status;
 }
 
@@ -35311,7 +35381,6 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dyn
 {
     for (int i = 0; i < n_out; i++) out[i] = NULL;
     dync_status status;
-    if (n_in > DYNC__MAX_LEAVES * 2) return dync__fail(DYNC_ERR_VALUE, "more than %d inputs", DYNC__MAX_LEAVES * 2);
     if (code->run == dync__raw_run) {
         const dync__raw_state *r = code->state;
         status = r->raw.run(r->raw.state, n_in, in, n_out, out);
@@ -36030,6 +36099,8 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
         dync__unref(t->fake.at[i]);
     }
     dync_graph_free(t->graph);
+    for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
+    dync__vec_free(&t->transient);
     dync__vec_free(&t->made);
     dync__vec_free(&t->real);
     dync__vec_free(&t->fake);
@@ -36183,8 +36254,8 @@ static dync_status dync__env_recompute(dync__tracer *t, int env)
     dync__origin o = t->origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
     dync__arena arena = {0};
-    dync__arg args[DYNC__MAX_LEAVES * 2], out;
-    dync_status status = DYNC_OK;
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(o.seg->n_in + 1) * sizeof *args), out = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < o.seg->n_in && status == DYNC_OK; i++) {
         dync__tensor *x = dync__env_real(t, o.in_env[i]);
         args[i] = dync__arg_t(x);
@@ -36230,31 +36301,62 @@ static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, ui
     return NULL;
 }
 
+static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
+{
+    if (!in) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++)
+        if (!(in[i] = dync__env_real(t, in_env[i]))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    return DYNC_OK;
+}
+
 static dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
 {
-    dync__tensor *in[DYNC__MAX_LEAVES * 2];
-    for (int i = 0; i < s->n_in; i++)
-        if (!(in[i] = dync__env_real(t, in_env[i]))) return DYNC_ERR_INTERNAL;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
-    dync_status status = dync__segment_run(s, s->n_in, in, out);
-    if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
-    dync__trace_pause_end(t, pause);
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
+    dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
+    if (status == DYNC_OK) {
+        dync__trace_pause pause = dync__trace_pause_begin(t);
+        dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
+        status = dync__segment_run(s, s->n_in, in, out);
+        if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
+        dync__trace_pause_end(t, pause);
+    }
+    dync__room_end(in, few, s->n_in, sizeof *in);
     return status;
 }
 
-static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash)
+/* Another graph at this position in every call (a number that data decide, a constant made anew) is not compiled for ever: past the limit
+ * such a piece runs operator by operator and is not kept. */
+static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
-    dync__tensor *in[DYNC__MAX_LEAVES * 2];
+    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut_reason ? 1 : 8);       /* all ends of a frame count as one position */
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next) variants += s->site == site;
+    if (variants < limit) return false;
+    if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
+        DYNC__ATOMIC_STORE(&t->fn->warned, true);
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: another graph there in every call\n"
+                   "Keep numbers read from tensors as tensors, or raise .recompile_limit.",
+                   limit, t->fn->name, t->last_at.file ? t->last_at.file : "?", t->last_at.line);
+    }
+    return true;
+}
+
+static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
+{
+    dync__segment *s = dync__segment_plain(taken);
+    if (!s || dync__vec_push(&t->transient, s)) return s;
+    dync__segment_free(s);
+    return NULL;
+}
+
+static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash, uint64_t site)
+{
     int n = taken->n_inputs;
-    for (int i = 0; i < n && i < DYNC__COUNT_OF(in); i++)
-        if (!(in[i] = dync__env_real(t, in_env[i]))) {
-            dync_graph_free(taken);
-            return NULL;
-        }
-    dync__segment *s = dync__segment_find(t->fn, taken, hash, in);
-    if (!s) return dync__segment_compile(t->fn, taken, hash, in);
-    dync_graph_free(taken);
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
+    bool ready = dync__cut_inputs(t, n, in_env, in) == DYNC_OK;
+    dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
+    if (s || !ready) dync_graph_free(taken);
+    else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in);
+    dync__room_end(in, few, n, sizeof *in);
     return s;
 }
 
@@ -36299,7 +36401,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
         for (int i = 0; i < n_out; i++)
             if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]])) dync__ref(out[i]);
     } else if (status == DYNC_OK) {
-        ref.seg = dync__cut_segment(t, g, ref.in_env, hash);
+        ref.seg = dync__cut_segment(t, g, ref.in_env, hash, site);
         status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
         if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
     }
@@ -37685,7 +37787,7 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
                                                   dync__tensor *const *in)
 {
-    if (!dync__verify_on()) return NULL;
+    if (!dync__verify_on() || s->n_in > DYNC__MAX_LEAVES * 2) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
     if (!v) return NULL;
     dync__arg args[DYNC__MAX_LEAVES * 2], out = {0};
@@ -37905,7 +38007,7 @@ static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_ent
     return status;
 }
 
-static dync_status dync__run_step(dync__call_run_state *r, const dync__tnode *n, int64_t outcome)
+static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode *n, int64_t outcome)
 {
     if (r->n_path == r->cap_path) {
         int cap = 2 * r->cap_path;
@@ -37936,16 +38038,18 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
 static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r)
 {
     dync__segment *s = ref->seg;
-    dync__tensor *in[DYNC__MAX_LEAVES * 2], *few[16], **out = few;
-    for (int i = 0; i < s->n_in; i++) in[i] = r->env[ref->in_env[i]];
-    if (s->n_out > DYNC__COUNT_OF(few) && !(out = dync__alloc((size_t)s->n_out * sizeof *out))) return DYNC_ERR_MEMORY;
+    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW];
+    dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in), **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
+    dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
     dync__tls.grad_enabled_off = !s->grad_mode;
-    dync_status status = dync__segment_run(s, s->n_in, in, out);
+    if (status == DYNC_OK) status = dync__segment_run(s, s->n_in, in, out);
     for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
         dync__unref(r->env[ref->out_env[i]]);
         r->env[ref->out_env[i]] = out[i];
     }
-    if (out != few) dync__free(out, (size_t)s->n_out * sizeof *out);
+    dync__room_end(in, few_in, s->n_in, sizeof *in);
+    dync__room_end(out, few_out, s->n_out, sizeof *out);
     return status;
 }
 
@@ -37965,7 +38069,7 @@ static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *
     double v = (dync_item)(dync__handle(x));
     int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
     *next = dync__tnode_after(n, value);
-    return dync__run_step(r, n, value);
+    return dync__outcome_step(r, n, value);
 }
 
 /* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
@@ -38943,7 +39047,8 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_grads *b)
     b->tangent_node = dync__arena_alloc(&j->arena, n * sizeof *b->tangent_node);
     b->grad_node = dync__arena_alloc(&j->arena, n * sizeof *b->grad_node);
     if (!b->out || !b->tangent || !b->wrt || !b->grad || !b->tangent_node || !b->grad_node) return DYNC_ERR_MEMORY;
-    int wrt_input[DYNC__MAX_LEAVES * 2];
+    int *wrt_input = dync__arena_alloc(&j->arena, n * sizeof *wrt_input);
+    if (!wrt_input) return DYNC_ERR_MEMORY;
     for (int i = 0; i < j->n_inputs; i++)
         if (j->input[i]->flags & DYNC__T_REQUIRES_GRAD) {
             wrt_input[b->n_wrt] = i;
@@ -38973,7 +39078,6 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g, bool training)
     dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *args);
     j->input = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *j->input);
     if (!args || !j->input) return DYNC_ERR_MEMORY;
-    if (j->n_inputs > DYNC__MAX_LEAVES * 2) return dync__functional_refuse(&j->f, "too many inputs");
     DYNC__TRY(dync__joint_inputs(j, g, training, args));
     DYNC__TRY(dync__graph_eval(g, args, j->n_inputs, &j->arena, &j->result));
     DYNC__TRY(dync__joint_results(j));
@@ -39319,11 +39423,12 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
         }
     }
     if (status == DYNC_OK && create_graph) {          /* a second derivative through here says that it cannot be had */
-        dync__tensor *results[DYNC__MAX_LEAVES * 2];
+        dync__tensor *few[DYNC__FEW], **results = dync__room(few, DYNC__FEW, n_in, sizeof *results);
         int k = 0;
-        for (int i = 0; i < n_in && k < DYNC__COUNT_OF(results); i++)
+        for (int i = 0; i < n_in && results; i++)
             if (grad_in[i]) results[k++] = grad_in[i];
-        status = dync__tape_attach(&twice, NULL, s->n_inputs, s->tensor + g->n_saved, k, results, NULL);
+        status = results ? dync__tape_attach(&twice, NULL, s->n_inputs, s->tensor + g->n_saved, k, results, NULL) : DYNC_ERR_MEMORY;
+        dync__room_end(results, few, n_in, sizeof *results);
     }
     for (int i = 0; in && i < n + n_grads; i++) dync__unref(in[i]);
     dync__free(in, (size_t)(n + n_grads + 1) * sizeof *in);
@@ -39349,9 +39454,16 @@ static dync_status dync__aot_attach(dync__aot_code *c, int n_in, dync__tensor *c
     for (int i = 0; i < g->n_saved; i++) dync__ref(s->tensor[i] = fw_out[first + i]);
     for (int i = 0; i < n_in; i++)
         if (in[i]->flags & DYNC__T_REQUIRES_GRAD) dync__ref(s->tensor[g->n_saved + s->n_inputs++] = in[i]);
-    bool requires[DYNC__MAX_LEAVES * 2] = {false};
+    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, g->n_values, sizeof *requires);
+    if (!requires) {
+        dync__aot_saved_destroy(s);
+        return DYNC_ERR_MEMORY;
+    }
+    memset(requires, 0, (size_t)g->n_values * sizeof *requires);
     for (int i = 0; i < g->n_tangents; i++) requires[g->tangent_value.at[i]] = true;
-    return dync__tape_attach(&cls, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
+    dync_status status = dync__tape_attach(&cls, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
+    dync__room_end(requires, few, g->n_values, sizeof *requires);
+    return status;
 }
 
 /* ---- forward ------------------------------------------------------------------------------------------------------------------------ */
@@ -39397,20 +39509,21 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     const dync__aot_graphs *g = &c->g;
     if (n_in != g->n_inputs || n_out != g->out.n)
         return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
-    dync__tensor *few[24], **fw_out = few, *all[DYNC__MAX_LEAVES * 4];
-    dync__tensor *const *fw_in = in;
-    if (g->n_lifted) {
+    int n_all = n_in + g->n_lifted;
+    dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
+    dync__tensor *few_in[DYNC__FEW], **all = g->n_lifted ? dync__room(few_in, DYNC__FEW, n_all, sizeof *all) : few_in;
+    dync_status status = fw_out && all ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (g->n_lifted && all) {
         memcpy(all, in, (size_t)n_in * sizeof *all);
         memcpy(all + n_in, g->lifted.at, (size_t)g->n_lifted * sizeof *all);
-        fw_in = all;
     }
-    if (c->n_fw_out > DYNC__COUNT_OF(few) && !(fw_out = dync__alloc((size_t)c->n_fw_out * sizeof *fw_out))) return DYNC_ERR_MEMORY;
-    memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
-    dync_status status = c->fw.run(c->fw.state, n_in + g->n_lifted, fw_in, c->n_fw_out, fw_out);
+    if (fw_out) memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
+    if (status == DYNC_OK) status = c->fw.run(c->fw.state, n_all, g->n_lifted ? all : in, c->n_fw_out, fw_out);
     if (status == DYNC_OK && g->bw) status = dync__aot_attach(c, n_in, in, fw_out);
     if (status == DYNC_OK) status = dync__aot_finish(c, in, fw_out, out);
-    for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
-    if (fw_out != few) dync__free(fw_out, (size_t)c->n_fw_out * sizeof *fw_out);
+    for (int i = 0; i < c->n_fw_out && fw_out; i++) dync__unref(fw_out[i]);
+    dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);
+    dync__room_end(all, few_in, n_all, sizeof *all);
     return status;
 }
 
@@ -39424,8 +39537,8 @@ static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *
 static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
-    dync__arg args[DYNC__MAX_LEAVES * 4], result;
-    if (n_in > DYNC__COUNT_OF(args)) return dync__fail(DYNC_ERR_VALUE, "more than %d inputs", DYNC__COUNT_OF(args));
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
+    if (!args) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
     dync_status status = dync__graph_eval(g, args, n_in, &arena, &result);
     if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {
@@ -39847,18 +39960,19 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
 {
     const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
     const dync__lowered *l = &form->lowered;
-    void *data_in[DYNC__MAX_LEAVES * 4], *few_data[24], **data_out = few_data;
+    void *few_in[DYNC__FEW], *few_data[24], **data_out = few_data;
     dync__storage *few[24], **storage = few;
-    if (n_in != l->n_in || n_out != l->n_out || n_in > DYNC__COUNT_OF(data_in))
+    if (n_in != l->n_in || n_out != l->n_out)
         return dync__fail(DYNC_ERR_INTERNAL, "inductor: %d inputs and %d outputs, expected %d and %d", n_in, n_out, l->n_in, l->n_out);
     size_t n = (size_t)l->n_storages;
     if (l->n_storages > DYNC__COUNT_OF(few)) {
         data_out = dync__alloc(n * sizeof *data_out);
         storage = dync__alloc(n * sizeof *storage);
     }
-    dync_status status = data_out && storage ? DYNC_OK : DYNC_ERR_MEMORY;
+    void **data_in = dync__room(few_in, DYNC__FEW, n_in, sizeof *data_in);
+    dync_status status = data_in && data_out && storage ? DYNC_OK : DYNC_ERR_MEMORY;
     int made = 0;
-    for (int i = 0; i < n_in; i++) data_in[i] = dync__tensor_data(in[i]);
+    for (int i = 0; i < n_in && data_in; i++) data_in[i] = dync__tensor_data(in[i]);
     for (; made < l->n_storages && status == DYNC_OK; made++) {
         if (!(storage[made] = dync__storage_new(DYNC_CPU, l->storage_bytes[made]))) {
             status = DYNC_ERR_MEMORY;
@@ -39872,6 +39986,7 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
         else if (!(out[i] = dync__inductor_output(&l->out[i], in, storage))) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < made; i++) dync__storage_unref(storage[i]);
+    dync__room_end(data_in, few_in, n_in, sizeof *data_in);
     if (l->n_storages > DYNC__COUNT_OF(few)) {
         dync__free(data_out, n * sizeof *data_out);
         dync__free(storage, n * sizeof *storage);

@@ -136,7 +136,8 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_grads *b)
     b->tangent_node = dync__arena_alloc(&j->arena, n * sizeof *b->tangent_node);
     b->grad_node = dync__arena_alloc(&j->arena, n * sizeof *b->grad_node);
     if (!b->out || !b->tangent || !b->wrt || !b->grad || !b->tangent_node || !b->grad_node) return DYNC_ERR_MEMORY;
-    int wrt_input[DYNC__MAX_LEAVES * 2];
+    int *wrt_input = dync__arena_alloc(&j->arena, n * sizeof *wrt_input);
+    if (!wrt_input) return DYNC_ERR_MEMORY;
     for (int i = 0; i < j->n_inputs; i++)
         if (j->input[i]->flags & DYNC__T_REQUIRES_GRAD) {
             wrt_input[b->n_wrt] = i;
@@ -166,7 +167,6 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g, bool training)
     dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *args);
     j->input = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *j->input);
     if (!args || !j->input) return DYNC_ERR_MEMORY;
-    if (j->n_inputs > DYNC__MAX_LEAVES * 2) return dync__functional_refuse(&j->f, "too many inputs");
     DYNC__TRY(dync__joint_inputs(j, g, training, args));
     DYNC__TRY(dync__graph_eval(g, args, j->n_inputs, &j->arena, &j->result));
     DYNC__TRY(dync__joint_results(j));

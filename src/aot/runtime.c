@@ -113,11 +113,12 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
         }
     }
     if (status == DYNC_OK && create_graph) {          /* a second derivative through here says that it cannot be had */
-        dync__tensor *results[DYNC__MAX_LEAVES * 2];
+        dync__tensor *few[DYNC__FEW], **results = dync__room(few, DYNC__FEW, n_in, sizeof *results);
         int k = 0;
-        for (int i = 0; i < n_in && k < DYNC__COUNT_OF(results); i++)
+        for (int i = 0; i < n_in && results; i++)
             if (grad_in[i]) results[k++] = grad_in[i];
-        status = dync__tape_attach(&twice, NULL, s->n_inputs, s->tensor + g->n_saved, k, results, NULL);
+        status = results ? dync__tape_attach(&twice, NULL, s->n_inputs, s->tensor + g->n_saved, k, results, NULL) : DYNC_ERR_MEMORY;
+        dync__room_end(results, few, n_in, sizeof *results);
     }
     for (int i = 0; in && i < n + n_grads; i++) dync__unref(in[i]);
     dync__free(in, (size_t)(n + n_grads + 1) * sizeof *in);
@@ -143,9 +144,16 @@ static dync_status dync__aot_attach(dync__aot_code *c, int n_in, dync__tensor *c
     for (int i = 0; i < g->n_saved; i++) dync__ref(s->tensor[i] = fw_out[first + i]);
     for (int i = 0; i < n_in; i++)
         if (in[i]->flags & DYNC__T_REQUIRES_GRAD) dync__ref(s->tensor[g->n_saved + s->n_inputs++] = in[i]);
-    bool requires[DYNC__MAX_LEAVES * 2] = {false};
+    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, g->n_values, sizeof *requires);
+    if (!requires) {
+        dync__aot_saved_destroy(s);
+        return DYNC_ERR_MEMORY;
+    }
+    memset(requires, 0, (size_t)g->n_values * sizeof *requires);
     for (int i = 0; i < g->n_tangents; i++) requires[g->tangent_value.at[i]] = true;
-    return dync__tape_attach(&cls, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
+    dync_status status = dync__tape_attach(&cls, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
+    dync__room_end(requires, few, g->n_values, sizeof *requires);
+    return status;
 }
 
 /* ---- forward ------------------------------------------------------------------------------------------------------------------------ */
@@ -191,20 +199,21 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     const dync__aot_graphs *g = &c->g;
     if (n_in != g->n_inputs || n_out != g->out.n)
         return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
-    dync__tensor *few[24], **fw_out = few, *all[DYNC__MAX_LEAVES * 4];
-    dync__tensor *const *fw_in = in;
-    if (g->n_lifted) {
+    int n_all = n_in + g->n_lifted;
+    dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
+    dync__tensor *few_in[DYNC__FEW], **all = g->n_lifted ? dync__room(few_in, DYNC__FEW, n_all, sizeof *all) : few_in;
+    dync_status status = fw_out && all ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (g->n_lifted && all) {
         memcpy(all, in, (size_t)n_in * sizeof *all);
         memcpy(all + n_in, g->lifted.at, (size_t)g->n_lifted * sizeof *all);
-        fw_in = all;
     }
-    if (c->n_fw_out > DYNC__COUNT_OF(few) && !(fw_out = dync__alloc((size_t)c->n_fw_out * sizeof *fw_out))) return DYNC_ERR_MEMORY;
-    memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
-    dync_status status = c->fw.run(c->fw.state, n_in + g->n_lifted, fw_in, c->n_fw_out, fw_out);
+    if (fw_out) memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
+    if (status == DYNC_OK) status = c->fw.run(c->fw.state, n_all, g->n_lifted ? all : in, c->n_fw_out, fw_out);
     if (status == DYNC_OK && g->bw) status = dync__aot_attach(c, n_in, in, fw_out);
     if (status == DYNC_OK) status = dync__aot_finish(c, in, fw_out, out);
-    for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
-    if (fw_out != few) dync__free(fw_out, (size_t)c->n_fw_out * sizeof *fw_out);
+    for (int i = 0; i < c->n_fw_out && fw_out; i++) dync__unref(fw_out[i]);
+    dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);
+    dync__room_end(all, few_in, n_all, sizeof *all);
     return status;
 }
 
@@ -218,8 +227,8 @@ static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *
 static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
-    dync__arg args[DYNC__MAX_LEAVES * 4], result;
-    if (n_in > DYNC__COUNT_OF(args)) return dync__fail(DYNC_ERR_VALUE, "more than %d inputs", DYNC__COUNT_OF(args));
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
+    if (!args) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
     dync_status status = dync__graph_eval(g, args, n_in, &arena, &result);
     if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {

@@ -215,16 +215,18 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
 static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r)
 {
     dync__segment *s = ref->seg;
-    dync__tensor *in[DYNC__MAX_LEAVES * 2], *few[16], **out = few;
-    for (int i = 0; i < s->n_in; i++) in[i] = r->env[ref->in_env[i]];
-    if (s->n_out > DYNC__COUNT_OF(few) && !(out = dync__alloc((size_t)s->n_out * sizeof *out))) return DYNC_ERR_MEMORY;
+    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW];
+    dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in), **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
+    dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
     dync__tls.grad_enabled_off = !s->grad_mode;
-    dync_status status = dync__segment_run(s, s->n_in, in, out);
+    if (status == DYNC_OK) status = dync__segment_run(s, s->n_in, in, out);
     for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
         dync__unref(r->env[ref->out_env[i]]);
         r->env[ref->out_env[i]] = out[i];
     }
-    if (out != few) dync__free(out, (size_t)s->n_out * sizeof *out);
+    dync__room_end(in, few_in, s->n_in, sizeof *in);
+    dync__room_end(out, few_out, s->n_out, sizeof *out);
     return status;
 }
 

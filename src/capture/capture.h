@@ -44,7 +44,7 @@ typedef struct dync__module_guard { dync_module *module; uint64_t id, version; }
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__segment {
     struct dync__segment *next;          /* in the compiled function's table */
-    uint64_t hash;
+    uint64_t hash, site;                 /* site: the place in the program */
     dync_graph *graph;                   /* as handed to the backend, all live values as outputs */
     dync_callable code;
     int n_in, n_out;
@@ -124,7 +124,15 @@ typedef struct dync__callargs {
     int n_tensors;
     dync__tensor *tensor[64];            /* flattened, borrowed */
 } dync__callargs;
-enum { DYNC__MAX_LEAVES = 64 };
+enum { DYNC__MAX_LEAVES = 64 };          /* tensor arguments; a graph has more inputs where modules are deep */
+
+/* Room for n items of a call: few, an array of cap items, where they fit; else memory, NULL + error where there is none. */
+enum { DYNC__FEW = 32 };
+DYNC__INLINE void *dync__room(void *few, int cap, int n, size_t item) { return n <= cap ? few : dync__alloc((size_t)n * item); }
+DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item)
+{
+    if (room && room != few) dync__free(room, (size_t)n * item);
+}
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
@@ -150,7 +158,8 @@ DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);

@@ -98,8 +98,8 @@ static dync_status dync__env_recompute(dync__tracer *t, int env)
     dync__origin o = t->origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
     dync__arena arena = {0};
-    dync__arg args[DYNC__MAX_LEAVES * 2], out;
-    dync_status status = DYNC_OK;
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(o.seg->n_in + 1) * sizeof *args), out = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < o.seg->n_in && status == DYNC_OK; i++) {
         dync__tensor *x = dync__env_real(t, o.in_env[i]);
         args[i] = dync__arg_t(x);
@@ -145,31 +145,62 @@ static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, ui
     return NULL;
 }
 
+static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
+{
+    if (!in) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++)
+        if (!(in[i] = dync__env_real(t, in_env[i]))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    return DYNC_OK;
+}
+
 static dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
 {
-    dync__tensor *in[DYNC__MAX_LEAVES * 2];
-    for (int i = 0; i < s->n_in; i++)
-        if (!(in[i] = dync__env_real(t, in_env[i]))) return DYNC_ERR_INTERNAL;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
-    dync_status status = dync__segment_run(s, s->n_in, in, out);
-    if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
-    dync__trace_pause_end(t, pause);
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
+    dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
+    if (status == DYNC_OK) {
+        dync__trace_pause pause = dync__trace_pause_begin(t);
+        dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
+        status = dync__segment_run(s, s->n_in, in, out);
+        if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
+        dync__trace_pause_end(t, pause);
+    }
+    dync__room_end(in, few, s->n_in, sizeof *in);
     return status;
 }
 
-static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash)
+/* Another graph at this position in every call (a number that data decide, a constant made anew) is not compiled for ever: past the limit
+ * such a piece runs operator by operator and is not kept. */
+static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
 {
-    dync__tensor *in[DYNC__MAX_LEAVES * 2];
+    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut_reason ? 1 : 8);       /* all ends of a frame count as one position */
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->at; s = s->next) variants += s->site == site;
+    if (variants < limit) return false;
+    if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
+        DYNC__ATOMIC_STORE(&t->fn->warned, true);
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: another graph there in every call\n"
+                   "Keep numbers read from tensors as tensors, or raise .recompile_limit.",
+                   limit, t->fn->name, t->last_at.file ? t->last_at.file : "?", t->last_at.line);
+    }
+    return true;
+}
+
+static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
+{
+    dync__segment *s = dync__segment_plain(taken);
+    if (!s || dync__vec_push(&t->transient, s)) return s;
+    dync__segment_free(s);
+    return NULL;
+}
+
+static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash, uint64_t site)
+{
     int n = taken->n_inputs;
-    for (int i = 0; i < n && i < DYNC__COUNT_OF(in); i++)
-        if (!(in[i] = dync__env_real(t, in_env[i]))) {
-            dync_graph_free(taken);
-            return NULL;
-        }
-    dync__segment *s = dync__segment_find(t->fn, taken, hash, in);
-    if (!s) return dync__segment_compile(t->fn, taken, hash, in);
-    dync_graph_free(taken);
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
+    bool ready = dync__cut_inputs(t, n, in_env, in) == DYNC_OK;
+    dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
+    if (s || !ready) dync_graph_free(taken);
+    else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in);
+    dync__room_end(in, few, n, sizeof *in);
     return s;
 }
 
@@ -214,7 +245,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
         for (int i = 0; i < n_out; i++)
             if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]])) dync__ref(out[i]);
     } else if (status == DYNC_OK) {
-        ref.seg = dync__cut_segment(t, g, ref.in_env, hash);
+        ref.seg = dync__cut_segment(t, g, ref.in_env, hash, site);
         status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
         if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
     }

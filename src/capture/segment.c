@@ -184,19 +184,20 @@ static void dync__segment_logged(const dync__segment *s, const dync_compiled *f,
 }
 
 /* The graph is taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, dync__tensor *const *inputs)
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs)
 {
     dync__segment *s = dync__calloc(sizeof *s);
-    dync_value examples[DYNC__MAX_LEAVES * 2];
     int n = taken->n_inputs;
-    if (!s || n > DYNC__COUNT_OF(examples)) {
-        if (s) dync__fail(DYNC_ERR_UNSUPPORTED, "a graph of more than %d inputs", DYNC__COUNT_OF(examples));
+    dync_value few[DYNC__FEW], *examples = dync__room(few, DYNC__FEW, n, sizeof *examples);
+    if (!s || !examples) {
+        dync__room_end(examples, few, n, sizeof *examples);
         dync__free(s, sizeof *s);
         dync_graph_free(taken);
         return NULL;
     }
     s->graph = taken;
     s->hash = hash;
+    s->site = site;
     s->n_in = n;
     s->n_out = dync__output_count(taken);
     s->grad_mode = !dync__tls.grad_enabled_off;
@@ -208,6 +209,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
     dync_scope_end(&scope);
+    dync__room_end(examples, few, n, sizeof *examples);
     if (status != DYNC_OK) {
         s->code.destroy = NULL;
         dync__segment_free(s);
@@ -219,6 +221,23 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     DYNC__ATOMIC_STORE(&f->segments, s);
     f->n_frames++;
     dync__unlock(&f->lock);
+    return s;
+}
+
+static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
+DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
+{
+    dync__segment *s = dync__calloc(sizeof *s);
+    if (!s) {
+        dync_graph_free(taken);
+        return NULL;
+    }
+    s->graph = taken;
+    s->n_in = taken->n_inputs;
+    s->n_out = dync__output_count(taken);
+    s->grad_mode = !dync__tls.grad_enabled_off;
+    s->code.run = dync__segment_interpret;
+    s->code.state = taken;
     return s;
 }
 
@@ -304,25 +323,14 @@ static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, in
     }
 }
 
-DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
+static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tensor *const *in)
 {
-    dync__raw_state *r = state;
-    dync__tensor *in[DYNC__MAX_LEAVES * 2], **out;
     dync_value result = DYNC_NONE;
-    if (nargs > DYNC__COUNT_OF(in)) {
-        dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__COUNT_OF(in));
-        return result;
-    }
-    for (int i = 0; i < nargs; i++)
-        if (args[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(args[i].as.t))) {
-            if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
-            return result;
-        }
-    if (r->compiled_from && dync__raw_inputs(r->compiled_from, nargs, in) != DYNC_OK) return result;
-    out = dync__calloc((size_t)(r->n_out + 1) * sizeof *out);
+    if (r->compiled_from && dync__raw_inputs(r->compiled_from, n_in, in) != DYNC_OK) return result;
+    dync__tensor **out = dync__calloc((size_t)(r->n_out + 1) * sizeof *out);
     if (!out) return result;
     int k = 0;
-    dync_status status = r->raw.run(r->raw.state, nargs, in, r->n_out, out);
+    dync_status status = r->raw.run(r->raw.state, n_in, in, r->n_out, out);
     if (status == DYNC_OK) result = dync__raw_result(r->form, out, &k);
     else
         for (int i = 0; i < r->n_out; i++) dync__unref(out[i]);
@@ -330,10 +338,29 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     return result;
 }
 
+DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
+{
+    dync_value result = DYNC_NONE;
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "a compiled graph: expected arguments, got %s", nargs < 0 ? "a negative number of them" : "NULL");
+        return result;
+    }
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, nargs, sizeof *in);
+    bool good = in != NULL;
+    for (int i = 0; i < nargs && good; i++) {
+        good = args[i].kind == DYNC_KIND_TENSOR && (in[i] = dync__open(args[i].as.t)) != NULL;
+        if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
+    }
+    if (good) result = dync__raw_run_tensors(state, nargs, in);
+    dync__room_end(in, few, nargs, sizeof *in);
+    return result;
+}
+
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
 static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
-    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
+    if (!args) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n_in; i++) args[i] = dync_v_tensor(dync__handle(in[i]));
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
@@ -352,6 +379,7 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
     for (int i = 0; i < n_out && status == DYNC_OK && !code->narrow; i++)
         if (!out[i]) status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned no tensor as output %d of %d", i, n_out);
     dync_scope_end(&scope);
+    dync__room_end(args, few, n_in, sizeof *args);
     return status;
 }
 
@@ -359,7 +387,6 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dyn
 {
     for (int i = 0; i < n_out; i++) out[i] = NULL;
     dync_status status;
-    if (n_in > DYNC__MAX_LEAVES * 2) return dync__fail(DYNC_ERR_VALUE, "more than %d inputs", DYNC__MAX_LEAVES * 2);
     if (code->run == dync__raw_run) {
         const dync__raw_state *r = code->state;
         status = r->raw.run(r->raw.state, n_in, in, n_out, out);

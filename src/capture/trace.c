@@ -379,6 +379,8 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
         dync__unref(t->fake.at[i]);
     }
     dync_graph_free(t->graph);
+    for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
+    dync__vec_free(&t->transient);
     dync__vec_free(&t->made);
     dync__vec_free(&t->real);
     dync__vec_free(&t->fake);

@@ -19,6 +19,7 @@ typedef struct dync__tracer {
     DYNC__VEC(dync_node *) holder;       /* their placeholders in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
     DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
+    DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
     int leaf_env[DYNC__MAX_LEAVES];      /* place of each tensor argument */
     const dync__path_step *path;         /* decided outcomes, replayed first */
@@ -28,6 +29,7 @@ typedef struct dync__tracer {
     dync__tnode *at;                     /* position in the tree; NULL once the trace left it (opaque) */
     dync__arena scratch;                 /* of a trace that left the tree */
     dync_status status;                  /* first failure inside the trace */
+    const char *cut_reason;              /* the break that ends the pieces being compiled, or NULL */
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;

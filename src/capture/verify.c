@@ -408,7 +408,7 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
                                                   dync__tensor *const *in)
 {
-    if (!dync__verify_on()) return NULL;
+    if (!dync__verify_on() || s->n_in > DYNC__MAX_LEAVES * 2) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
     if (!v) return NULL;
     dync__arg args[DYNC__MAX_LEAVES * 2], out = {0};

@@ -40,18 +40,19 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
 {
     const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
     const dync__lowered *l = &form->lowered;
-    void *data_in[DYNC__MAX_LEAVES * 4], *few_data[24], **data_out = few_data;
+    void *few_in[DYNC__FEW], *few_data[24], **data_out = few_data;
     dync__storage *few[24], **storage = few;
-    if (n_in != l->n_in || n_out != l->n_out || n_in > DYNC__COUNT_OF(data_in))
+    if (n_in != l->n_in || n_out != l->n_out)
         return dync__fail(DYNC_ERR_INTERNAL, "inductor: %d inputs and %d outputs, expected %d and %d", n_in, n_out, l->n_in, l->n_out);
     size_t n = (size_t)l->n_storages;
     if (l->n_storages > DYNC__COUNT_OF(few)) {
         data_out = dync__alloc(n * sizeof *data_out);
         storage = dync__alloc(n * sizeof *storage);
     }
-    dync_status status = data_out && storage ? DYNC_OK : DYNC_ERR_MEMORY;
+    void **data_in = dync__room(few_in, DYNC__FEW, n_in, sizeof *data_in);
+    dync_status status = data_in && data_out && storage ? DYNC_OK : DYNC_ERR_MEMORY;
     int made = 0;
-    for (int i = 0; i < n_in; i++) data_in[i] = dync__tensor_data(in[i]);
+    for (int i = 0; i < n_in && data_in; i++) data_in[i] = dync__tensor_data(in[i]);
     for (; made < l->n_storages && status == DYNC_OK; made++) {
         if (!(storage[made] = dync__storage_new(DYNC_CPU, l->storage_bytes[made]))) {
             status = DYNC_ERR_MEMORY;
@@ -65,6 +66,7 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
         else if (!(out[i] = dync__inductor_output(&l->out[i], in, storage))) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < made; i++) dync__storage_unref(storage[i]);
+    dync__room_end(data_in, few_in, n_in, sizeof *data_in);
     if (l->n_storages > DYNC__COUNT_OF(few)) {
         dync__free(data_out, n * sizeof *data_out);
         dync__free(storage, n * sizeof *storage);
