@@ -25,7 +25,7 @@ typedef struct dync__ib {                /* one attempt to compile */
     dync__arena *arena;
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
     int64_t n_rows, n_inner, rows, inner, lanes;  /* rows x inner: a tile; lanes: its budget */
-    bool has_reduce, whole, serial, failed; /* whole: a tile holds whole rows */
+    bool has_reduce, sectioned, whole, serial, failed; /* sectioned: sections keep their order; whole: a tile holds whole rows */
     int64_t keep_bytes, lane_bytes;      /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp;  /* by instruction; clamp: 1 maxsel, 2 minsel */
     int32_t *direct;                     /* by instruction: the store that it may compute into, -1 none */
@@ -47,7 +47,7 @@ static const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return &b->k-
 static int dync__ib_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
 static int dync__ib_phase(const dync__ib *b, int i)   /* the phase it stands in, or that its row code precedes */
 {
-    return b->has_reduce ? dync__ib_inst(b, i)->section / 2 : 0;
+    return b->sectioned ? dync__ib_inst(b, i)->section / 2 : 0;
 }
 
 /* The section list an instruction's steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
@@ -103,6 +103,7 @@ static void dync__ib_mark_needed(dync__ib *b)
         b->clamp[i] = (uint8_t)dync__ib_clamp(b, dync__ib_inst(b, i));
         if (!b->needed[i]) continue;
         b->has_reduce |= dync__ib_inst(b, i)->prim == DYNC__P_reduce;
+        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) && !(dync__ib_inst(b, i)->section & 1));
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
     }
 }
@@ -123,8 +124,8 @@ static int dync__ib_level_of(const dync__ib *b, int i)
     int level = in->access >= 0 ? dync__ib_access_level(b, in->access) : 0;
     if (in->prim == DYNC__P_reduce) return 1;
     for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) level = DYNC__MAX(level, (int)b->level[arg[a]]);
-    if (!dync__inst_has_value(in)) return DYNC__MAX(level, 1);
-    /* what the kernel itself writes is read where it stands */
+    /* what the kernel both reads and writes is read and written where it stands */
+    if (!dync__inst_has_value(in)) return (in->section & 1) && (b->k->buf.at[in->buf].mode & DYNC__BUF_IN) ? 2 : DYNC__MAX(level, 1);
     if (in->buf >= 0 && (b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)) return in->section & 1 ? 2 : DYNC__MAX(level, 1);
     return level;
 }
@@ -184,12 +185,14 @@ static bool dync__ib_wants_square(const dync__ib *b)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool across = false, along = false;
-    if (b->has_reduce || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8) return false;
+    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8) return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
         int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
+        if (n > 1) return false;
         int64_t inner = n ? dims[0].stride : 0;
+        if (in->buf < 0) continue;
         across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 && (inner > 8 || inner < -8);
         along |= n == 1 && (inner == 1 || inner == -1);
     }
@@ -220,8 +223,16 @@ static void dync__ib_set_tile(dync__ib *b)
     b->whole = b->inner >= b->n_inner;
 }
 
-/* Cost in instructions of computing i again in a later phase; large where that is not possible. */
-static int dync__ib_repeat_cost(const dync__ib *b, int i, int phase)
+/* Is buffer buf written by an instruction between from and to? */
+static bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int to)
+{
+    for (int j = from + 1; j < to; j++)
+        if (b->needed[j] && !dync__inst_has_value(dync__ib_inst(b, j)) && dync__ib_inst(b, j)->buf == buf) return true;
+    return false;
+}
+
+/* Cost in instructions of computing i again for `user` in a later phase; large where that is not possible. */
+static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
@@ -229,12 +240,9 @@ static int dync__ib_repeat_cost(const dync__ib *b, int i, int phase)
     if (b->level[i] < 2) return 0;
     if (b->keep[i]) return 1;
     if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
-    for (int j = 0; in->buf >= 0 && j < b->k->inst.n; j++) {
-        const dync__inst *other = dync__ib_inst(b, j);
-        if (!dync__inst_has_value(other) && other->buf == in->buf && other->section / 2 < phase) return too_much;
-    }
+    if (in->buf >= 0 && dync__ib_stored_between(b, in->buf, i, user)) return too_much;
     for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0 && cost <= DYNC__INTERP_CHEAP; a--)
-        cost += dync__ib_repeat_cost(b, arg[a], phase);
+        cost += dync__ib_repeat_cost(b, arg[a], user);
     return cost;
 }
 
@@ -243,19 +251,38 @@ static void dync__ib_mark_kept(dync__ib *b)
 {
     b->keep_bytes = 0;
     memset(b->keep, 0, (size_t)b->k->inst.n);
-    if (b->whole || !b->has_reduce) return;
+    if (b->whole || !b->sectioned) return;
     for (int i = 0; i < b->k->inst.n; i++) {
         int32_t arg[3];
         if (!b->needed[i] || (b->level[i] < 2 && dync__ib_inst(b, i)->prim != DYNC__P_reduce)) continue;
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = arg[a], phase = dync__ib_phase(b, i);
             if (b->level[v] < 2 || dync__ib_phase(b, v) == phase || b->keep[v]) continue;
-            if (dync__ib_repeat_cost(b, v, phase) <= DYNC__INTERP_CHEAP) continue;
+            if (dync__ib_repeat_cost(b, v, i) <= DYNC__INTERP_CHEAP) continue;
             b->keep[v] = 1;
             b->keep_off[v] = b->keep_bytes;
             b->keep_bytes += (int64_t)dync__type_bytes(dync__ib_inst(b, v)->type) * b->n_inner;
         }
     }
+}
+
+/* Do the lanes of a level lie side by side in memory? */
+static bool dync__ib_is_dense(const dync__ib *b, int access, int level)
+{
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    int from = b->mode == DYNC__INTERP_CHUNK && level == 2 ? b->split : 0;
+    int to = level == 2 && b->mode != DYNC__INTERP_VERTICAL ? b->k->n_dims : b->split;
+    if (level == 2 && (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1))) return false;
+    if (level == 1 && b->rows == 1) return true;
+    int n = dync__ib_merge(b, access, from, to, dims);
+    return n == 0 ? dync__ib_product(b, from, to) == 1 : n == 1 && dims[0].stride == 1;
+}
+
+/* Is i a load of the buffer, or its bits under another type? */
+static bool dync__ib_reads(const dync__ib *b, int i, int buf)
+{
+    while (dync__ib_inst(b, i)->prim == DYNC__P_bitcast) i = dync__ib_inst(b, i)->arg[0];
+    return dync__ib_inst(b, i)->buf == buf;
 }
 
 /* A value may be computed straight into output memory when no load of that buffer is used after it was made. */
@@ -264,24 +291,16 @@ static bool dync__ib_may_direct(const dync__ib *b, int store)
     const dync__inst *st = dync__ib_inst(b, store), *in = dync__ib_inst(b, st->arg[0]);
     const dync__buf *buf = &b->k->buf.at[st->buf];
     int v = st->arg[0];
-    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] || b->keep[v]) return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load || in->prim == DYNC__P_bitcast) return false;
-    if (b->level[v] == 2 ? dync__ib_phase(b, v) != dync__ib_phase(b, store) : dync__ib_list(b, v) != dync__ib_list(b, store)) return false;
-    if (b->mode == DYNC__INTERP_SQUARE && b->level[v] == 2) return false;
-    int from = b->mode == DYNC__INTERP_CHUNK && b->level[v] == 2 ? b->split : 0;
-    int to = b->level[v] == 2 ? b->k->n_dims : b->split;
-    if (b->mode == DYNC__INTERP_VERTICAL) to = b->split;      /* each inner index apart; several at a time do not store */
-    if (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1 && b->level[v] == 2) return false;
-    int n = b->level[v] == 1 && b->rows == 1 ? 0 : dync__ib_merge(b, st->access, from, to, dims);
-    if (n > 1 || (n == 1 && dims[0].stride != 1)) return false;
+    if (dync__ib_list(b, v) != dync__ib_list(b, store) || !dync__ib_is_dense(b, st->access, b->level[v])) return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         int32_t arg[3];
         const dync__inst *other = dync__ib_inst(b, i);
         if (!b->needed[i] || i == store) continue;
         if (!dync__inst_has_value(other) && other->buf == st->buf) return false;
         for (int a = i > v ? dync__ib_operands(b, i, arg) - 1 : -1; a >= 0; a--)
-            if (dync__ib_inst(b, arg[a])->buf == st->buf) return false;
+            if (dync__ib_reads(b, arg[a], st->buf)) return false;
     }
     return true;
 }
@@ -534,6 +553,18 @@ static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s, dy
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }
 
+/* Is load i used after its buffer was written? Then its elements are copied while they are there. */
+static bool dync__ib_outlives_store(const dync__ib *b, int i)
+{
+    int buf = dync__ib_inst(b, i)->buf, last = i;
+    int32_t arg[3];
+    if (!(b->k->buf.at[buf].mode & DYNC__BUF_OUT)) return false;
+    for (int u = i + 1; u < b->k->inst.n; u++)
+        for (int a = b->needed[u] ? dync__ib_operands(b, u, arg) - 1 : -1; a >= 0; a--)
+            if (arg[a] >= i && dync__ib_reads(b, arg[a], buf)) last = u;
+    return dync__ib_stored_between(b, buf, i, last);
+}
+
 static int dync__ib_emit_load(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -542,7 +573,7 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     int stream = dync__ib_stream(b, in->access, level);
     if (b->failed) return 0;
     const dync__interp_stream *st = &b->stream.at[stream];
-    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level);
+    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level) && !dync__ib_outlives_store(b, i);
     int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level) : dync__ib_result(b, i, level, phase);
     dync__interp_step s = dync__ib_step(view ? DYNC__STEP_VIEW : DYNC__STEP_GATHER, level, in->type, dst, -1);
     s.bytes = dync__dtype_info(dtype)->bytes;
@@ -553,12 +584,28 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     return dst;
 }
 
-/* loadx: a is the index; where the access varies over the tile its offsets are computed into c. */
+/* One index for a whole line of lanes (a row of an embedding): a load with something added to its address. */
+static int dync__ib_emit_line_load(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    int index = dync__ib_value_at(b, in->arg[0], phase), dst = dync__ib_emit_load(b, i, phase);
+    dync__interp_steps *list = &b->list[b->section];
+    if (b->failed) return dst;
+    list->at[list->n - 1].a = index;
+    list->at[list->n - 1].imm = b->k->buf.at[in->buf].size;
+    return dst;
+}
+
+/* loadx: a is the index, c the offsets of the access. */
 static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     bool load = in->prim == DYNC__P_loadx;
     int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] < 2 && !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
+        dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims) <= 1)
+        return dync__ib_emit_line_load(b, i, phase);
     dync__ib_operand value = {0, -1, false}, index = dync__ib_fetch(b, in->arg[load ? 0 : 1], level, phase);
     dync__ib_make_vector(b, &index, level, phase);
     if (!load) {
@@ -589,6 +636,15 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase)
     int level = b->level[i], dtype = b->k->buf.at[in->buf].dtype;
     if (b->direct[in->arg[0]] == i) return;               /* the value was computed in place */
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], level, phase);
+    if (o.scalar && dtype == in->type && dync__ib_is_dense(b, in->access, level)) {     /* filled where it belongs */
+        int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
+        dync__interp_step at = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
+        at.buf = in->buf;
+        at.stream = dync__ib_stream(b, in->access, level);
+        dync__ib_emit(b, at);
+        dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, level, in->type, dst, o.value));
+        return;
+    }
     dync__ib_make_vector(b, &o, level, phase);
     dync__interp_step s = dync__ib_step(DYNC__STEP_SCATTER, level, in->type, -1, o.value);
     s.bytes = dync__dtype_info(dtype)->bytes;
@@ -644,7 +700,12 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     int n = dync__ib_operands(b, i, arg);
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
     if (in->prim == DYNC__P_bitcast) return o[0].value;   /* the same bits: the same value */
-    dync__tile_fn fn = in->prim == DYNC__P_random ? NULL : dync__ib_kernel(b, i, n, o, level, phase);
+    dync__tile_fn fn;
+    if (in->prim != DYNC__P_random) fn = dync__ib_kernel(b, i, n, o, level, phase);
+    else {
+        dync__ib_make_vector(b, &o[0], level, phase);
+        fn = in->imm.i ? NULL : dync__tile_uniform(b->isa, in->type);
+    }
     if (!fn && in->prim != DYNC__P_random) {
         if (!b->failed)
             dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name, dync__prim_info(in->prim)->name,
@@ -691,7 +752,7 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
 /* The value of i for a user in this phase: that of an earlier phase is read back or computed again. */
 static int dync__ib_value_at(dync__ib *b, int i, int phase)
 {
-    if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->has_reduce) return b->val[i];
+    if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->sectioned) return b->val[i];
     if (!b->keep[i]) {
         dync__ib_emit_inst(b, i, phase);
         return b->val[i];
@@ -810,7 +871,7 @@ static bool dync__ib_alloc(dync__ib *b)
     b->wide_phase = b->wide + n;
     dync__ib_mark_needed(b);
     b->n_phases = 1;
-    for (int i = 0; b->has_reduce && i < b->k->inst.n; i++)
+    for (int i = 0; b->sectioned && i < b->k->inst.n; i++)
         b->n_phases = DYNC__MAX(b->n_phases, (dync__ib_inst(b, i)->section + 1) / 2);
     b->list = dync__arena_alloc(b->arena, (size_t)(2 * b->n_phases + 2) * sizeof *b->list);
     return b->list != NULL;
@@ -820,7 +881,7 @@ static bool dync__ib_alloc(dync__ib *b)
 static void dync__ib_plan(dync__ib *b)
 {
     b->split = b->k->n_outer;
-    if (!b->has_reduce && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
+    if (!b->sectioned && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
     b->n_rows = dync__ib_product(b, 0, b->split);
     b->n_inner = dync__ib_product(b, b->split, b->k->n_dims);
     for (int i = 0; i < b->k->inst.n; i++)
@@ -926,6 +987,9 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->empty = b->n_rows == 0;
     c->has_reduce = b->has_reduce;
     c->serial = b->serial;
+    for (int l = 1; l < lists; l += 2)
+        for (int i = 0; i < b->list[l].n; i++)
+            c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER || b->list[l].at[i].kind == DYNC__STEP_DIRECT;
     c->n_steps = all.n;
     c->n_values = b->value.n;
     c->n_streams = b->stream.n;

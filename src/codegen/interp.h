@@ -18,6 +18,7 @@ DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage);                 /* storage dtype to compute type; NULL: the same bits */
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage);
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);                   /* a: I64 numbers of draws; b: uint64_t {seed, offset} */
 /* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that length, each cut into grains of
  * DYNC__TILE_GRAIN elements; d gets one value per grain, row after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
@@ -46,8 +47,8 @@ typedef struct dync__interp_stream {
 
 typedef enum {
     DYNC__STEP_OP,        /* fn(dst, a, b, c, n) */
-    DYNC__STEP_VIEW,      /* dst = address of the buffer's elements, in place */
-    DYNC__STEP_GATHER,    /* dst = copy of the buffer's elements, widened by fn */
+    DYNC__STEP_VIEW,      /* dst = address of the buffer's elements, in place; a: an index to add, or -1 */
+    DYNC__STEP_GATHER,    /* dst = copy of the buffer's elements, widened by fn; a: the same */
     DYNC__STEP_DIRECT,    /* dst = address in the output buffer: the next step computes into it */
     DYNC__STEP_SCATTER,   /* buffer = a, narrowed by fn */
     DYNC__STEP_FILL,      /* dst = scalar a in every lane */
@@ -84,7 +85,8 @@ struct dync__code {
     char *name;
     int isa, mode, n_phases, n_bufs;
     int64_t n_rows, n_inner, tile_rows, tile_inner, row_group; /* row_group: rows of a square tile stay inside a multiple of it */
-    bool empty, has_reduce, serial;    /* serial: order between lanes matters (storex) */
+    bool empty, has_reduce, stores_rows;
+    bool serial;                      /* order between lanes matters (storex) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
     int32_t *section;                 /* first step of prologue, row 0, phase 0, row 1, ..., row P; 2 * n_phases + 3 entries */
     dync__interp_step *steps;

@@ -22,7 +22,6 @@ typedef struct dync__irun {
     int64_t from[DYNC__FROM_N];
     int64_t rows, inner, n;             /* of the tile; n = rows * inner */
     uint64_t seed, offset;
-    bool side;                          /* another worker does the row stores */
     dync_status status;
 } dync__irun;
 
@@ -51,6 +50,26 @@ static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t off = dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
+}
+
+static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size)
+{
+    if (r->status == DYNC_OK)
+        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld", r->c->name, (long long)at,
+                               (long long)size);
+    return r->status;
+}
+
+/* The index that a load along one line adds to its access; false where the line would leave the buffer. */
+static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n, int64_t *index)
+{
+    const dync__interp_stream *st = &r->c->streams[s->stream];
+    memcpy(index, r->ptr[s->a], sizeof *index);
+    int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0, start = r->from[st->lanes_from];
+    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) + (uint64_t)*index), last = first + (n - 1) * stride;
+    if (s->imm < 0 || (first >= 0 && first < s->imm && last >= 0 && last < s->imm)) return true;
+    dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
+    return false;
 }
 
 /* ---- moving elements --------------------------------------------------------------------------------------------------- */
@@ -241,10 +260,12 @@ static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------------- */
 
-static void dync__irun_load(const dync__irun *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    const char *from = (const char *)r->buffers[s->buf] + dync__irun_fixed(r, st) * s->bytes;
+    int64_t index = 0;
+    if (s->a >= 0 && !dync__irun_line_index(r, s, n, &index)) return;
+    const char *from = (const char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
     char *to = r->ptr[s->dst];
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
@@ -309,9 +330,7 @@ static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_
 {
     *at = (int64_t)((uint64_t)offset + (uint64_t)index);
     if (s->imm < 0 || (*at >= 0 && *at < s->imm)) return true;
-    if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld", r->c->name, (long long)*at,
-                               (long long)s->imm);
+    dync__irun_bad_index(r, *at, s->imm);
     return false;
 }
 
@@ -354,12 +373,16 @@ static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, i
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a];
     float *f = (float *)(void *)r->ptr[s->dst];
     double *d = (double *)(void *)r->ptr[s->dst];
+    const uint64_t seed[2] = {r->seed, r->offset};
+    if (s->fn) {
+        s->fn(d, index, seed, NULL, n);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         uint64_t at = r->offset + (uint64_t)index[i];
-        if (s->type == DYNC_F32)
-            f[i] = s->imm ? (float)dync__rng_normal(r->seed, at) : dync__rng_uniform_f32(r->seed, at);
-        else
-            d[i] = s->imm ? dync__rng_normal(r->seed, at) : dync__rng_uniform_f64(r->seed, at);
+        double x = dync__rng_normal(r->seed, at);
+        if (s->type == DYNC_F32) f[i] = (float)x;
+        else d[i] = x;
     }
 }
 
@@ -553,9 +576,12 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
 {
     switch (s->kind) {
     case DYNC__STEP_GATHER: dync__irun_load(r, s, n); break;
-    case DYNC__STEP_SCATTER:
-        if (!r->side || s->level == 2) dync__irun_store(r, s, n);
+    case DYNC__STEP_VIEW: {
+        int64_t index;
+        if (dync__irun_line_index(r, s, n, &index)) r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
         break;
+    }
+    case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
     case DYNC__STEP_FILL: dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type)); break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
     case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
@@ -572,10 +598,10 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list], *end = r->c->steps + r->c->section[list + 1];
     char **ptr = r->ptr;
-    for (; s < end; s++) {
+    for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
             s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL, s->c >= 0 ? ptr[s->c] : NULL, n);
-        else if (s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT)
+        else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
         else
             dync__irun_other_step(r, s, n);
@@ -658,7 +684,6 @@ static void dync__irun_part(void *user, int part, int n_parts)
     int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows, all = job->by_inner ? c->n_inner : c->n_rows;
     int64_t tiles = dync__irun_tiles(all, tile);
     int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all), end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
-    r.side = job->by_inner && part > 0;
     if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
     else dync__irun_range(&r, begin, end, 0, c->n_inner);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, r.status);
@@ -752,7 +777,7 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
     int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows), inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
-    dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce, DYNC_OK};
+    dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
     if (threads < 2) return false;
     if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
         *status = dync__irun_cut_phases(r, threads);
@@ -774,7 +799,6 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.seed = rng_seed;
     r.offset = rng_offset;
     r.from[DYNC__FROM_ZERO] = 0;
-    r.side = false;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
     if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status)) return r.status;

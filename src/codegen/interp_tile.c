@@ -304,6 +304,29 @@ DYNC__STRICT_FP_BEGIN
         DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                     \
         uint32_t z; { DYNC__TILE_HALF_TO_FLOAT(y, z) } memcpy(&y0, &z, 4);)
 
+/* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b {seed, offset}. */
+#define DYNC__TILE_PHILOX(i)                                                                         \
+    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;                                \
+    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1;                    \
+    c2 = (uint32_t)(m0 >> 32) ^ c3 ^ (k1 + (i) * 0xbb67ae85u), c3 = (uint32_t)m0;
+#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                                \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                                 \
+    {                                                                                                \
+        T *d = d_;                                                                                   \
+        const int64_t *x = a_;                                                                       \
+        const uint64_t *seed = b_, offset = seed[1];                                                 \
+        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                       \
+        (void)c_;                                                                                    \
+        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                                \
+            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                   \
+            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)  \
+            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)  \
+            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)          \
+    }
+#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                             \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))      \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double, (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
+
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity. Short rows go one after another:
  * the machine overlaps them. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                     \
@@ -375,7 +398,7 @@ typedef struct dync__tile_table {
     dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N][4];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
-    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N];
+    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
 } dync__tile_table;
 
 #define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
@@ -405,7 +428,8 @@ typedef struct dync__tile_table {
     DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                      \
     DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                   \
     DYNC__TILE_DEFINE_CONVERTS(V, A)                                                                 \
-    DYNC__TILE_DEFINE_WRAP_F16(V, A)
+    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                                 \
+    DYNC__TILE_DEFINE_UNIFORMS(V, A)
 #define DYNC__TILES_PLAIN(V, A)                                                                      \
     DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
     DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                     \
@@ -438,6 +462,7 @@ typedef struct dync__tile_table {
         .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16,   \
                  [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,       \
                  [DYNC_U8] = dync__tile_##W##_wrap_u8},                                              \
+        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                         \
         .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, ) DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
     };
 
@@ -501,6 +526,7 @@ DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)
 
 DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage) { return dync__tile_tables(isa)->widen[storage]; }
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage) { return dync__tile_tables(isa)->narrow[storage]; }
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type) { return dync__tile_tables(isa)->uniform[dync__tile_letter(type)]; }
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage) { return dync__tile_tables(isa)->wrap[storage]; }
 
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type)

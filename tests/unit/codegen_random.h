@@ -145,6 +145,24 @@ TEST__UNUSED static void add_store(random_kernel *g, int n_dims)
     g->stored = true;
 }
 
+/* Writes over what an earlier instruction of the same kind of section has loaded, element by element. */
+TEST__UNUSED static void add_store_in_place(random_kernel *g, int n_dims)
+{
+    for (int i = 0; i < g->k->inst.n; i++) {
+        const dync__inst *in = &g->k->inst.at[i];
+        bool each = in->prim == DYNC__P_load && (in->section & 1) == (g->b.section & 1) && test_random() % 2;
+        for (int d = 0; each && d < n_dims; d++) each = g->k->extent[d] == 1 || g->k->access.at[in->access].stride[d] != 0;
+        if (!each || dync__dtype_info(g->k->buf.at[in->buf].dtype)->compute != in->type || (g->k->buf.at[in->buf].mode & DYNC__BUF_OUT)) continue;
+        int buf = in->buf, access = in->access, v = pick(g, in->type);
+        if (v < 0) continue;
+        g->k->buf.at[buf].mode |= DYNC__BUF_OUT;
+        dync__lb_store(&g->b, buf, access, v);
+        g->stored = true;
+        if (test_random() % 2) keep_value(g, dync__lb_load(&g->b, buf, access), false);
+        return;
+    }
+}
+
 TEST__UNUSED static void add_reduce(random_kernel *g)
 {
     for (int tries = 0; tries < 10; tries++) {
@@ -195,6 +213,10 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         for (int i = test_random_int(0, 6); i > 0; i--) add_op(g);
         if (phase && reductions)
             for (int i = test_random_int(0, 2); i > 0; i--) add_reduce(g);
+        if (test_random() % 4 == 0) {
+            add_store_in_place(g, phase ? n_dims : n_outer);
+            for (int i = test_random_int(0, 3); i > 0; i--) add_op(g);
+        }
         if (test_random() % 2 || s == 2 * phases - 1) add_store(g, phase ? n_dims : n_outer);
     }
 }
