@@ -1,0 +1,152 @@
+/* Allocation failure at every allocation of calls of compiled functions: branches, breaks, frames, training, writes, export. The call that
+ * meets it returns nothing and says DYNC_ERR_MEMORY, or succeeds; the next call of the same function is right; nothing leaks. */
+#include "dync.in.h"
+#include "base/base.h"
+#include "test.h"
+
+typedef dync_tensor *(*unary)(dync_tensor *);
+
+static dync_tensor *branches(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 2), *unused = dync_exp(x);
+    (void)unused;
+    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0))) y = dync_add(y, 1);
+    if (dync_bool(dync_lt(dync_select(y, 0, 0), 0))) return dync_neg(y);
+    return dync_softmax(y, 0);
+}
+static dync_tensor *breaks(dync_tensor *x)
+{
+    dync_tensor *y = dync_exp(dync_neg(x));
+    dync_graph_break("here");
+    y = dync_mul(y, dync_item(dync_sum(y, DYNC_ALL, false)));
+    return dync_add(y, dync_constant(((float[]){1, 2, 3}), dync_shape(3)));
+}
+static dync_tensor *inner_broken(dync_tensor *x)
+{
+    dync_tensor *y = dync_sin(x);
+    dync_graph_break("inside");
+    return dync_cos(y);
+}
+static dync_tensor *frames(dync_tensor *x) { return dync_add(dync_frame(inner_broken, dync_tanh(x)), dync_frame(dync_disable(dync_fn1(branches)), x)); }
+static dync_tensor *writes(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 1);
+    dync_add_(dync_slice(y, 0, 0, 2, 1), 1);
+    dync_mul_(y, 3);
+    return dync_transpose(dync_unsqueeze(y, 0), 0, 1);
+}
+static dync_tensor *global;
+static dync_tensor *with_global(dync_tensor *x) { return dync_add(dync_mul(x, global), dync_rand(dync_shape(3))); }
+static dync_tensor *matrices(dync_tensor *x)
+{
+    dync_tensor *m = dync_matmul(dync_unsqueeze(x, 1), dync_unsqueeze(x, 0));
+    return dync_sum(dync_relu(m), dync_shape(1), false);
+}
+
+static unary tested;
+static const char *backend;
+static bool training;
+
+/* One call and, for training, its backward; the result, and the gradient in *grad. */
+static dync_tensor *once(dync_compiled *f, float sign, dync_tensor **grad)
+{
+    dync_tensor *x = dync_from(((float[]){sign, 0.5f, sign * 2}), dync_shape(3), .requires_grad = training);
+    dync_manual_seed(3);
+    dync_tensor *y = f ? dync_call(f, x) : tested(x);
+    if (training && y) dync_backward(dync_sum(y, DYNC_ALL, false));
+    *grad = training && y ? dync_grad(x) : NULL;
+    return y;
+}
+
+static void quiet(dync_status status, const char *message, void *user) { (void)status; (void)message; (void)user; }
+
+static bool right_again(dync_compiled *f, float sign)
+{
+    dync_tensor *got_grad, *want_grad, *got = once(f, sign, &got_grad), *want = once(NULL, sign, &want_grad);
+    bool ok = got && want && dync_error() == DYNC_OK && dync_allclose(got, want, 1e-4, 1e-5);
+    if (ok && training) ok = got_grad && want_grad && dync_allclose(got_grad, want_grad, 1e-4, 1e-5);
+    return ok;
+}
+
+static void each_failure(unary fn, const char *name, bool train)
+{
+    tested = fn;
+    backend = name;
+    training = train;
+    bool left = true;
+    for (int64_t n = 1; left && !test__state.failures; n++) {
+        dync_tensor *grad;
+        dync_on_error(quiet, NULL);
+        global = dync_full(dync_shape(3), 2);
+        dync_compiled *f = dync_compile(fn, .backend = name);
+        dync__mem_fail_at(n);
+        DYNC_SCOPE { once(f, 1, &grad); }                     /* first, and again: cached */
+        DYNC_SCOPE { once(f, 1, &grad); }
+        DYNC_SCOPE { once(f, -1, &grad); }                    /* another way through it */
+        left = dync__tls.fail_at == 0;
+        dync__mem_fail_at(0);
+        dync_status status = dync_error();
+        bool ok = EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY);
+        if (!ok) printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status, dync_error_message());
+        dync_clear_error();
+        for (int i = 0; i < 4 && ok; i++) {
+            DYNC_SCOPE { ok = right_again(f, i & 1 ? -1 : 1); }
+            if (!EXPECT(ok)) printf("    allocation %lld: call %d afterwards is wrong: %s\n", (long long)n, i, dync_error_message());
+        }
+        dync_compiled_free(f);
+        dync_shutdown();
+        dync_clear_error();
+        if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
+        if (!left) EXPECT_EQ_INT(status, DYNC_OK);
+    }
+}
+#define SURVIVES(fn)                                                        \
+    TEST(fn##_eager) { each_failure(fn, "eager", false); }                  \
+    TEST(fn##_inductor) { each_failure(fn, "inductor", false); }            \
+    TEST(fn##_aot_eager_training) { each_failure(fn, "aot_eager", true); }  \
+    TEST(fn##_inductor_training) { each_failure(fn, "inductor", true); }
+SURVIVES(branches)
+SURVIVES(breaks)
+SURVIVES(frames)
+SURVIVES(writes)
+SURVIVES(with_global)
+SURVIVES(matrices)
+
+/* Everything else that captures. */
+static void others(void)
+{
+    dync_tensor *x = dync_ones(dync_shape(3));
+    dync_value arg = DYNC_V(x);
+    dync_explain_output e = dync_explain(frames, x);
+    dync_explain_str(&e);
+    dync_graph *g = dync_make_graph(matrices, x);
+    if (g) {
+        dync_graph_readable(g);
+        dync_graph_run(g, &arg, 1);
+    }
+    dync_callable code;
+    if (g && dync_compile_graph("inductor", g, &arg, 1, &code) == DYNC_OK) {
+        code.run(code.state, &arg, 1);
+        if (code.destroy) code.destroy(code.state);
+    }
+    dync_program *p = dync_export(matrices, x);
+    dync_program_run(p, 1, &arg);
+    dync_program_free(p);
+}
+TEST(others)
+{
+    bool left = true;
+    for (int64_t n = 1; left && !test__state.failures; n++) {
+        dync_on_error(quiet, NULL);
+        dync__mem_fail_at(n);
+        others();
+        left = dync__tls.fail_at == 0;
+        dync__mem_fail_at(0);
+        dync_status status = dync_error();
+        if (!EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY)) printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status, dync_error_message());
+        dync_shutdown();
+        dync_clear_error();
+        if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
+    }
+}
+TEST_MAIN
