@@ -25478,7 +25478,8 @@ DYNC_API dync_tensor *dync_arange(double start, double end, double step)
 
 static const dync__read_intercept *dync__public_reads(void)
 {
-    return dync__read_intercept_get ? dync__read_intercept_get() : NULL;
+    const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
+    return get ? get() : NULL;
 }
 
 /* A tensor over data in memory, copied or borrowed. */
@@ -25934,6 +25935,11 @@ extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /*
 #else
 static const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
+DYNC__INLINE const dync__grad_intercept *dync__grad_intercepted(void)
+{
+    const dync__grad_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__grad_intercept_get);   /* another thread may install it now */
+    return get ? get() : NULL;
+}
 #endif
 
 /* ==== autograd/node.h =========================================================================================== */
@@ -26234,7 +26240,7 @@ DYNC__COLD_BEGIN
 /* autograd/autograd.c: the public functions of autograd and what other stages ask of the tape. After engine.c, before function.c. */
 
 static dync_status dync__grad_failed(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE; }
-static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercept_get ? dync__grad_intercept_get() : NULL; }
+static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercepted(); }
 #if defined(DYNC__SPLIT)
 const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
@@ -27294,7 +27300,7 @@ static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int na
 
 DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs, const dync_value *args)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync__apply a = {0};
     dync_value result = DYNC_NONE;
     bool wanted = false;
@@ -27314,7 +27320,7 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_tensor *result = NULL;
     if (!dync__open(grad)) return NULL;
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
@@ -27345,7 +27351,7 @@ DYNC_API void dync_cell_free(dync_cell *cell) { dync__free(cell, cell ? sizeof *
 
 DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     if (!cell) {
         dync__fail(DYNC_ERR_VALUE, "dync_cell_set: the cell is NULL");
         return;
@@ -27360,7 +27366,7 @@ DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
 
 DYNC_API dync_value dync_cell_get(dync_cell *cell)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_value result = DYNC_NONE;
     if (!cell) return dync__fail(DYNC_ERR_VALUE, "dync_cell_get: the cell is NULL"), result;
     if (traced && traced->cell_get && traced->cell_get(cell, &result)) return result;
@@ -28430,7 +28436,7 @@ static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
     return DYNC_OK;
 }
 
-static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercept_get ? dync__grad_intercept_get() : NULL; }
+static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercepted(); }
 
 DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
 {
@@ -30323,7 +30329,8 @@ DYNC_API void dync_module_free(dync_module *m)
 {
     if (!m) return;
     dync__module_detach(m);
-    if (dync__module_drop_compiled) dync__module_drop_compiled(m);
+    void (*drop)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
+    if (drop) drop(m);
     while (m->child.n) dync_module_free(m->child.at[m->child.n - 1]);
     if (m->destroy) m->destroy(m);
     for (int i = 0; i < m->entry.n; i++) dync__unref(m->entry.at[i].tensor);
@@ -30339,7 +30346,8 @@ DYNC__FN void dync__module_bump(dync_module *m)
 
 DYNC__FN void dync__module_touch(const dync_module *m)
 {
-    if (dync__tls.compiling && dync__module_touched) dync__module_touched((dync_module *)(uintptr_t)m);
+    void (*touched)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
+    if (dync__tls.compiling && touched) touched((dync_module *)(uintptr_t)m);
 }
 
 /* ---- the tree --------------------------------------------------------------------------------------------------------- */
@@ -30593,7 +30601,8 @@ DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dyn
         dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
         return DYNC_NONE;
     }
-    if (m->compiled && dync__module_call_compiled && !dync__tls.compiling) return dync__module_call_compiled(m, nargs, args);
+    dync_value (*call)(dync_module *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
+    if (m->compiled && call && !dync__tls.compiling) return call(m, nargs, args);
     return dync__module_forward(m, nargs, args);
 }
 
@@ -34523,8 +34532,10 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     case DYNC__CALLEE_MODULE: return dync__module_forward(c->object, nargs, args);
     case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&((dync_compiled *)c->object)->callee, nargs, args);
     case DYNC__CALLEE_GRAPH: return dync_graph_run(c->object, args, nargs);
-    default: return dync__program_run_hook ? dync__program_run_hook(c->object, nargs, args) : DYNC_NONE;
+    default: break;
     }
+    dync_value (*run)(dync_program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
+    return run ? run(c->object, nargs, args) : DYNC_NONE;
 }
 
 /* ---- arithmetic on number values: floats where one is a float, integers else ------------------------------------------------ */
@@ -37182,9 +37193,9 @@ static void dync__capture_module_touched(dync_module *m)
 
 DYNC__FN void dync__capture_install(void)
 {
-    dync__read_intercept_get = dync__capture_reads;
-    dync__grad_intercept_get = dync__capture_grads;
-    dync__module_touched = dync__capture_module_touched;
+    DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
+    DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
+    DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
 }
 
 /* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */
@@ -37949,7 +37960,7 @@ static void dync__compiled_bury(dync_compiled *f)
         }
         *p = e->next;
         if (f->last_hit == e) f->last_hit = NULL;
-        f->n_entries--;
+        DYNC__ATOMIC_STORE(&f->n_entries, f->n_entries - 1);
         e->next = f->grave;
         f->grave = e;
     }
@@ -38134,8 +38145,8 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
 {
     bool wanted = f->opt.guard_fail || dync__log_on(DYNC__LOG_recompiles) || f->opt.error_on_recompile ||
-                  f->n_entries >= f->opt.recompile_limit;
-    for (dync__cache_entry *e = f->entries; e && wanted; e = e->next) {
+                  DYNC__ATOMIC_PEEK(&f->n_entries) >= f->opt.recompile_limit;
+    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e && wanted; e = e->next) {
         dync__str reason = {0};
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
@@ -38150,11 +38161,11 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
 static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status)
 {
-    if (f->n_entries < f->opt.recompile_limit) return false;
+    if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
     if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
-    else if (!f->warned) {
-        f->warned = true;
+    else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
+        DYNC__ATOMIC_STORE(&f->warned, true);
         dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s'\n   last reason: %s\n"
                    "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\n"
                    "Name changing numbers in .symbolic, mark changing sizes with dync_mark_dynamic, or raise .recompile_limit.",
@@ -38169,7 +38180,7 @@ static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
     e->next = f->entries;
     DYNC__ATOMIC_STORE(&f->entries, e);
     DYNC__ATOMIC_STORE(&f->last_hit, e);
-    f->n_entries++;
+    DYNC__ATOMIC_STORE(&f->n_entries, f->n_entries + 1);
     dync__unlock(&f->lock);
     if (dync__log_on(DYNC__LOG_guards)) {
         dync__str s = {0};
@@ -38193,7 +38204,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     dync_status status = DYNC_OK;
     DYNC__COUNTER_ADD(cache_misses, 1);
     dync__compiled_bury(f);
-    if (f->entries) {
+    if (DYNC__ATOMIC_LOAD(&f->entries)) {
         DYNC__COUNTER_ADD(recompiles, 1);
         dync__miss_reasons(f, call, &reason);
         if (f->opt.error_on_recompile)
@@ -42819,9 +42830,9 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     }
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
-    dync__module_call_compiled = dync__compile_call_module;
-    dync__module_drop_compiled = dync__compile_drop_module;
-    dync__program_run_hook = dync_program_run;
+    DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
+    DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
+    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
 }

@@ -3,7 +3,7 @@
 #include "node.h"
 
 static dync_status dync__grad_failed(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE; }
-static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercept_get ? dync__grad_intercept_get() : NULL; }
+static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercepted(); }
 #if defined(DYNC__SPLIT)
 const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif

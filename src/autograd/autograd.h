@@ -68,4 +68,9 @@ extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /*
 #else
 static const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
+DYNC__INLINE const dync__grad_intercept *dync__grad_intercepted(void)
+{
+    const dync__grad_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__grad_intercept_get);   /* another thread may install it now */
+    return get ? get() : NULL;
+}
 #endif

@@ -260,7 +260,7 @@ static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int na
 
 DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs, const dync_value *args)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync__apply a = {0};
     dync_value result = DYNC_NONE;
     bool wanted = false;
@@ -280,7 +280,7 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_tensor *result = NULL;
     if (!dync__open(grad)) return NULL;
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
@@ -311,7 +311,7 @@ DYNC_API void dync_cell_free(dync_cell *cell) { dync__free(cell, cell ? sizeof *
 
 DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     if (!cell) {
         dync__fail(DYNC_ERR_VALUE, "dync_cell_set: the cell is NULL");
         return;
@@ -326,7 +326,7 @@ DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
 
 DYNC_API dync_value dync_cell_get(dync_cell *cell)
 {
-    const dync__grad_intercept *traced = dync__grad_intercept_get ? dync__grad_intercept_get() : NULL;
+    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_value result = DYNC_NONE;
     if (!cell) return dync__fail(DYNC_ERR_VALUE, "dync_cell_get: the cell is NULL"), result;
     if (traced && traced->cell_get && traced->cell_get(cell, &result)) return result;

@@ -103,7 +103,7 @@ static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
     return DYNC_OK;
 }
 
-static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercept_get ? dync__grad_intercept_get() : NULL; }
+static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercepted(); }
 
 DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
 {

@@ -126,7 +126,7 @@ static void dync__compiled_bury(dync_compiled *f)
         }
         *p = e->next;
         if (f->last_hit == e) f->last_hit = NULL;
-        f->n_entries--;
+        DYNC__ATOMIC_STORE(&f->n_entries, f->n_entries - 1);
         e->next = f->grave;
         f->grave = e;
     }
@@ -311,8 +311,8 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
 {
     bool wanted = f->opt.guard_fail || dync__log_on(DYNC__LOG_recompiles) || f->opt.error_on_recompile ||
-                  f->n_entries >= f->opt.recompile_limit;
-    for (dync__cache_entry *e = f->entries; e && wanted; e = e->next) {
+                  DYNC__ATOMIC_PEEK(&f->n_entries) >= f->opt.recompile_limit;
+    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e && wanted; e = e->next) {
         dync__str reason = {0};
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
@@ -327,11 +327,11 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
 static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status)
 {
-    if (f->n_entries < f->opt.recompile_limit) return false;
+    if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
     if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
-    else if (!f->warned) {
-        f->warned = true;
+    else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
+        DYNC__ATOMIC_STORE(&f->warned, true);
         dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s'\n   last reason: %s\n"
                    "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\n"
                    "Name changing numbers in .symbolic, mark changing sizes with dync_mark_dynamic, or raise .recompile_limit.",
@@ -346,7 +346,7 @@ static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
     e->next = f->entries;
     DYNC__ATOMIC_STORE(&f->entries, e);
     DYNC__ATOMIC_STORE(&f->last_hit, e);
-    f->n_entries++;
+    DYNC__ATOMIC_STORE(&f->n_entries, f->n_entries + 1);
     dync__unlock(&f->lock);
     if (dync__log_on(DYNC__LOG_guards)) {
         dync__str s = {0};
@@ -370,7 +370,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     dync_status status = DYNC_OK;
     DYNC__COUNTER_ADD(cache_misses, 1);
     dync__compiled_bury(f);
-    if (f->entries) {
+    if (DYNC__ATOMIC_LOAD(&f->entries)) {
         DYNC__COUNTER_ADD(recompiles, 1);
         dync__miss_reasons(f, call, &reason);
         if (f->opt.error_on_recompile)

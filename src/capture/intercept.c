@@ -351,9 +351,9 @@ static void dync__capture_module_touched(dync_module *m)
 
 DYNC__FN void dync__capture_install(void)
 {
-    dync__read_intercept_get = dync__capture_reads;
-    dync__grad_intercept_get = dync__capture_grads;
-    dync__module_touched = dync__capture_module_touched;
+    DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
+    DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
+    DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
 }
 
 /* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */

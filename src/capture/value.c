@@ -146,8 +146,10 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     case DYNC__CALLEE_MODULE: return dync__module_forward(c->object, nargs, args);
     case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&((dync_compiled *)c->object)->callee, nargs, args);
     case DYNC__CALLEE_GRAPH: return dync_graph_run(c->object, args, nargs);
-    default: return dync__program_run_hook ? dync__program_run_hook(c->object, nargs, args) : DYNC_NONE;
+    default: break;
     }
+    dync_value (*run)(dync_program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
+    return run ? run(c->object, nargs, args) : DYNC_NONE;
 }
 
 /* ---- arithmetic on number values: floats where one is a float, integers else ------------------------------------------------ */

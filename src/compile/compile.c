@@ -48,9 +48,9 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     }
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
-    dync__module_call_compiled = dync__compile_call_module;
-    dync__module_drop_compiled = dync__compile_drop_module;
-    dync__program_run_hook = dync_program_run;
+    DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
+    DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
+    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
 }

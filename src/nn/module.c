@@ -65,7 +65,8 @@ DYNC_API void dync_module_free(dync_module *m)
 {
     if (!m) return;
     dync__module_detach(m);
-    if (dync__module_drop_compiled) dync__module_drop_compiled(m);
+    void (*drop)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
+    if (drop) drop(m);
     while (m->child.n) dync_module_free(m->child.at[m->child.n - 1]);
     if (m->destroy) m->destroy(m);
     for (int i = 0; i < m->entry.n; i++) dync__unref(m->entry.at[i].tensor);
@@ -81,7 +82,8 @@ DYNC__FN void dync__module_bump(dync_module *m)
 
 DYNC__FN void dync__module_touch(const dync_module *m)
 {
-    if (dync__tls.compiling && dync__module_touched) dync__module_touched((dync_module *)(uintptr_t)m);
+    void (*touched)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
+    if (dync__tls.compiling && touched) touched((dync_module *)(uintptr_t)m);
 }
 
 /* ---- the tree --------------------------------------------------------------------------------------------------------- */
@@ -335,7 +337,8 @@ DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dyn
         dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
         return DYNC_NONE;
     }
-    if (m->compiled && dync__module_call_compiled && !dync__tls.compiling) return dync__module_call_compiled(m, nargs, args);
+    dync_value (*call)(dync_module *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
+    if (m->compiled && call && !dync__tls.compiling) return call(m, nargs, args);
     return dync__module_forward(m, nargs, args);
 }
 

@@ -67,7 +67,8 @@ DYNC_API dync_tensor *dync_arange(double start, double end, double step)
 
 static const dync__read_intercept *dync__public_reads(void)
 {
-    return dync__read_intercept_get ? dync__read_intercept_get() : NULL;
+    const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
+    return get ? get() : NULL;
 }
 
 /* A tensor over data in memory, copied or borrowed. */
