@@ -1988,6 +1988,10 @@ DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capaci
 DYNC_API char *dync_graph_str(const dync_graph *graph);
 DYNC_API char *dync_graph_readable(const dync_graph *graph);
 
+/* dync_graph_dot: the graph as Graphviz text; `dot -Tsvg` draws it.
+ *   ->      owned by the scope; NULL on failure */
+DYNC_API char *dync_graph_dot(const dync_graph *graph);
+
 /* DYNC_LET(y, dync_add(x, 1)): declares y and names the value in printed graphs; expr must not mention the name.
  * DYNC_SET(x, expr): reassignment: x, x_1, x_2, ... */
 #define DYNC_LET(name, expr) dync_tensor *name = dync_named(#name, expr)
@@ -2058,6 +2062,8 @@ typedef struct dync_explain_output {
     const char *const *ops;          /* graph_count texts: the operators of each graph, one a line */
     const char *const *graphs;       /* graph_count texts: each graph as C */
     double compile_ms;
+    int nrecompiles;
+    const char *const *recompiles;   /* explaining a compiled function: why each of its entries was made, the oldest first */
 } dync_explain_output;
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
@@ -2068,8 +2074,9 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
 
 /* dync_explain_str: the same as text: Graph Count, Graph Break Count, Op Count, Break Reasons.
  *   ->      owned by the scope
- * dync_explain_html: as a page.
- *   errors  DYNC_ERR_IO */
+ * dync_explain_html: as a page that needs nothing else: the graphs drawn, breaks with their source lines where the files can be read, guards,
+ * and why a compiled function was compiled again.
+ *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY */
 DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 
@@ -30903,6 +30910,10 @@ DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_nod
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
 DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+/* draw.c: pictures: Graphviz text, and an <svg> element. html_text escapes text for both. */
+DYNC__FN void dync__graph_draw_dot(dync__str *, const dync_graph *);
+DYNC__FN void dync__graph_draw_svg(dync__str *, const dync_graph *);
+DYNC__FN void dync__html_text(dync__str *, const char *text);
 /* Hook of the layer that owns registered operators (op -1, target "lib::name"): runs one for the interpreter. NULL: none. */
 #if defined(DYNC__SPLIT)
 extern dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
@@ -31430,6 +31441,277 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g)
     g->node.n = n;
     dync__graph_renumber(g);
     return DYNC_OK;
+}
+
+/* ==== graph/draw.c ============================================================================================== */
+/* graph/draw.c: pictures of a graph: Graphviz DOT text, and SVG made here: boxes in layers, each
+ * below the values it reads, arrows between. After text.c; capture/explain_html.c shows the SVG.
+ *
+ * Layers by longest path (Sugiyama, Tagawa, Toda 1981); inside a layer boxes stand in the order of
+ * the mean place of what they read. An input stands one layer above its first reader. */
+
+static void dync__draw_label(dync__str *s, const dync_node *n)
+{
+    if (n->kind == DYNC__N_OUTPUT) dync__str_add(s, "output");
+    else if (n->kind == DYNC__N_PLACEHOLDER) dync__str_add(s, n->source ? n->source : n->name);
+    else dync__str_add(s, n->target);
+}
+
+static void dync__draw_type(dync__str *s, const dync_node *n)
+{
+    if (!n->has_info || n->nout != 1 || n->kind == DYNC__N_OUTPUT) return;
+    dync__str_add(s, dync__dtype_info(n->info[0].dtype)->fx);
+    dync__text_shape(s, n->graph, n->info[0].lay.ndim, n->info[0].lay.shape);
+}
+
+/* ---- DOT ------------------------------------------------------------------------------------- */
+static void dync__dot_quote(dync__str *s, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') dync__str_addc(s, '\\');
+        if (*text == '\n') dync__str_add(s, "\\n");
+        else dync__str_addc(s, *text);
+    }
+}
+
+static void dync__dot_edge(void *user, dync__arg *a)
+{
+    dync__str *s = user;
+    dync__str_addf(s, "n%d; ", a->as.node->index);
+}
+
+static void dync__dot_node(dync__str *s, dync_node *n)
+{
+    static const char *const look[] = {
+        [DYNC__N_PLACEHOLDER] = ", style=filled, fillcolor=\"#dbeafe\"",
+        [DYNC__N_GET_ATTR] = ", style=filled, fillcolor=\"#fef3c7\"",
+        [DYNC__N_CALL_FUNCTION] = "",
+        [DYNC__N_CALL_METHOD] = "",
+        [DYNC__N_CALL_MODULE] = "",
+        [DYNC__N_OUTPUT] = ", style=filled, fillcolor=\"#dcfce7\"",
+    };
+    dync__str label = {0}, reads = {0};
+    dync__draw_label(&label, n);
+    dync__str_addf(s, "    n%d [label=\"", n->index);
+    dync__dot_quote(s, dync__str_get(&label));
+    dync__str_free(&label);
+    dync__draw_type(&label, n);
+    if (label.n) dync__str_add(s, "\\n");
+    dync__dot_quote(s, dync__str_get(&label));
+    dync__str_addf(s, "\"%s];\n", look[n->kind]);
+    dync__node_each_input(n, dync__dot_edge, &reads);
+    if (reads.n) dync__str_addf(s, "    { %s} -> n%d;\n", dync__str_get(&reads), n->index);
+    s->failed = s->failed || label.failed || reads.failed;
+    dync__str_free(&label);
+    dync__str_free(&reads);
+}
+
+DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync_graph *g)
+{
+    dync__str_add(s, "digraph \"");
+    dync__dot_quote(s, g->name ? g->name : "");
+    dync__str_add(s, "\" {\n    node [shape=box, fontname=\"monospace\", fontsize=11];\n");
+    for (int i = 0; i < g->node.n; i++) dync__dot_node(s, g->node.at[i]);
+    dync__str_add(s, "}\n");
+}
+
+DYNC_API char *dync_graph_dot(const dync_graph *g)
+{
+    if (!g) {
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_dot: the graph is NULL");
+        return NULL;
+    }
+    dync__str s = {0};
+    dync__graph_draw_dot(&s, g);
+    char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
+    if (text) memcpy(text, dync__str_get(&s), s.n);
+    dync__str_free(&s);
+    return text;
+}
+
+/* ---- SVG: layout ------------------------------------------------------------------------------ */
+enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
+typedef struct dync__box {
+    int layer, width, x;                /* x: of the middle */
+    int sum, n_in;                      /* of the middles of what it reads */
+    int first_reader;                   /* lowest layer that reads it */
+    dync_node *node;
+} dync__box;
+typedef struct dync__picture {
+    dync__box *box;                     /* one per node */
+    int *order;                         /* of the boxes of one layer */
+    int n, n_layers, width;
+    dync__box *at;                      /* the one being looked at */
+    dync__str *s;
+} dync__picture;
+
+static void dync__picture_below(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    int layer = p->box[a->as.node->index].layer + 1;
+    if (layer > p->at->layer) p->at->layer = layer;
+}
+static void dync__picture_reader(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    dync__box *from = &p->box[a->as.node->index];
+    if (p->at->layer < from->first_reader) from->first_reader = p->at->layer;
+}
+static void dync__picture_mean(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    p->at->sum += p->box[a->as.node->index].x;
+    p->at->n_in++;
+}
+
+static int dync__picture_text_width(const dync_node *n)
+{
+    dync__str label = {0}, type = {0};
+    dync__draw_label(&label, n);
+    dync__draw_type(&type, n);
+    int longest = (int)DYNC__MIN(DYNC__MAX(label.n, type.n), 200);
+    dync__str_free(&label);
+    dync__str_free(&type);
+    return 16 + DYNC__DRAW_CHAR * longest;
+}
+
+static void dync__picture_layers(dync__picture *p, const dync_graph *g)
+{
+    for (int i = 0; i < p->n; i++) {
+        p->at = &p->box[i];
+        p->at->node = g->node.at[i];
+        p->at->width = dync__picture_text_width(p->at->node);
+        p->at->first_reader = p->n;
+        dync__node_each_input(p->at->node, dync__picture_below, p);
+        dync__node_each_input(p->at->node, dync__picture_reader, p);
+    }
+    for (int i = 0; i < p->n; i++) {
+        dync__box *b = &p->box[i];
+        if (b->layer == 0 && b->first_reader < p->n) b->layer = b->first_reader - 1;
+        if (b->layer >= p->n_layers) p->n_layers = b->layer + 1;
+    }
+}
+
+/* Boxes of a layer, ordered by the mean place of what they read. */
+static int dync__picture_layer(dync__picture *p, int layer)
+{
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        dync__box *b = &p->box[i];
+        if (b->layer != layer) continue;
+        p->at = b;
+        b->sum = b->n_in = 0;
+        dync__node_each_input(b->node, dync__picture_mean, p);
+        int64_t mean = b->n_in ? b->sum / b->n_in : 0;
+        int k = n++;
+        for (; k > 0 && b->n_in; k--) {
+            const dync__box *left = &p->box[p->order[k - 1]];
+            if (!left->n_in || left->sum / left->n_in <= mean) break;
+            p->order[k] = p->order[k - 1];
+        }
+        p->order[k] = i;
+    }
+    return n;
+}
+
+static void dync__picture_places(dync__picture *p)
+{
+    for (int layer = 0; layer < p->n_layers; layer++) {
+        int n = dync__picture_layer(p, layer), width = 0;
+        for (int k = 0; k < n; k++) width += p->box[p->order[k]].width + DYNC__DRAW_GAP_X;
+        if (width > p->width) p->width = width;
+        int x = -width / 2;
+        for (int k = 0; k < n; k++) {
+            dync__box *b = &p->box[p->order[k]];
+            b->x = x + (b->width + DYNC__DRAW_GAP_X) / 2;
+            x += b->width + DYNC__DRAW_GAP_X;
+        }
+    }
+    for (int i = 0; i < p->n; i++) p->box[i].x += p->width / 2;
+}
+
+/* ---- SVG: text -------------------------------------------------------------------------------- */
+DYNC__FN void dync__html_text(dync__str *s, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '<': dync__str_add(s, "&lt;"); break;
+        case '>': dync__str_add(s, "&gt;"); break;
+        case '&': dync__str_add(s, "&amp;"); break;
+        case '"': dync__str_add(s, "&quot;"); break;
+        default: dync__str_addc(s, *text);
+        }
+    }
+}
+
+static int dync__box_top(const dync__box *b)
+{
+    return 8 + b->layer * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y);
+}
+
+static void dync__picture_arrow(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    const dync__box *from = &p->box[a->as.node->index], *to = p->at;
+    int x1 = from->x, y1 = dync__box_top(from) + DYNC__DRAW_H, x2 = to->x, y2 = dync__box_top(to);
+    int bend = (y2 - y1) / 2;
+    dync__str_addf(p->s, "<path class=\"e\" d=\"M%d %dC%d %d %d %d %d %d\"/>"
+                   "<path class=\"h\" d=\"M%d %dl-4 -7h8z\"/>\n",
+                   x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2 - 6, x2, y2);
+}
+
+static void dync__picture_box(dync__str *s, const dync__box *b)
+{
+    static const char *const look[] = {
+        [DYNC__N_PLACEHOLDER] = "in", [DYNC__N_GET_ATTR] = "attr", [DYNC__N_CALL_FUNCTION] = "op",
+        [DYNC__N_CALL_METHOD] = "op", [DYNC__N_CALL_MODULE] = "op", [DYNC__N_OUTPUT] = "out",
+    };
+    dync__str label = {0}, type = {0};
+    int top = dync__box_top(b);
+    dync__draw_label(&label, b->node);
+    dync__draw_type(&type, b->node);
+    dync__str_addf(s, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>",
+                   look[b->node->kind], b->x - b->width / 2, top, b->width, DYNC__DRAW_H);
+    dync__str_addf(s, "<text x=\"%d\" y=\"%d\">", b->x, top + (type.n ? 15 : 22));
+    dync__html_text(s, dync__str_get(&label));
+    dync__str_add(s, "</text>");
+    if (type.n) {
+        dync__str_addf(s, "<text class=\"t\" x=\"%d\" y=\"%d\">", b->x, top + 29);
+        dync__html_text(s, dync__str_get(&type));
+        dync__str_add(s, "</text>");
+    }
+    dync__str_addc(s, '\n');
+    s->failed = s->failed || label.failed || type.failed;
+    dync__str_free(&label);
+    dync__str_free(&type);
+}
+
+DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g)
+{
+    dync__arena arena = {0};
+    dync__picture p = {.n = g->node.n, .s = s};
+    p.box = dync__arena_alloc(&arena, (size_t)(p.n + 1) * sizeof *p.box);
+    p.order = dync__arena_alloc(&arena, (size_t)(p.n + 1) * sizeof *p.order);
+    if (!p.box || !p.order) {
+        s->failed = true;
+        dync__arena_free(&arena);
+        return;
+    }
+    dync__picture_layers(&p, g);
+    dync__picture_places(&p);
+    int height = 16 + p.n_layers * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y) - DYNC__DRAW_GAP_Y;
+    dync__str_addf(s, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                   "viewBox=\"0 0 %d %d\">\n", p.width, height, p.width, height);
+    dync__str_add(s, "<style>text{font:12px monospace;text-anchor:middle}.t{fill:#666;font-size:10px}"
+                     "rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
+                     ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
+    for (int i = 0; i < p.n; i++) {
+        p.at = &p.box[i];
+        dync__node_each_input(p.at->node, dync__picture_arrow, &p);
+    }
+    for (int i = 0; i < p.n; i++) dync__picture_box(s, &p.box[i]);
+    dync__str_add(s, "</svg>\n");
+    dync__arena_free(&arena);
 }
 
 /* ==== graph/fold.c ============================================================================================== */
@@ -34192,6 +34474,7 @@ typedef struct dync__cache_entry {
     int *leaf_env, n_leaf_env;           /* place of each tensor argument in the environment: the first n_leaf_env */
     int32_t extending;                   /* a thread grows the tree */
     int64_t hits;
+    const char *why;                     /* the guard whose failure made it; NULL: the first */
 } dync__cache_entry;
 
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
@@ -35581,7 +35864,7 @@ static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const 
 static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
 {
     const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at++] : NULL;
-    char what[256], more[256];
+    char what[256], more[256] = "";
     if (l->told) return;
     if (!was || was->op != now->op || was->nargs != now->nargs) {
         dync__lint_tell_row(l, was, now);
@@ -35591,9 +35874,12 @@ static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
         const char *a = was->arg[i], *b = now->arg[i];
         if (strcmp(a, b) == 0) continue;
         bool tensor = strpbrk(a, "%@") && a[0] != '"';
-        if (tensor) dync__format(what, sizeof what, "tensor %d of %s changed", i, dync__lint_row_name(now));
-        else dync__format(what, sizeof what, "constant %.100s changed", a);
-        dync__format(more, sizeof more, tensor ? "" : " (%s: now %.100s)", dync__lint_row_name(now), b);
+        if (tensor) {
+            dync__format(what, sizeof what, "tensor %d of %s changed", i, dync__lint_row_name(now));
+        } else {
+            dync__format(what, sizeof what, "constant %.100s changed", a);
+            dync__format(more, sizeof more, " (%s: now %.100s)", dync__lint_row_name(now), b);
+        }
         dync__lint_tell(l, what, now->at, more);
         return;
     }
@@ -38144,9 +38430,7 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 /* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
 static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
 {
-    bool wanted = f->opt.guard_fail || dync__log_on(DYNC__LOG_recompiles) || f->opt.error_on_recompile ||
-                  DYNC__ATOMIC_PEEK(&f->n_entries) >= f->opt.recompile_limit;
-    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e && wanted; e = e->next) {
+    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
@@ -38212,7 +38496,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
                                       "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
                                       dync__str_get(&reason));
         bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
-        dync__str_free(&reason);
+        if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;
         if (over) {
             uint64_t errors = dync__error_count();
@@ -38221,6 +38505,8 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         }
     }
     dync__cache_entry *e = dync__calloc(sizeof *e);
+    if (e && reason.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&reason));
+    dync__str_free(&reason);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     DYNC__COUNTER_ADD(frames, 1);
@@ -38352,6 +38638,21 @@ static const char *dync__graph_ops_text(const dync_graph *g, int *count)
     return text;
 }
 
+/* Why each entry of a compiled function was made, oldest first. */
+static void dync__explain_history(dync_explain_output *o, dync_compiled *f)
+{
+    int n = 0;
+    dync__lock(&f->lock);
+    for (const dync__cache_entry *e = f->entries; e; e = e->next) n++;
+    const char **texts = dync__scope_alloc((size_t)(n + 1) * sizeof *texts);
+    int i = n;
+    for (const dync__cache_entry *e = f->entries; texts && e; e = e->next)
+        texts[--i] = dync__scope_text(e->why ? e->why : "first compiled");
+    dync__unlock(&f->lock);
+    o->nrecompiles = texts ? n : 0;
+    o->recompiles = texts;
+}
+
 static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *log)
 {
     o->graph_count = log->graphs.n;
@@ -38421,6 +38722,7 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     dync__explain_fill(&o, &log);
     dync__capture_log_free(&log);
     dync_compiled_free(f);
+    if (inner) dync__explain_history(&o, inner);
     return o;
 }
 
@@ -38480,45 +38782,6 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
     return text;
 }
 
-static void dync__html_text(dync__str *s, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<') dync__str_add(s, "&lt;");
-        else if (*text == '>') dync__str_add(s, "&gt;");
-        else if (*text == '&') dync__str_add(s, "&amp;");
-        else dync__str_addc(s, *text);
-    }
-}
-
-static void dync__html_block(dync__str *s, const char *title, int i, const char *text)
-{
-    dync__str_addf(s, "<h2>%s %d</h2>\n<pre>", title, i + 1);
-    dync__html_text(s, text);
-    dync__str_add(s, "</pre>\n");
-}
-
-DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path)
-{
-    if (!o || !path) return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL", o ? "the path" : "the output");
-    dync__str s = {0};
-    dync__str_add(&s, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>dync explain</title>\n"
-                      "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
-                      "pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n<h1>dync explain</h1>\n");
-    dync__str_addf(&s, "<p>%d graphs, %d breaks, %d operators, compiled in %.3f ms</p>\n", o->graph_count, o->nbreaks, o->op_count,
-                   o->compile_ms);
-    for (int i = 0; i < o->nbreaks; i++) {
-        dync__html_block(&s, "Break", i, o->breaks[i].reason);
-        dync__str_add(&s, "<pre>");
-        dync__html_text(&s, o->breaks[i].stack);
-        dync__str_add(&s, "</pre>\n");
-    }
-    for (int i = 0; i < o->graph_count && o->graphs; i++) dync__html_block(&s, "Graph", i, o->graphs[i]);
-    for (int i = 0; i < o->nguards; i++) dync__html_block(&s, "Guards of entry", i, o->guards[i]);
-    dync_status status = s.failed ? dync__fail_memory(s.n) : dync__file_write(path, s.at, s.n);
-    dync__str_free(&s);
-    return status;
-}
-
 DYNC_API dync_counters dync_get_counters(void)
 {
     dync_counters c;
@@ -38533,6 +38796,138 @@ DYNC_API dync_counters dync_get_counters(void)
     c.autograd_compiles = DYNC__ATOMIC_PEEK(&dync__counters.autograd_compiles);
     c.lint_warnings = DYNC__ATOMIC_PEEK(&dync__counters.lint_warnings);
     return c;
+}
+
+/* ==== capture/explain_html.c ==================================================================================== */
+/* capture/explain_html.c: what dync_explain collected as one page without any file beside it: graphs
+ * drawn by graph/draw.c, breaks with the source lines around them, guards, recompiles. After
+ * explain.c. The graphs are read back from their text, so an output is plain data. */
+
+enum { DYNC__HTML_AROUND = 2 };         /* source lines shown before and after a break's own */
+
+static const char dync__html_style[] =
+    "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}"
+    "pre,.graph{background:#f6f6f6;padding:.8em 1em;overflow:auto;font:13px/1.45 monospace}"
+    ".graph{text-align:center}.here{background:#fee2e2;display:block}"
+    "td{padding:.1em 1em .1em 0}summary{cursor:pointer;color:#555}";
+
+static void dync__html_pre(dync__str *s, const char *text)
+{
+    dync__str_add(s, "<pre>");
+    dync__html_text(s, text);
+    dync__str_add(s, "</pre>\n");
+}
+
+/* ---- source lines ---------------------------------------------------------------------------- */
+/* Lines line - 2 to line + 2 of a file's text, the middle one marked. */
+static void dync__html_lines(dync__str *s, const char *text, int line)
+{
+    dync__str_add(s, "<pre>");
+    for (int i = 1; *text && i <= line + DYNC__HTML_AROUND; i++) {
+        size_t n = strcspn(text, "\n");
+        if (i >= line - DYNC__HTML_AROUND) {
+            dync__str one = {0};
+            dync__str_addn(&one, text, n);
+            dync__str_addf(s, i == line ? "<span class=\"here\">%5d  " : "%5d  ", i);
+            dync__html_text(s, dync__str_get(&one));
+            dync__str_add(s, i == line ? "</span>" : "\n");
+            dync__str_free(&one);
+        }
+        text += n + (text[n] == '\n');
+    }
+    dync__str_add(s, "</pre>\n");
+}
+
+/* One line of a stack, "file:line in fn": the lines around it where the file can be read. */
+static void dync__html_place(dync__str *s, const char *place, size_t n)
+{
+    dync__str one = {0};
+    dync__str_addn(&one, place, n);
+    dync__str_add(s, "<p><code>");
+    dync__html_text(s, dync__str_get(&one));
+    dync__str_add(s, "</code></p>\n");
+    char *in = one.at ? strstr(one.at, " in ") : NULL, *colon = in;
+    while (colon && colon > one.at && *colon != ':') colon--;
+    const char *end;
+    double line;
+    if (colon && *colon == ':' && dync__text_double(colon + 1, &end, &line)) {
+        char *text = NULL;
+        size_t bytes = 0;
+        dync__error_guard guard;
+        *colon = 0;
+        dync__error_guard_begin(&guard);
+        bool read = dync__file_read(one.at, &text, &bytes) == DYNC_OK;
+        dync__error_guard_end(&guard);
+        if (read) dync__html_lines(s, text, (int)line);
+        if (read) dync__free(text, bytes + 1);
+    }
+    dync__str_free(&one);
+}
+
+static void dync__html_breaks(dync__str *s, const dync_explain_output *o)
+{
+    if (o->nbreaks) dync__str_add(s, "<h2>Breaks</h2>\n");
+    for (int i = 0; i < o->nbreaks && o->breaks; i++) {
+        dync__str_addf(s, "<h3>Break %d</h3>\n", i + 1);
+        dync__html_pre(s, o->breaks[i].reason);
+        for (const char *p = o->breaks[i].stack; *p;) {
+            size_t n = strcspn(p, "\n");
+            dync__html_place(s, p, n);
+            p += n + (p[n] == '\n');
+        }
+    }
+}
+
+/* ---- graphs and lists ------------------------------------------------------------------------ */
+static void dync__html_graph(dync__str *s, int i, const char *text)
+{
+    dync__error_guard guard;
+    dync__str_addf(s, "<h3>Graph %d</h3>\n", i + 1);
+    dync__error_guard_begin(&guard);
+    dync_graph *g = dync__graph_parse(text);
+    dync__error_guard_end(&guard);
+    if (g) {
+        dync__str_add(s, "<div class=\"graph\">\n");
+        dync__graph_draw_svg(s, g);
+        dync__str_add(s, "</div>\n");
+        dync_graph_free(g);
+    }
+    dync__str_add(s, "<details><summary>as C</summary>\n");
+    dync__html_pre(s, text);
+    dync__str_add(s, "</details>\n");
+}
+
+static void dync__html_list(dync__str *s, const char *title, const char *each, int n,
+                            const char *const *texts)
+{
+    if (n && texts) dync__str_addf(s, "<h2>%s</h2>\n", title);
+    for (int i = 0; i < n && texts; i++) {
+        dync__str_addf(s, "<h3>%s %d</h3>\n", each, i + 1);
+        dync__html_pre(s, texts[i]);
+    }
+}
+
+DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path)
+{
+    if (!o || !path)
+        return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL", o ? "the path" : "the output");
+    dync__str s = {0};
+    dync__str_addf(&s, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                   "<title>dync explain</title>\n<style>%s</style>\n<h1>dync explain</h1>\n",
+                   dync__html_style);
+    dync__str_addf(&s, "<table>\n<tr><td>Graphs<td>%d\n<tr><td>Graph breaks<td>%d\n"
+                   "<tr><td>Operators<td>%d\n", o->graph_count, o->graph_break_count, o->op_count);
+    if (o->compile_ms > 0) dync__str_addf(&s, "<tr><td>Compile time<td>%.3f ms\n", o->compile_ms);
+    dync__str_add(&s, "</table>\n");
+    dync__html_breaks(&s, o);
+    if (o->graph_count > 0 && o->graphs) dync__str_add(&s, "<h2>Graphs</h2>\n");
+    for (int i = 0; i < o->graph_count && o->graphs; i++) dync__html_graph(&s, i, o->graphs[i]);
+    dync__html_list(&s, "Guards", "Entry", o->nguards, o->guards);
+    dync__html_list(&s, "Recompile history", "Entry", o->nrecompiles, o->recompiles);
+    dync__str_add(&s, "</html>\n");
+    dync_status status = s.failed ? dync__fail_memory(s.n) : dync__file_write(path, s.at, s.n);
+    dync__str_free(&s);
+    return status;
 }
 DYNC__COLD_END
 

@@ -149,6 +149,7 @@ DYNC__COLD_BEGIN
 #include "graph/copy.c"
 #include "graph/cse.c"
 #include "graph/dce.c"
+#include "graph/draw.c"
 #include "graph/fold.c"
 #include "graph/graph.c"
 #include "graph/parse.c"
@@ -176,6 +177,7 @@ DYNC__COLD_END
 #include "capture/cache.c"
 DYNC__COLD_BEGIN
 #include "capture/explain.c"
+#include "capture/explain_html.c"
 DYNC__COLD_END
 #include "aot/aot.h"
 DYNC__COLD_BEGIN
@@ -193,7 +195,9 @@ DYNC__COLD_END
 DYNC__COLD_BEGIN
 #include "backend/registry.c"
 #include "backend/eager.c"
+#include "backend/absent.c"
 #include "backend/aot.c"
+#include "backend/explain.c"
 DYNC__COLD_END
 #include "program/program.h"
 #include "program/csource.h"
@@ -206,6 +210,7 @@ DYNC__COLD_BEGIN
 #include "program/npy.c"
 #include "program/program_file.c"
 #include "program/safetensors.c"
+#include "program/ts.c"
 #include "compile/compile.c"
 #include "compile/config.c"
 #include "compile/custom_op.c"

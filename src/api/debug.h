@@ -11,6 +11,8 @@ typedef struct dync_explain_output {
     const char *const *ops;          /* graph_count texts: the operators of each graph, one a line */
     const char *const *graphs;       /* graph_count texts: each graph as C */
     double compile_ms;
+    int nrecompiles;
+    const char *const *recompiles;   /* explaining a compiled function: why each of its entries was made, the oldest first */
 } dync_explain_output;
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
@@ -21,8 +23,9 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
 
 /* dync_explain_str: the same as text: Graph Count, Graph Break Count, Op Count, Break Reasons.
  *   ->      owned by the scope
- * dync_explain_html: as a page.
- *   errors  DYNC_ERR_IO */
+ * dync_explain_html: as a page that needs nothing else: the graphs drawn, breaks with their source lines where the files can be read, guards,
+ * and why a compiled function was compiled again.
+ *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY */
 DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 

@@ -69,6 +69,10 @@ DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capaci
 DYNC_API char *dync_graph_str(const dync_graph *graph);
 DYNC_API char *dync_graph_readable(const dync_graph *graph);
 
+/* dync_graph_dot: the graph as Graphviz text; `dot -Tsvg` draws it.
+ *   ->      owned by the scope; NULL on failure */
+DYNC_API char *dync_graph_dot(const dync_graph *graph);
+
 /* DYNC_LET(y, dync_add(x, 1)): declares y and names the value in printed graphs; expr must not mention the name.
  * DYNC_SET(x, expr): reassignment: x, x_1, x_2, ... */
 #define DYNC_LET(name, expr) dync_tensor *name = dync_named(#name, expr)
@@ -108,7 +112,11 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
  *   ->      owned by the scope */
 DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
 
-/* dync_explain_backend: a backend that records what it is given into out, and compiles with inner. */
+/* dync_explain_backend: a backend that compiles with inner and tells out of each graph it is given: counts, breaks and graphs; the fields
+ * for guards, operators and time stay empty.
+ *   inner   the name of a backend; NULL: "inductor"
+ *   out     borrowed; zeroed here and filled by compiles until the scope ends in which this is called; that scope owns the texts
+ *   errors  DYNC_ERR_VALUE (out is NULL), DYNC_ERR_MEMORY */
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out);
 
 /* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values; one node in graphs.

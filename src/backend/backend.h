@@ -5,12 +5,17 @@
 /* One row per built-in backend: name, tags, compile function. */
 #define DYNC__BACKENDS(X)                                            \
     X(aot_eager,      "debug", dync__backend_aot_eager)              \
+    X(cudagraphs,     NULL,    dync__backend_cudagraphs)             \
     X(eager,          "debug", dync__backend_eager)                  \
     X(eager_noexcept, "debug", dync__backend_eager_noexcept)         \
-    X(inductor,       NULL,    dync__backend_inductor)
+    X(inductor,       NULL,    dync__backend_inductor)               \
+    X(onnxrt,         NULL,    dync__backend_onnxrt)                 \
+    X(ts,             "debug", dync__backend_ts)  /* program/ts.c */ \
+    X(tvm,            NULL,    dync__backend_tvm)
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys);
+DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
 #endif

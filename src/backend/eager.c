@@ -4,7 +4,7 @@
 
 static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
 
-static void dync__options_ignored(const char *options, const char *backend)
+DYNC__FN void dync__options_ignored(const char *options, const char *backend)
 {
     if (options && *options) dync__warn("backend '%s' ignores its options '%s'", backend, options);
 }

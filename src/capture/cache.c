@@ -310,9 +310,7 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 /* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
 static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
 {
-    bool wanted = f->opt.guard_fail || dync__log_on(DYNC__LOG_recompiles) || f->opt.error_on_recompile ||
-                  DYNC__ATOMIC_PEEK(&f->n_entries) >= f->opt.recompile_limit;
-    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e && wanted; e = e->next) {
+    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
@@ -378,7 +376,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
                                       "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
                                       dync__str_get(&reason));
         bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
-        dync__str_free(&reason);
+        if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;
         if (over) {
             uint64_t errors = dync__error_count();
@@ -387,6 +385,8 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         }
     }
     dync__cache_entry *e = dync__calloc(sizeof *e);
+    if (e && reason.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&reason));
+    dync__str_free(&reason);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     DYNC__COUNTER_ADD(frames, 1);

@@ -95,6 +95,7 @@ typedef struct dync__cache_entry {
     int *leaf_env, n_leaf_env;           /* place of each tensor argument in the environment: the first n_leaf_env */
     int32_t extending;                   /* a thread grows the tree */
     int64_t hits;
+    const char *why;                     /* the guard whose failure made it; NULL: the first */
 } dync__cache_entry;
 
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */

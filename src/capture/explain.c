@@ -40,6 +40,21 @@ static const char *dync__graph_ops_text(const dync_graph *g, int *count)
     return text;
 }
 
+/* Why each entry of a compiled function was made, oldest first. */
+static void dync__explain_history(dync_explain_output *o, dync_compiled *f)
+{
+    int n = 0;
+    dync__lock(&f->lock);
+    for (const dync__cache_entry *e = f->entries; e; e = e->next) n++;
+    const char **texts = dync__scope_alloc((size_t)(n + 1) * sizeof *texts);
+    int i = n;
+    for (const dync__cache_entry *e = f->entries; texts && e; e = e->next)
+        texts[--i] = dync__scope_text(e->why ? e->why : "first compiled");
+    dync__unlock(&f->lock);
+    o->nrecompiles = texts ? n : 0;
+    o->recompiles = texts;
+}
+
 static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *log)
 {
     o->graph_count = log->graphs.n;
@@ -109,6 +124,7 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     dync__explain_fill(&o, &log);
     dync__capture_log_free(&log);
     dync_compiled_free(f);
+    if (inner) dync__explain_history(&o, inner);
     return o;
 }
 
@@ -166,45 +182,6 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
     if (text) memcpy(text, dync__str_get(&s), s.n);
     dync__str_free(&s);
     return text;
-}
-
-static void dync__html_text(dync__str *s, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<') dync__str_add(s, "&lt;");
-        else if (*text == '>') dync__str_add(s, "&gt;");
-        else if (*text == '&') dync__str_add(s, "&amp;");
-        else dync__str_addc(s, *text);
-    }
-}
-
-static void dync__html_block(dync__str *s, const char *title, int i, const char *text)
-{
-    dync__str_addf(s, "<h2>%s %d</h2>\n<pre>", title, i + 1);
-    dync__html_text(s, text);
-    dync__str_add(s, "</pre>\n");
-}
-
-DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path)
-{
-    if (!o || !path) return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL", o ? "the path" : "the output");
-    dync__str s = {0};
-    dync__str_add(&s, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>dync explain</title>\n"
-                      "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
-                      "pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n<h1>dync explain</h1>\n");
-    dync__str_addf(&s, "<p>%d graphs, %d breaks, %d operators, compiled in %.3f ms</p>\n", o->graph_count, o->nbreaks, o->op_count,
-                   o->compile_ms);
-    for (int i = 0; i < o->nbreaks; i++) {
-        dync__html_block(&s, "Break", i, o->breaks[i].reason);
-        dync__str_add(&s, "<pre>");
-        dync__html_text(&s, o->breaks[i].stack);
-        dync__str_add(&s, "</pre>\n");
-    }
-    for (int i = 0; i < o->graph_count && o->graphs; i++) dync__html_block(&s, "Graph", i, o->graphs[i]);
-    for (int i = 0; i < o->nguards; i++) dync__html_block(&s, "Guards of entry", i, o->guards[i]);
-    dync_status status = s.failed ? dync__fail_memory(s.n) : dync__file_write(path, s.at, s.n);
-    dync__str_free(&s);
-    return status;
 }
 
 DYNC_API dync_counters dync_get_counters(void)

@@ -127,7 +127,7 @@ static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const 
 static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
 {
     const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at++] : NULL;
-    char what[256], more[256];
+    char what[256], more[256] = "";
     if (l->told) return;
     if (!was || was->op != now->op || was->nargs != now->nargs) {
         dync__lint_tell_row(l, was, now);
@@ -137,9 +137,12 @@ static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
         const char *a = was->arg[i], *b = now->arg[i];
         if (strcmp(a, b) == 0) continue;
         bool tensor = strpbrk(a, "%@") && a[0] != '"';
-        if (tensor) dync__format(what, sizeof what, "tensor %d of %s changed", i, dync__lint_row_name(now));
-        else dync__format(what, sizeof what, "constant %.100s changed", a);
-        dync__format(more, sizeof more, tensor ? "" : " (%s: now %.100s)", dync__lint_row_name(now), b);
+        if (tensor) {
+            dync__format(what, sizeof what, "tensor %d of %s changed", i, dync__lint_row_name(now));
+        } else {
+            dync__format(what, sizeof what, "constant %.100s changed", a);
+            dync__format(more, sizeof more, " (%s: now %.100s)", dync__lint_row_name(now), b);
+        }
         dync__lint_tell(l, what, now->at, more);
         return;
     }

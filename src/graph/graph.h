@@ -84,6 +84,10 @@ DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_nod
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
 DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+/* draw.c: pictures: Graphviz text, and an <svg> element. html_text escapes text for both. */
+DYNC__FN void dync__graph_draw_dot(dync__str *, const dync_graph *);
+DYNC__FN void dync__graph_draw_svg(dync__str *, const dync_graph *);
+DYNC__FN void dync__html_text(dync__str *, const char *text);
 /* Hook of the layer that owns registered operators (op -1, target "lib::name"): runs one for the interpreter. NULL: none. */
 #if defined(DYNC__SPLIT)
 extern dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);

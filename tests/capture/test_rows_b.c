@@ -22,8 +22,35 @@ static void works(const char *backend, const char *options)
 }
 TEST(B_03_eager) { works("eager", NULL); }
 TEST(B_04_eager_noexcept) { works("eager_noexcept", NULL); }
+TEST(B_05_torchscript) { works("ts", NULL); }
 TEST(B_06_aot_eager) { works("aot_eager", NULL); }
 TEST(inductor_works) { works("inductor", NULL); }
+
+TEST(B_09_cudagraphs_on_the_cpu) { works("cudagraphs", NULL); }
+
+/* The runtime is not there: the backend is known, and compiling says so. */
+static void unavailable(const char *backend, const char *options, const char *runtime)
+{
+    dync_module *m = seq();
+    EXPECT(dync_lookup_backend(backend) != NULL);
+    dync_compiled *f = dync_compile(m, .args = "x", .backend = backend, .options = options);
+    EXPECT(dync_call(f, dync_randn(dync_shape(2, 10))) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_BACKEND);
+    EXPECT_EQ_STR(dync_error_class(), "BackendCompilerFailed");
+    EXPECT_HAS_STR(dync_error_message(), "raised:");
+    EXPECT_HAS_STR(dync_error_message(), "is not available");
+    EXPECT_HAS_STR(dync_error_message(), runtime);
+    dync_clear_error();
+    dync_compiled_free(f);
+    dync_module_free(m);
+}
+TEST(B_10_onnxrt) { unavailable("onnxrt", NULL, "ONNX Runtime"); }
+TEST(B_11_tvm)
+{
+    unavailable("tvm", NULL, "TVM");
+    unavailable("tvm", "scheduler=none", "TVM");
+    unavailable("tvm", "opt_level=0", "TVM");
+}
 
 static dync_value abcd(const dync_value *args, int nargs, void *user)
 {
@@ -122,6 +149,8 @@ TEST(B_12_list_backends)
     EXPECT(!listed("debug", "eager"));
     EXPECT(listed("", "eager"));
     EXPECT(listed(NULL, "eager"));
+    EXPECT(listed("", "ts") && !listed(DYNC_EXCLUDE_DEFAULT, "ts"));
+    EXPECT(listed(DYNC_EXCLUDE_DEFAULT, "cudagraphs") && listed(DYNC_EXCLUDE_DEFAULT, "onnxrt") && listed(DYNC_EXCLUDE_DEFAULT, "tvm"));
 }
 
 static dync_tensor *relu1(dync_tensor *x) { return dync_relu(x); }
@@ -160,6 +189,53 @@ TEST(B_15_explain)
     EXPECT_EQ_INT(e.nbreaks, 4);
     const char *text = dync_explain_str(&e);
     EXPECT(strstr(text, "Graph Count") && strstr(text, "Graph Break Count") && strstr(text, "Op Count") && strstr(text, "Break Reasons"));
+}
+
+TEST(B_15_explain_with_backend)
+{
+    dync_tensor *x = dync_randn(dync_shape(5));
+    dync_explain_output out;
+    dync_backend b = dync_explain_backend("inductor", &out);
+    dync_compiled *f = dync_compile(fn0, .args = "x", .backend_object = &b);
+    EXPECT_EQ_INT(out.graph_count, 0);
+    EXPECT(same(fn0(x), dync_call(f, x), 1e-5));
+    EXPECT(same(fn0(x), dync_call(f, x), 1e-5));
+    EXPECT_EQ_INT(out.graph_count, 8);
+    EXPECT_EQ_INT(out.graph_break_count, 7);
+    EXPECT_EQ_INT(out.op_count, 8);
+    EXPECT_EQ_INT(out.nbreaks, 4);
+    const char *text = dync_explain_str(&out);
+    EXPECT_HAS_STR(text, "Graph Count: 8\nGraph Break Count: 7\nOp Count: 8\nBreak Reasons:\n  Break Reason 1:\n    Reason: test\n");
+    EXPECT_HAS_STR(text, "in fn3>");
+    EXPECT(!strstr(text, "Ops per Graph") && !strstr(text, "Out Guards") && !strstr(text, "Compile Times"));
+    EXPECT_HAS_STR(out.graphs[1], "dync_tan");
+    dync_compiled_free(f);
+}
+/* The scope in which the backend was made owns what it tells; afterwards it only compiles. */
+TEST(explain_backend_outlives_its_scope)
+{
+    dync_tensor *x = dync_randn(dync_shape(5)), *y = dync_randn(dync_shape(6));
+    dync_compiled *f = NULL;
+    DYNC_SCOPE {
+        dync_explain_output out;
+        dync_backend b = dync_explain_backend(NULL, &out);
+        f = dync_compile(relu1, .args = "x", .backend_object = &b, .dynamic = DYNC_DYNAMIC_OFF);
+        dync_call(f, x);
+        EXPECT_EQ_INT(out.graph_count, 1);
+    }
+    EXPECT(same(dync_relu(y), dync_call(f, y), 0));
+    dync_compiled_free(f);
+    dync_explain_backend("inductor", NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
+    dync_clear_error();
+    dync_explain_output out;
+    dync_backend b = dync_explain_backend("nosuch", &out);
+    f = dync_compile(relu1, .backend_object = &b);
+    EXPECT(dync_call(f, x) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_BACKEND);
+    EXPECT_HAS_STR(dync_error_message(), "Invalid backend: 'nosuch'");
+    dync_clear_error();
+    dync_compiled_free(f);
 }
 
 TEST(B_16_register_backend)

@@ -1,0 +1,123 @@
+/* backend/explain.c: dync_explain_backend: counts and keeps the graphs it is given and hands them
+ * to another backend. After registry.c; capture/explain.c fills and prints the output.
+ *
+ * What it collects belongs to the scope in which it was made, as dync_explain's output does. The
+ * record itself stays until dync_shutdown: a function compiled with the backend may outlive the
+ * scope, and then nothing more is collected. */
+#include "../dync.in.h"
+#include "backend.h"
+#include "../capture/trace.h"
+
+typedef struct dync__explainer {
+    char *inner;                        /* name of the backend that compiles */
+    dync_explain_output *out;           /* the user's; NULL once the scope has ended */
+    dync__arena arena;                  /* the output's texts */
+    DYNC__VEC(dync_explain_break) breaks;
+    DYNC__VEC(const char *) graphs;
+    struct dync__explainer *next;
+} dync__explainer;
+static struct {
+    dync__mutex lock;
+    dync__explainer *first;
+} dync__explainers;
+
+static void dync__explainer_close(void *record)
+{
+    dync__explainer *e = record;
+    e->out = NULL;
+    dync__vec_free(&e->breaks);
+    dync__vec_free(&e->graphs);
+    dync__arena_free(&e->arena);
+}
+
+static void dync__explainer_free(dync__explainer *e)
+{
+    dync__explainer_close(e);
+    dync__strfree(e->inner);
+    dync__free(e, sizeof *e);
+}
+
+static void dync__explainers_free(void)
+{
+    while (dync__explainers.first) {
+        dync__explainer *e = dync__explainers.first;
+        dync__explainers.first = e->next;
+        dync__explainer_free(e);
+    }
+}
+
+/* The break that ends this graph, where one does. */
+static bool dync__explainer_break(dync__explainer *e)
+{
+    const dync__tracer *t = dync__tracer_current();
+    if (!t || !t->cut_reason) return true;
+    dync__str stack = {0};
+    dync__trace_stack(t, &stack);
+    dync_explain_break b = {dync__arena_strdup(&e->arena, t->cut_reason),
+                            dync__arena_strdup(&e->arena, dync__str_get(&stack))};
+    bool ok = !stack.failed && b.reason && b.stack && dync__vec_push(&e->breaks, b);
+    dync__str_free(&stack);
+    return ok;
+}
+
+static bool dync__explainer_graph(dync__explainer *e, const dync_graph *g)
+{
+    dync__str text = {0};
+    dync__graph_print_c(&text, g);
+    const char *kept = text.failed ? NULL : dync__arena_strdup(&e->arena, dync__str_get(&text));
+    bool ok = kept && dync__vec_push(&e->graphs, kept);
+    dync__str_free(&text);
+    return ok;
+}
+
+/* The output's arrays move as they grow: it is told anew each time. */
+static dync_status dync__explainer_collect(dync__explainer *e, const dync_graph *g)
+{
+    if (!e->out) return DYNC_OK;
+    if (!dync__explainer_graph(e, g) || !dync__explainer_break(e)) return DYNC_ERR_MEMORY;
+    e->out->graph_count = e->graphs.n;
+    e->out->graph_break_count = e->graphs.n - 1;
+    e->out->op_count += dync__graph_op_count(g);
+    e->out->nbreaks = e->breaks.n;
+    e->out->breaks = e->breaks.at;
+    e->out->graphs = e->graphs.at;
+    return DYNC_OK;
+}
+
+static dync_status dync__explainer_compile(dync_graph *g, const dync_value *ex, int n,
+                                           const char *options, dync_callable *out, void *user)
+{
+    dync__explainer *e = user;
+    if (!e) return dync__fail(DYNC_ERR_VALUE, "dync_explain_backend: the output is NULL");
+    const dync_backend *inner = dync_lookup_backend(e->inner);
+    if (!inner) return DYNC_ERR_VALUE;
+    dync__lock(&dync__explainers.lock);
+    dync_status status = dync__explainer_collect(e, g);
+    dync__unlock(&dync__explainers.lock);
+    return status == DYNC_OK ? inner->compile(g, ex, n, options, out, inner->user) : status;
+}
+
+DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out)
+{
+    dync_backend b = {.name = "explain", .compile = dync__explainer_compile};
+    if (!out) {
+        dync__fail(DYNC_ERR_VALUE, "dync_explain_backend: expected an output to fill, got NULL");
+        return b;
+    }
+    memset(out, 0, sizeof *out);
+    dync__explainer *e = dync__calloc(sizeof *e);
+    if (!e) return b;
+    e->inner = dync__strdup(inner ? inner : "inductor");
+    if (!e->inner || !dync__scope_defer(dync__explainer_close, e)) {
+        dync__explainer_free(e);
+        return b;
+    }
+    e->out = out;
+    dync__at_shutdown(dync__explainers_free);
+    dync__lock(&dync__explainers.lock);
+    e->next = dync__explainers.first;
+    dync__explainers.first = e;
+    dync__unlock(&dync__explainers.lock);
+    b.user = e;
+    return b;
+}

@@ -1,0 +1,272 @@
+/* graph/draw.c: pictures of a graph: Graphviz DOT text, and SVG made here: boxes in layers, each
+ * below the values it reads, arrows between. After text.c; capture/explain_html.c shows the SVG.
+ *
+ * Layers by longest path (Sugiyama, Tagawa, Toda 1981); inside a layer boxes stand in the order of
+ * the mean place of what they read. An input stands one layer above its first reader. */
+#include "../dync.in.h"
+#include "graph.h"
+#include "text.h"
+
+static void dync__draw_label(dync__str *s, const dync_node *n)
+{
+    if (n->kind == DYNC__N_OUTPUT) dync__str_add(s, "output");
+    else if (n->kind == DYNC__N_PLACEHOLDER) dync__str_add(s, n->source ? n->source : n->name);
+    else dync__str_add(s, n->target);
+}
+
+static void dync__draw_type(dync__str *s, const dync_node *n)
+{
+    if (!n->has_info || n->nout != 1 || n->kind == DYNC__N_OUTPUT) return;
+    dync__str_add(s, dync__dtype_info(n->info[0].dtype)->fx);
+    dync__text_shape(s, n->graph, n->info[0].lay.ndim, n->info[0].lay.shape);
+}
+
+/* ---- DOT ------------------------------------------------------------------------------------- */
+static void dync__dot_quote(dync__str *s, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') dync__str_addc(s, '\\');
+        if (*text == '\n') dync__str_add(s, "\\n");
+        else dync__str_addc(s, *text);
+    }
+}
+
+static void dync__dot_edge(void *user, dync__arg *a)
+{
+    dync__str *s = user;
+    dync__str_addf(s, "n%d; ", a->as.node->index);
+}
+
+static void dync__dot_node(dync__str *s, dync_node *n)
+{
+    static const char *const look[] = {
+        [DYNC__N_PLACEHOLDER] = ", style=filled, fillcolor=\"#dbeafe\"",
+        [DYNC__N_GET_ATTR] = ", style=filled, fillcolor=\"#fef3c7\"",
+        [DYNC__N_CALL_FUNCTION] = "",
+        [DYNC__N_CALL_METHOD] = "",
+        [DYNC__N_CALL_MODULE] = "",
+        [DYNC__N_OUTPUT] = ", style=filled, fillcolor=\"#dcfce7\"",
+    };
+    dync__str label = {0}, reads = {0};
+    dync__draw_label(&label, n);
+    dync__str_addf(s, "    n%d [label=\"", n->index);
+    dync__dot_quote(s, dync__str_get(&label));
+    dync__str_free(&label);
+    dync__draw_type(&label, n);
+    if (label.n) dync__str_add(s, "\\n");
+    dync__dot_quote(s, dync__str_get(&label));
+    dync__str_addf(s, "\"%s];\n", look[n->kind]);
+    dync__node_each_input(n, dync__dot_edge, &reads);
+    if (reads.n) dync__str_addf(s, "    { %s} -> n%d;\n", dync__str_get(&reads), n->index);
+    s->failed = s->failed || label.failed || reads.failed;
+    dync__str_free(&label);
+    dync__str_free(&reads);
+}
+
+DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync_graph *g)
+{
+    dync__str_add(s, "digraph \"");
+    dync__dot_quote(s, g->name ? g->name : "");
+    dync__str_add(s, "\" {\n    node [shape=box, fontname=\"monospace\", fontsize=11];\n");
+    for (int i = 0; i < g->node.n; i++) dync__dot_node(s, g->node.at[i]);
+    dync__str_add(s, "}\n");
+}
+
+DYNC_API char *dync_graph_dot(const dync_graph *g)
+{
+    if (!g) {
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_dot: the graph is NULL");
+        return NULL;
+    }
+    dync__str s = {0};
+    dync__graph_draw_dot(&s, g);
+    char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
+    if (text) memcpy(text, dync__str_get(&s), s.n);
+    dync__str_free(&s);
+    return text;
+}
+
+/* ---- SVG: layout ------------------------------------------------------------------------------ */
+enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
+typedef struct dync__box {
+    int layer, width, x;                /* x: of the middle */
+    int sum, n_in;                      /* of the middles of what it reads */
+    int first_reader;                   /* lowest layer that reads it */
+    dync_node *node;
+} dync__box;
+typedef struct dync__picture {
+    dync__box *box;                     /* one per node */
+    int *order;                         /* of the boxes of one layer */
+    int n, n_layers, width;
+    dync__box *at;                      /* the one being looked at */
+    dync__str *s;
+} dync__picture;
+
+static void dync__picture_below(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    int layer = p->box[a->as.node->index].layer + 1;
+    if (layer > p->at->layer) p->at->layer = layer;
+}
+static void dync__picture_reader(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    dync__box *from = &p->box[a->as.node->index];
+    if (p->at->layer < from->first_reader) from->first_reader = p->at->layer;
+}
+static void dync__picture_mean(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    p->at->sum += p->box[a->as.node->index].x;
+    p->at->n_in++;
+}
+
+static int dync__picture_text_width(const dync_node *n)
+{
+    dync__str label = {0}, type = {0};
+    dync__draw_label(&label, n);
+    dync__draw_type(&type, n);
+    int longest = (int)DYNC__MIN(DYNC__MAX(label.n, type.n), 200);
+    dync__str_free(&label);
+    dync__str_free(&type);
+    return 16 + DYNC__DRAW_CHAR * longest;
+}
+
+static void dync__picture_layers(dync__picture *p, const dync_graph *g)
+{
+    for (int i = 0; i < p->n; i++) {
+        p->at = &p->box[i];
+        p->at->node = g->node.at[i];
+        p->at->width = dync__picture_text_width(p->at->node);
+        p->at->first_reader = p->n;
+        dync__node_each_input(p->at->node, dync__picture_below, p);
+        dync__node_each_input(p->at->node, dync__picture_reader, p);
+    }
+    for (int i = 0; i < p->n; i++) {
+        dync__box *b = &p->box[i];
+        if (b->layer == 0 && b->first_reader < p->n) b->layer = b->first_reader - 1;
+        if (b->layer >= p->n_layers) p->n_layers = b->layer + 1;
+    }
+}
+
+/* Boxes of a layer, ordered by the mean place of what they read. */
+static int dync__picture_layer(dync__picture *p, int layer)
+{
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        dync__box *b = &p->box[i];
+        if (b->layer != layer) continue;
+        p->at = b;
+        b->sum = b->n_in = 0;
+        dync__node_each_input(b->node, dync__picture_mean, p);
+        int64_t mean = b->n_in ? b->sum / b->n_in : 0;
+        int k = n++;
+        for (; k > 0 && b->n_in; k--) {
+            const dync__box *left = &p->box[p->order[k - 1]];
+            if (!left->n_in || left->sum / left->n_in <= mean) break;
+            p->order[k] = p->order[k - 1];
+        }
+        p->order[k] = i;
+    }
+    return n;
+}
+
+static void dync__picture_places(dync__picture *p)
+{
+    for (int layer = 0; layer < p->n_layers; layer++) {
+        int n = dync__picture_layer(p, layer), width = 0;
+        for (int k = 0; k < n; k++) width += p->box[p->order[k]].width + DYNC__DRAW_GAP_X;
+        if (width > p->width) p->width = width;
+        int x = -width / 2;
+        for (int k = 0; k < n; k++) {
+            dync__box *b = &p->box[p->order[k]];
+            b->x = x + (b->width + DYNC__DRAW_GAP_X) / 2;
+            x += b->width + DYNC__DRAW_GAP_X;
+        }
+    }
+    for (int i = 0; i < p->n; i++) p->box[i].x += p->width / 2;
+}
+
+/* ---- SVG: text -------------------------------------------------------------------------------- */
+DYNC__FN void dync__html_text(dync__str *s, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '<': dync__str_add(s, "&lt;"); break;
+        case '>': dync__str_add(s, "&gt;"); break;
+        case '&': dync__str_add(s, "&amp;"); break;
+        case '"': dync__str_add(s, "&quot;"); break;
+        default: dync__str_addc(s, *text);
+        }
+    }
+}
+
+static int dync__box_top(const dync__box *b)
+{
+    return 8 + b->layer * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y);
+}
+
+static void dync__picture_arrow(void *user, dync__arg *a)
+{
+    dync__picture *p = user;
+    const dync__box *from = &p->box[a->as.node->index], *to = p->at;
+    int x1 = from->x, y1 = dync__box_top(from) + DYNC__DRAW_H, x2 = to->x, y2 = dync__box_top(to);
+    int bend = (y2 - y1) / 2;
+    dync__str_addf(p->s, "<path class=\"e\" d=\"M%d %dC%d %d %d %d %d %d\"/>"
+                   "<path class=\"h\" d=\"M%d %dl-4 -7h8z\"/>\n",
+                   x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2 - 6, x2, y2);
+}
+
+static void dync__picture_box(dync__str *s, const dync__box *b)
+{
+    static const char *const look[] = {
+        [DYNC__N_PLACEHOLDER] = "in", [DYNC__N_GET_ATTR] = "attr", [DYNC__N_CALL_FUNCTION] = "op",
+        [DYNC__N_CALL_METHOD] = "op", [DYNC__N_CALL_MODULE] = "op", [DYNC__N_OUTPUT] = "out",
+    };
+    dync__str label = {0}, type = {0};
+    int top = dync__box_top(b);
+    dync__draw_label(&label, b->node);
+    dync__draw_type(&type, b->node);
+    dync__str_addf(s, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>",
+                   look[b->node->kind], b->x - b->width / 2, top, b->width, DYNC__DRAW_H);
+    dync__str_addf(s, "<text x=\"%d\" y=\"%d\">", b->x, top + (type.n ? 15 : 22));
+    dync__html_text(s, dync__str_get(&label));
+    dync__str_add(s, "</text>");
+    if (type.n) {
+        dync__str_addf(s, "<text class=\"t\" x=\"%d\" y=\"%d\">", b->x, top + 29);
+        dync__html_text(s, dync__str_get(&type));
+        dync__str_add(s, "</text>");
+    }
+    dync__str_addc(s, '\n');
+    s->failed = s->failed || label.failed || type.failed;
+    dync__str_free(&label);
+    dync__str_free(&type);
+}
+
+DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g)
+{
+    dync__arena arena = {0};
+    dync__picture p = {.n = g->node.n, .s = s};
+    p.box = dync__arena_alloc(&arena, (size_t)(p.n + 1) * sizeof *p.box);
+    p.order = dync__arena_alloc(&arena, (size_t)(p.n + 1) * sizeof *p.order);
+    if (!p.box || !p.order) {
+        s->failed = true;
+        dync__arena_free(&arena);
+        return;
+    }
+    dync__picture_layers(&p, g);
+    dync__picture_places(&p);
+    int height = 16 + p.n_layers * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y) - DYNC__DRAW_GAP_Y;
+    dync__str_addf(s, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                   "viewBox=\"0 0 %d %d\">\n", p.width, height, p.width, height);
+    dync__str_add(s, "<style>text{font:12px monospace;text-anchor:middle}.t{fill:#666;font-size:10px}"
+                     "rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
+                     ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
+    for (int i = 0; i < p.n; i++) {
+        p.at = &p.box[i];
+        dync__node_each_input(p.at->node, dync__picture_arrow, &p);
+    }
+    for (int i = 0; i < p.n; i++) dync__picture_box(s, &p.box[i]);
+    dync__str_add(s, "</svg>\n");
+    dync__arena_free(&arena);
+}
