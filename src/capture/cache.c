@@ -203,7 +203,7 @@ static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode
 static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r)
 {
     for (int i = 0; i < n->foreign.n; i++) {
-        const dync__foreign *f = &e->foreign.at[n->foreign.at[i].index];
+        const dync__foreign *f = dync__entry_item(&e->foreign, n->foreign.at[i].index);
         dync__tensor *x = dync__peek(f->address ? *f->address : f->handle);
         if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
         dync__unref(r->env[n->foreign.at[i].env]);
@@ -390,7 +390,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     DYNC__COUNTER_ADD(frames, 1);
-    dync__lint *lint = status == DYNC_OK && !f->entries ? dync__lint_begin(e) : NULL;
+    dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
     if (lint) dync__lint_end(lint, f, call, status);
     if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead)) dync__entry_insert(f, e);

@@ -98,6 +98,14 @@ typedef struct dync__cache_entry {
     const char *why;                     /* the guard whose failure made it; NULL: the first */
 } dync__cache_entry;
 
+/* What an entry guards grows while other threads check it: the items are published before their count, and old arrays stay in the arena. */
+#define dync__entry_push(e, v, x)                                                                                                            \
+    (((v)->n < (v)->cap ||                                                                                                                   \
+      (DYNC__ATOMIC_STORE(&(v)->at, dync__vec_grow(&(e)->arena, (v)->at, &(v)->cap, (v)->n + 1, sizeof *(v)->at)), (v)->n < (v)->cap)) &&     \
+     ((v)->at[(v)->n] = (x), DYNC__ATOMIC_STORE(&(v)->n, (v)->n + 1), true))
+#define dync__entry_count(v) DYNC__ATOMIC_LOAD(&(v)->n)
+#define dync__entry_item(v, i) (&DYNC__ATOMIC_LOAD(&(v)->at)[i])
+
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
 struct dync_compiled {
     dync_callee callee;                  /* strings owned */

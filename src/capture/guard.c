@@ -175,16 +175,16 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
         if (c->tensor[i] == t) f->guard.same_as = i;
         if (c->tensor[i]->storage == t->storage) f->guard.shares_storage = i;
     }
-    for (int i = e->foreign.n - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
-        if (&e->foreign.at[i] != f && other && other->storage == t->storage) f->shares_foreign = i;
+    for (int i = dync__entry_count(&e->foreign) - 1; i >= 0; i--) {
+        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        if (dync__entry_item(&e->foreign, i) != f && other && other->storage == t->storage) f->shares_foreign = i;
     }
 }
 
 /* Is a tensor from elsewhere the argument that it was, and where something is written, on the storages that it was on? */
 static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k)
 {
-    const dync__foreign *f = &e->foreign.at[k];
+    const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(f);
     if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
     if (!DYNC__ATOMIC_PEEK(&e->mutates)) return true;
@@ -193,7 +193,7 @@ static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__c
     for (int i = c->n_tensors - 1; i >= 0; i--)
         if (c->tensor[i]->storage == t->storage) now.guard.shares_storage = i;
     for (int i = k - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
+        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
         if (other && other->storage == t->storage) now.shares_foreign = i;
     }
     return now.guard.shares_storage == f->guard.shares_storage && now.shares_foreign == f->shares_foreign;
@@ -202,13 +202,13 @@ static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__c
 /* Everything that is not an argument: what was met while tracing. */
 static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
-    for (int i = 0; i < e->ints.n; i++)
-        if (*e->ints.at[i].address != e->ints.at[i].value) return false;
-    for (int i = 0; i < e->modules.n; i++)
-        if (e->modules.at[i].module->version != e->modules.at[i].version) return false;
-    for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < e->foreign.n; i++) {
-        const dync__tensor *t = dync__foreign_now(&e->foreign.at[i]);
-        if (!t || !dync__tensor_guard_holds(&e->foreign.at[i].guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) return false;
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
+    for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < dync__entry_count(&e->foreign); i++) {
+        const dync__tensor *t = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        if (!t || !dync__tensor_guard_holds(&dync__entry_item(&e->foreign, i)->guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
     }
     return true;
 }
@@ -228,7 +228,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
-    if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e, c)) return false;
+    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
     return e->threads == dync__pool_threads();
 }
 
@@ -322,7 +322,7 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
 
 static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
-    const dync__foreign *f = &e->foreign.at[k];
+    const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(f);
     if (!t) {
         dync__str_addf(out, "%s is alive", f->guard.source);
@@ -338,17 +338,17 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
 
 static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
-    for (int i = 0; i < e->ints.n; i++)
-        if (*e->ints.at[i].address != e->ints.at[i].value) {
-            dync__str_addf(out, "G['%s'] == %lld", e->ints.at[i].name, (long long)e->ints.at[i].value);
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) {
+            dync__str_addf(out, "G['%s'] == %lld", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
             return true;
         }
-    for (int i = 0; i < e->modules.n; i++)
-        if (e->modules.at[i].module->version != e->modules.at[i].version) {
-            dync__str_addf(out, "module '%s' is unchanged", e->modules.at[i].module->class_name);
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) {
+            dync__str_addf(out, "module '%s' is unchanged", dync__entry_item(&e->modules, i)->module->class_name);
             return true;
         }
-    for (int i = 0; i < e->foreign.n; i++)
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++)
         if (dync__foreign_reason(e, c, i, out)) return true;
     return false;
 }
@@ -407,12 +407,12 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
         }
     }
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
-    for (int i = 0; i < e->foreign.n; i++) dync__tensor_guard_text(&e->foreign.at[i].guard, out);
-    for (int i = 0; i < e->ints.n; i++)
-        dync__str_addf(out, "G['%s'] == %lld\n", e->ints.at[i].name, (long long)e->ints.at[i].value);
-    for (int i = 0; i < e->modules.n; i++)
-        dync__str_addf(out, "MODULE_VERSION %s == %llu\n", e->modules.at[i].module->class_name,
-                       (unsigned long long)e->modules.at[i].version);
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++) dync__tensor_guard_text(&dync__entry_item(&e->foreign, i)->guard, out);
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        dync__str_addf(out, "G['%s'] == %lld\n", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        dync__str_addf(out, "MODULE_VERSION %s == %llu\n", dync__entry_item(&e->modules, i)->module->class_name,
+                       (unsigned long long)dync__entry_item(&e->modules, i)->version);
     dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
                    dync__dtype_info(e->default_dtype)->name, e->threads);
 }

@@ -346,7 +346,7 @@ static void dync__capture_module_touched(dync_module *m)
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
     dync__module_guard g = {m, m->id, m->version};
-    if (!dync__avec_push(&e->arena, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
 DYNC__FN void dync__capture_install(void)
@@ -403,8 +403,10 @@ DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
     }
     if (!t || !t->at) return;
     dync__cache_entry *e = t->entry;
+    for (int i = 0; i < e->ints.n; i++)
+        if (e->ints.at[i].address == address) return;
     dync__int_guard g = {dync__arena_strdup(&e->arena, global_name ? global_name : "?"), address, *address};
-    if (!g.name || !dync__avec_push(&e->arena, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    if (!g.name || !dync__entry_push(e, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
 /* The variable is re-read by every call: its tensor enters the environment from there. */
@@ -414,16 +416,8 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     dync__tensor *real = address ? dync__open(*address) : NULL;
     if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
     if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;
-    dync__cache_entry *e = t->entry;
-    for (int i = 0; i < e->foreign.n; i++)
-        if (e->foreign.at[i].address == address) return;
-    dync__foreign f = {.handle = *address, .id = real->id, .address = address};
-    const char *source = dync__arena_printf(&e->arena, "G['%s']", global_name ? global_name : "?");
-    int env = dync__tracer_env_real(t, real);
-    dync__foreign_use use = {.env = env, .index = e->foreign.n};
-    if (!source || env < 0 || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK ||
-        !dync__avec_push(&e->arena, &e->foreign, f) || !dync__avec_push(&e->arena, &t->at->foreign, use))
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    const char *source = dync__arena_printf(&t->entry->arena, "G['%s']", global_name ? global_name : "?");
+    if (!source || dync__tracer_foreign(t, real, address, source) < 0) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
 DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)

@@ -72,24 +72,35 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
     return source ? source : dync__arena_printf(&e->arena, "G['tensor_%d']", e->foreign.n);
 }
 
-/* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id). */
-static int dync__tracer_foreign(dync__tracer *t, dync__tensor *real)
+/* The record of a foreign tensor: by the variable where it was declared, else by (handle, id). */
+static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *real, dync_tensor **address)
+{
+    int k = 0;
+    for (; k < e->foreign.n; k++) {
+        const dync__foreign *f = &e->foreign.at[k];
+        if (address ? f->address == address : f->address ? dync__peek(*f->address) == real : f->id == real->id) break;
+    }
+    return k;
+}
+
+/* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id), or read again from its address. */
+DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null)
 {
     dync__cache_entry *e = t->entry;
-    int env = -1, k = 0;
-    for (int i = 0; env < 0 && i < t->real.n; i++)
+    int env = -1, k = dync__foreign_find(e, real, address_or_null);
+    bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;     /* the entry has it beside the arguments, whatever it is now */
+    for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
         if (t->real.at[i] == real) env = i;
     if (env >= e->n_leaf_env) return env;
     bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
     if (!argument) env = dync__tracer_env_real(t, real);
     if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
-    while (k < e->foreign.n && !(e->foreign.at[k].id == real->id && !e->foreign.at[k].address)) k++;
     if (k == e->foreign.n) {
-        dync__foreign f = {.handle = dync__handle(real), .id = real->id};
-        const char *source = dync__foreign_source(t, real, e);
+        dync__foreign f = {.handle = dync__handle(real), .id = real->id, .address = address_or_null};
+        const char *source = source_or_null ? source_or_null : dync__foreign_source(t, real, e);
         if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK) return -1;
         dync__foreign_aliases(e, t->call, &f, real);
-        if (!dync__avec_push(&e->arena, &e->foreign, f)) return -1;
+        if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
     if (argument || t->path_pos < t->n_path) return env;          /* in place already; on a replayed way it is recorded */
     dync__foreign_use use = {.env = env, .index = k};
@@ -104,7 +115,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
         dync__fail(DYNC_ERR_VALUE, "a tensor made while another call was traced was kept in a variable (made by %s)", x->op ? x->op : "?");
         return NULL;
     }
-    int env = dync__tracer_foreign(t, x);
+    int env = dync__tracer_foreign(t, x, NULL, NULL);
     return env < 0 ? NULL : t->fake.at[env];
 }
 

@@ -43,6 +43,7 @@ DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);             /* stops the trace; the first status stays */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);   /* -1: no memory */
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
+DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null);   /* -1: no memory */
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);

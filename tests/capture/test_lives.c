@@ -57,6 +57,31 @@ TEST(a_written_argument_on_the_storage_of_a_global)
             dync_compiled_free(f);
         }
 }
+static int64_t global_int;
+static dync_tensor *declared(dync_tensor *x)
+{
+    dync_guard_tensor("global", &global);
+    dync_guard_int("global_int", &global_int);
+    dync_tensor *y = dync_add(x, (int)global_int);
+    if (dync_bool(dync_gt(dync_select(x, 0, 0), 0))) y = dync_mul(y, 2);
+    if (dync_bool(dync_gt(dync_select(x, 0, 1), 0))) y = dync_sub(y, global);
+    return dync_mul(y, global);
+}
+TEST(declared_globals_are_read_again)
+{
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(declared, .backend = backends[b], .recompile_limit = 64);
+        for (int call = 0; call < 40; call++)
+            DYNC_SCOPE {
+                dync_tensor *x = dync_randn(dync_shape(3));
+                global = call % 7 == 3 ? x : dync_full(dync_shape(3), call);
+                global_int = call % 3;
+                EXPECT(same(dync_call(f, x), declared(x), 1e-5));
+                EXPECT_OK(dync_error());
+            }
+        dync_compiled_free(f);
+    }
+}
 TEST(a_global_returned)
 {
     global = dync_full(dync_shape(3), 5);

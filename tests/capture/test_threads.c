@@ -30,6 +30,15 @@ static dync_tensor *opaque(dync_tensor *x, dync_tensor *y)
 static dync_tensor *by_item(dync_tensor *x, dync_tensor *y) { return dync_mul(x, dync_item(dync_select(y, 0, 0))); }
 static dync_tensor *writes(dync_tensor *x, dync_tensor *y) { dync_tensor *z = dync_mul(x, 1); dync_add_(z, y); return z; }
 
+static dync_tensor *globals[4];
+static dync_tensor *globals_in_branches(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(x, y);
+    for (int i = 0; i < 4; i++)
+        if (dync_bool(dync_gt(dync_select(y, 0, i), 0))) z = dync_mul(z, globals[i]);
+    return z;
+}
+
 static void count_wrong(bool bad) { if (bad) __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED); }
 
 static void *calls(void *arg)
@@ -86,6 +95,11 @@ TEST(branches_inductor) { share(branches, "inductor"); }
 TEST(opaque_eager) { share(opaque, "eager"); }
 TEST(opaque_inductor) { share(opaque, "inductor"); }
 TEST(by_item_inductor) { share(by_item, "inductor"); }
+TEST(globals_in_branches_inductor)
+{
+    for (int i = 0; i < 4; i++) globals[i] = dync_full(dync_shape(1), i + 2);
+    share(globals_in_branches, "inductor");
+}
 TEST(writes_inductor) { share(writes, "inductor"); }
 
 /* Each thread compiles, calls and frees its own function; the backends' registry is shared. */
