@@ -5356,7 +5356,7 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C l
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned);
 DYNC__FN void *dync__scope_alloc(size_t n);                        /* zeroed memory that dies with the innermost scope */
 DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);    /* fn(arg) when the innermost scope ends; false: no memory, not registered */
-/* Ends scope s but hands every tensor inside v (lists too) to the scope around it. */
+/* Ends scope s but hands every tensor inside v (lists and texts too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
 DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */
@@ -6437,6 +6437,13 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
     return true;
 }
 
+/* Texts are plain memory of a scope, or the user's own. */
+static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
+{
+    if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
+    for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
+}
+
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -6446,6 +6453,7 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
         const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
         if (t) dync__scope_hand_down(s, i, t);
         if (v->kind == DYNC_KIND_LIST && v->as.l) dync__scope_hand_down(s, i, v->as.l);
+        if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
 }
@@ -34477,6 +34485,14 @@ typedef struct dync__cache_entry {
     const char *why;                     /* the guard whose failure made it; NULL: the first */
 } dync__cache_entry;
 
+/* What an entry guards grows while other threads check it: the items are published before their count, and old arrays stay in the arena. */
+#define dync__entry_push(e, v, x)                                                                                                            \
+    (((v)->n < (v)->cap ||                                                                                                                   \
+      (DYNC__ATOMIC_STORE(&(v)->at, dync__vec_grow(&(e)->arena, (v)->at, &(v)->cap, (v)->n + 1, sizeof *(v)->at)), (v)->n < (v)->cap)) &&     \
+     ((v)->at[(v)->n] = (x), DYNC__ATOMIC_STORE(&(v)->n, (v)->n + 1), true))
+#define dync__entry_count(v) DYNC__ATOMIC_LOAD(&(v)->n)
+#define dync__entry_item(v, i) (&DYNC__ATOMIC_LOAD(&(v)->at)[i])
+
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
 struct dync_compiled {
     dync_callee callee;                  /* strings owned */
@@ -34644,6 +34660,7 @@ DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);             /* stops the trace; the first status stays */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);   /* -1: no memory */
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
+DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null);   /* -1: no memory */
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
@@ -35045,16 +35062,16 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
         if (c->tensor[i] == t) f->guard.same_as = i;
         if (c->tensor[i]->storage == t->storage) f->guard.shares_storage = i;
     }
-    for (int i = e->foreign.n - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
-        if (&e->foreign.at[i] != f && other && other->storage == t->storage) f->shares_foreign = i;
+    for (int i = dync__entry_count(&e->foreign) - 1; i >= 0; i--) {
+        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        if (dync__entry_item(&e->foreign, i) != f && other && other->storage == t->storage) f->shares_foreign = i;
     }
 }
 
 /* Is a tensor from elsewhere the argument that it was, and where something is written, on the storages that it was on? */
 static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k)
 {
-    const dync__foreign *f = &e->foreign.at[k];
+    const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(f);
     if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
     if (!DYNC__ATOMIC_PEEK(&e->mutates)) return true;
@@ -35063,7 +35080,7 @@ static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__c
     for (int i = c->n_tensors - 1; i >= 0; i--)
         if (c->tensor[i]->storage == t->storage) now.guard.shares_storage = i;
     for (int i = k - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(&e->foreign.at[i]);
+        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
         if (other && other->storage == t->storage) now.shares_foreign = i;
     }
     return now.guard.shares_storage == f->guard.shares_storage && now.shares_foreign == f->shares_foreign;
@@ -35072,13 +35089,13 @@ static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__c
 /* Everything that is not an argument: what was met while tracing. */
 static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
-    for (int i = 0; i < e->ints.n; i++)
-        if (*e->ints.at[i].address != e->ints.at[i].value) return false;
-    for (int i = 0; i < e->modules.n; i++)
-        if (e->modules.at[i].module->version != e->modules.at[i].version) return false;
-    for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < e->foreign.n; i++) {
-        const dync__tensor *t = dync__foreign_now(&e->foreign.at[i]);
-        if (!t || !dync__tensor_guard_holds(&e->foreign.at[i].guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) return false;
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
+    for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < dync__entry_count(&e->foreign); i++) {
+        const dync__tensor *t = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        if (!t || !dync__tensor_guard_holds(&dync__entry_item(&e->foreign, i)->guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
     }
     return true;
 }
@@ -35098,7 +35115,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
-    if ((e->ints.n || e->modules.n || e->foreign.n) && !dync__surroundings_hold(e, c)) return false;
+    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
     return e->threads == dync__pool_threads();
 }
 
@@ -35192,7 +35209,7 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
 
 static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
-    const dync__foreign *f = &e->foreign.at[k];
+    const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(f);
     if (!t) {
         dync__str_addf(out, "%s is alive", f->guard.source);
@@ -35208,17 +35225,17 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
 
 static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
-    for (int i = 0; i < e->ints.n; i++)
-        if (*e->ints.at[i].address != e->ints.at[i].value) {
-            dync__str_addf(out, "G['%s'] == %lld", e->ints.at[i].name, (long long)e->ints.at[i].value);
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) {
+            dync__str_addf(out, "G['%s'] == %lld", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
             return true;
         }
-    for (int i = 0; i < e->modules.n; i++)
-        if (e->modules.at[i].module->version != e->modules.at[i].version) {
-            dync__str_addf(out, "module '%s' is unchanged", e->modules.at[i].module->class_name);
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) {
+            dync__str_addf(out, "module '%s' is unchanged", dync__entry_item(&e->modules, i)->module->class_name);
             return true;
         }
-    for (int i = 0; i < e->foreign.n; i++)
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++)
         if (dync__foreign_reason(e, c, i, out)) return true;
     return false;
 }
@@ -35277,12 +35294,12 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
         }
     }
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
-    for (int i = 0; i < e->foreign.n; i++) dync__tensor_guard_text(&e->foreign.at[i].guard, out);
-    for (int i = 0; i < e->ints.n; i++)
-        dync__str_addf(out, "G['%s'] == %lld\n", e->ints.at[i].name, (long long)e->ints.at[i].value);
-    for (int i = 0; i < e->modules.n; i++)
-        dync__str_addf(out, "MODULE_VERSION %s == %llu\n", e->modules.at[i].module->class_name,
-                       (unsigned long long)e->modules.at[i].version);
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++) dync__tensor_guard_text(&dync__entry_item(&e->foreign, i)->guard, out);
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        dync__str_addf(out, "G['%s'] == %lld\n", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        dync__str_addf(out, "MODULE_VERSION %s == %llu\n", dync__entry_item(&e->modules, i)->module->class_name,
+                       (unsigned long long)dync__entry_item(&e->modules, i)->version);
     dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
                    dync__dtype_info(e->default_dtype)->name, e->threads);
 }
@@ -36089,24 +36106,35 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
     return source ? source : dync__arena_printf(&e->arena, "G['tensor_%d']", e->foreign.n);
 }
 
-/* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id). */
-static int dync__tracer_foreign(dync__tracer *t, dync__tensor *real)
+/* The record of a foreign tensor: by the variable where it was declared, else by (handle, id). */
+static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *real, dync_tensor **address)
+{
+    int k = 0;
+    for (; k < e->foreign.n; k++) {
+        const dync__foreign *f = &e->foreign.at[k];
+        if (address ? f->address == address : f->address ? dync__peek(*f->address) == real : f->id == real->id) break;
+    }
+    return k;
+}
+
+/* Where a foreign tensor stands in the environment; it is guarded and held weakly by (handle, id), or read again from its address. */
+DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null)
 {
     dync__cache_entry *e = t->entry;
-    int env = -1, k = 0;
-    for (int i = 0; env < 0 && i < t->real.n; i++)
+    int env = -1, k = dync__foreign_find(e, real, address_or_null);
+    bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;     /* the entry has it beside the arguments, whatever it is now */
+    for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
         if (t->real.at[i] == real) env = i;
     if (env >= e->n_leaf_env) return env;
     bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
     if (!argument) env = dync__tracer_env_real(t, real);
     if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
-    while (k < e->foreign.n && !(e->foreign.at[k].id == real->id && !e->foreign.at[k].address)) k++;
     if (k == e->foreign.n) {
-        dync__foreign f = {.handle = dync__handle(real), .id = real->id};
-        const char *source = dync__foreign_source(t, real, e);
+        dync__foreign f = {.handle = dync__handle(real), .id = real->id, .address = address_or_null};
+        const char *source = source_or_null ? source_or_null : dync__foreign_source(t, real, e);
         if (!source || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK) return -1;
         dync__foreign_aliases(e, t->call, &f, real);
-        if (!dync__avec_push(&e->arena, &e->foreign, f)) return -1;
+        if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
     if (argument || t->path_pos < t->n_path) return env;          /* in place already; on a replayed way it is recorded */
     dync__foreign_use use = {.env = env, .index = k};
@@ -36121,7 +36149,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
         dync__fail(DYNC_ERR_VALUE, "a tensor made while another call was traced was kept in a variable (made by %s)", x->op ? x->op : "?");
         return NULL;
     }
-    int env = dync__tracer_foreign(t, x);
+    int env = dync__tracer_foreign(t, x, NULL, NULL);
     return env < 0 ? NULL : t->fake.at[env];
 }
 
@@ -37474,7 +37502,7 @@ static void dync__capture_module_touched(dync_module *m)
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
     dync__module_guard g = {m, m->id, m->version};
-    if (!dync__avec_push(&e->arena, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
 DYNC__FN void dync__capture_install(void)
@@ -37531,8 +37559,10 @@ DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
     }
     if (!t || !t->at) return;
     dync__cache_entry *e = t->entry;
+    for (int i = 0; i < e->ints.n; i++)
+        if (e->ints.at[i].address == address) return;
     dync__int_guard g = {dync__arena_strdup(&e->arena, global_name ? global_name : "?"), address, *address};
-    if (!g.name || !dync__avec_push(&e->arena, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    if (!g.name || !dync__entry_push(e, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
 /* The variable is re-read by every call: its tensor enters the environment from there. */
@@ -37542,16 +37572,8 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     dync__tensor *real = address ? dync__open(*address) : NULL;
     if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
     if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;
-    dync__cache_entry *e = t->entry;
-    for (int i = 0; i < e->foreign.n; i++)
-        if (e->foreign.at[i].address == address) return;
-    dync__foreign f = {.handle = *address, .id = real->id, .address = address};
-    const char *source = dync__arena_printf(&e->arena, "G['%s']", global_name ? global_name : "?");
-    int env = dync__tracer_env_real(t, real);
-    dync__foreign_use use = {.env = env, .index = e->foreign.n};
-    if (!source || env < 0 || dync__tensor_guard_make(&e->arena, &f.guard, real, source) != DYNC_OK ||
-        !dync__avec_push(&e->arena, &e->foreign, f) || !dync__avec_push(&e->arena, &t->at->foreign, use))
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    const char *source = dync__arena_printf(&t->entry->arena, "G['%s']", global_name ? global_name : "?");
+    if (!source || dync__tracer_foreign(t, real, address, source) < 0) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
 DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
@@ -38323,7 +38345,7 @@ static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode
 static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r)
 {
     for (int i = 0; i < n->foreign.n; i++) {
-        const dync__foreign *f = &e->foreign.at[n->foreign.at[i].index];
+        const dync__foreign *f = dync__entry_item(&e->foreign, n->foreign.at[i].index);
         dync__tensor *x = dync__peek(f->address ? *f->address : f->handle);
         if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
         dync__unref(r->env[n->foreign.at[i].env]);
@@ -38510,7 +38532,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     DYNC__COUNTER_ADD(frames, 1);
-    dync__lint *lint = status == DYNC_OK && !f->entries ? dync__lint_begin(e) : NULL;
+    dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
     if (lint) dync__lint_end(lint, f, call, status);
     if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead)) dync__entry_insert(f, e);

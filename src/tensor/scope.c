@@ -175,6 +175,13 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
     return true;
 }
 
+/* Texts are plain memory of a scope, or the user's own. */
+static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
+{
+    if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
+    for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
+}
+
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -184,6 +191,7 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
         const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
         if (t) dync__scope_hand_down(s, i, t);
         if (v->kind == DYNC_KIND_LIST && v->as.l) dync__scope_hand_down(s, i, v->as.l);
+        if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
 }

@@ -179,7 +179,7 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C l
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned);
 DYNC__FN void *dync__scope_alloc(size_t n);                        /* zeroed memory that dies with the innermost scope */
 DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);    /* fn(arg) when the innermost scope ends; false: no memory, not registered */
-/* Ends scope s but hands every tensor inside v (lists too) to the scope around it. */
+/* Ends scope s but hands every tensor inside v (lists and texts too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
 DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */

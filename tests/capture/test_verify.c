@@ -79,6 +79,25 @@ TEST(a_wrong_backend_is_reported_by_the_first_call)
     dync_compiled_free(f);
 }
 
+static dync_value tells(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_tuple(dync_exp(dync_as_tensor(args[0])), "a text", dync_tuple(1, "another"));
+}
+TEST(texts_of_a_verified_result_stay)
+{
+    dync_compiled *f = dync_compile(tells, .args = "x");
+    dync_tensor *x = dync_randn(dync_shape(3));
+    dync_set_verify(true);
+    for (int i = 0; i < 3; i++) {
+        dync_value r = dync_call_value(f, x);
+        dync_randn(dync_shape(64));
+        EXPECT_EQ_STR(dync_as_str(dync_at(r, 1)), "a text");
+        EXPECT_EQ_STR(dync_as_str(dync_at(dync_at(r, 2), 1)), "another");
+    }
+    dync_compiled_free(f);
+}
+
 /* What the function writes is written once, and compared. */
 static dync_tensor *writes(dync_tensor *x, dync_tensor *view)
 {
