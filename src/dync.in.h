@@ -73,6 +73,9 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "codegen/codegen.h"
 #include "codegen/interp.h"
+#include "codegen/interp_build.h"
+#include "codegen/interp_plan.c"
+#include "codegen/interp_emit.c"
 #include "codegen/interp.c"
 #include "codegen/interp_run.c"
 #include "codegen/interp_tile.c"

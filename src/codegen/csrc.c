@@ -1,14 +1,19 @@
-/* codegen/csrc.c: a kernel as readable C11, for programs that run without this library. Before: loop/; after: program/csource.c.
+/* codegen/csrc.c: a kernel as readable C11, for programs that run without this library. Before:
+ * loop/; after: program/csource.c.
  *
- *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row code, phases } }
- * One parameter per buffer in their order; one loop per loop, one constant per value. The text needs stdint.h and math.h. Values of
- * an earlier phase are loaded again or kept in a static array, one element per inner index. fma is a * b + c; sums are plain;
- * everything else is what eval.c says. Random numbers and sizes beyond int are refused.
- * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and i<d> (loops). */
+ *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row
+ *     code, phases } }
+ * One parameter per buffer in their order; one loop per loop, one constant per value. The text
+ * needs stdint.h and math.h. Values of an earlier phase are loaded again or kept in a static
+ * array, one element per inner index. fma is a * b + c; sums are plain; everything else is what
+ * eval.c says. Random numbers and sizes beyond int are refused.
+ * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and
+ * i<d> (loops). */
 #include "../dync.in.h"
 #include "codegen.h"
 
-enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };  /* needed as a variable; only where a later phase loads it again */
+/* needed as a variable; only where a later phase loads it again */
+enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };
 
 typedef struct dync__csrc {
     dync__str *out;
@@ -16,7 +21,7 @@ typedef struct dync__csrc {
     const char *name;
     uint8_t *needed, *kept;
     int indent;
-    bool half_in[2], half_out[2];       /* conversions asked for: f16, bf16 */
+    bool half_in[2], half_out[2]; /* conversions asked for: f16, bf16 */
 } dync__csrc;
 
 static const char *dync__csrc_type(int dtype)
@@ -28,7 +33,8 @@ static const char *dync__csrc_type(int dtype)
     case DYNC_I32: return "int32_t";
     case DYNC_I16: return "int16_t";
     case DYNC_I8: return "int8_t";
-    case DYNC_F16: case DYNC_BF16: return "uint16_t";
+    case DYNC_F16:
+    case DYNC_BF16: return "uint16_t";
     default: return "uint8_t";
     }
 }
@@ -41,19 +47,23 @@ static void dync__csrc_line(dync__csrc *c)
     for (int i = 0; i < c->indent; i++) dync__str_add(c->out, "    ");
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------------ */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static void dync__csrc_float(dync__str *out, double x, int type)
 {
     char text[48];
     if (x - x != 0) {
-        dync__str_addf(out, "(%s)%s", dync__csrc_type(type), x != x ? "NAN" : x > 0 ? "INFINITY" : "-INFINITY");
+        dync__str_addf(out, "(%s)%s", dync__csrc_type(type),
+                       x != x  ? "NAN"
+                       : x > 0 ? "INFINITY"
+                               : "-INFINITY");
         return;
     }
     if (type == DYNC_F32) dync__float_text((float)x, text, sizeof text);
     else dync__double_text(x, text, sizeof text);
     bool negative = text[0] == '-';
-    dync__str_addf(out, "%s%s%s%s%s", negative ? "(" : "", text, strpbrk(text, ".e") ? "" : ".0", type == DYNC_F32 ? "f" : "", negative ? ")" : "");
+    dync__str_addf(out, "%s%s%s%s%s", negative ? "(" : "", text, strpbrk(text, ".e") ? "" : ".0",
+                   type == DYNC_F32 ? "f" : "", negative ? ")" : "");
 }
 
 static void dync__csrc_constant(dync__str *out, const dync__inst *in)
@@ -61,7 +71,9 @@ static void dync__csrc_constant(dync__str *out, const dync__inst *in)
     if (dync__csrc_is_float(in->type)) dync__csrc_float(out, in->imm.f, in->type);
     else if (in->imm.i == INT64_MIN) dync__str_add(out, "INT64_MIN");
     else if (in->type == DYNC_I32 && in->imm.i == INT32_MIN) dync__str_add(out, "INT32_MIN");
-    else dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld", in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
+    else
+        dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld",
+                       in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
 }
 
 /* The linear form of an access over its loops. */
@@ -75,12 +87,14 @@ static void dync__csrc_index(dync__csrc *c, int access)
         int number = d < c->k->n_outer ? d : d - c->k->n_outer;
         if (stride == 0 || c->k->extent[d] == 1) continue;
         dync__str_add(c->out, stride < 0 ? (first ? "-" : " - ") : first ? "" : " + ");
-        if (stride != 1 && stride != -1) dync__str_addf(c->out, "%lld * ", (long long)llabs(stride));
+        if (stride != 1 && stride != -1)
+            dync__str_addf(c->out, "%lld * ", (long long)llabs(stride));
         dync__str_addf(c->out, "%c%d", loop, number);
         first = false;
     }
     if (first) dync__str_addf(c->out, "%lld", (long long)a->offset);
-    else if (a->offset) dync__str_addf(c->out, " %c %lld", a->offset < 0 ? '-' : '+', (long long)llabs(a->offset));
+    else if (a->offset)
+        dync__str_addf(c->out, " %c %lld", a->offset < 0 ? '-' : '+', (long long)llabs(a->offset));
 }
 
 /* The linearised inner index, for kept values and positions. */
@@ -111,7 +125,8 @@ static void dync__csrc_memory(dync__csrc *c, const dync__inst *in, int index)
 /* A value of one phase that another phase asks for. */
 static bool dync__csrc_crosses(const dync__inst *in, int section)
 {
-    return (in->section & 1) && in->section != section && in->prim != DYNC__P_reduce && in->prim != DYNC__P_const_;
+    return (in->section & 1) && in->section != section && in->prim != DYNC__P_reduce &&
+           in->prim != DYNC__P_const_;
 }
 
 /* Such a value is loaded again where nothing has written the buffer since. */
@@ -139,9 +154,10 @@ static void dync__csrc_use(dync__csrc *c, int i, int section)
     }
 }
 
-/* ---- one value ------------------------------------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
-/* A template: $a $b $c operands, $T type, $U unsigned type, $F suffix of math functions, $M bits - 1, everything else as it is. */
+/* A template: $a $b $c operands, $T type, $U unsigned type, $F suffix of math functions, $M bits
+ * - 1, everything else as it is. */
 static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, const char *template)
 {
     for (const char *p = template; *p; p++) {
@@ -150,7 +166,9 @@ static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, con
             continue;
         }
         switch (*++p) {
-        case 'a': case 'b': case 'c': dync__csrc_use(c, in->arg[*p - 'a'], in->section); break;
+        case 'a':
+        case 'b':
+        case 'c': dync__csrc_use(c, in->arg[*p - 'a'], in->section); break;
         case 'T': dync__str_add(c->out, dync__csrc_type(type)); break;
         case 'U': dync__str_add(c->out, type == DYNC_I64 ? "uint64_t" : "uint32_t"); break;
         case 'F': dync__str_add(c->out, type == DYNC_F32 ? "f" : ""); break;
@@ -187,7 +205,8 @@ static const char *dync__csrc_template(int prim, int type)
     case DYNC__P_xor_: return "$a ^ $b";
     case DYNC__P_not_: return b ? "!$a" : "~$a";
     case DYNC__P_shl: return "($U)$b > $M ? 0 : ($T)(($U)$a << $b)";
-    case DYNC__P_shr: return "$a < 0 ? ~(~$a >> (($U)$b > $M ? $M : $b)) : $a >> (($U)$b > $M ? $M : $b)";
+    case DYNC__P_shr:
+        return "$a < 0 ? ~(~$a >> (($U)$b > $M ? $M : $b)) : $a >> (($U)$b > $M ? $M : $b)";
     case DYNC__P_select: return "$a ? $b : $c";
     default: return NULL;
     }
@@ -198,10 +217,16 @@ static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
     int from = dync__csrc_inst(c, in->arg[0])->type;
     bool wide = in->type == DYNC_I64;
     if (in->type == DYNC_BOOL) dync__csrc_expand(c, in, in->type, "$a != 0");
-    else if (!dync__csrc_is_float(from) && in->type == DYNC_I32 && from == DYNC_I64) dync__csrc_expand(c, in, in->type, "(int32_t)(uint32_t)(uint64_t)$a");
-    else if (!dync__csrc_is_float(from) || dync__csrc_is_float(in->type)) dync__csrc_expand(c, in, in->type, "($T)$a");
-    else dync__csrc_expand(c, in, from, wide ? "$a != $a ? 0 : $a >= ($T)9223372036854775808.0 ? INT64_MAX : $a < ($T)-9223372036854775808.0 ? INT64_MIN : (int64_t)$a"
-                                             : "$a != $a ? 0 : $a >= ($T)2147483648.0 ? INT32_MAX : $a < ($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
+    else if (!dync__csrc_is_float(from) && in->type == DYNC_I32 && from == DYNC_I64)
+        dync__csrc_expand(c, in, in->type, "(int32_t)(uint32_t)(uint64_t)$a");
+    else if (!dync__csrc_is_float(from) || dync__csrc_is_float(in->type))
+        dync__csrc_expand(c, in, in->type, "($T)$a");
+    else
+        dync__csrc_expand(c, in, from,
+                          wide ? "$a != $a ? 0 : $a >= ($T)9223372036854775808.0 ? INT64_MAX : $a "
+                                 "< ($T)-9223372036854775808.0 ? INT64_MIN : (int64_t)$a"
+                               : "$a != $a ? 0 : $a >= ($T)2147483648.0 ? INT32_MAX : $a < "
+                                 "($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
 }
 
 static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
@@ -211,7 +236,9 @@ static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
     case DYNC_I8: dync__csrc_expand(c, in, in->type, "(int8_t)(uint8_t)$a"); break;
     case DYNC_U8: dync__csrc_expand(c, in, in->type, "(uint8_t)$a"); break;
     default:
-        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name, dync__dtype_info((int)in->imm.i)->fx, c->name, dync__dtype_info((int)in->imm.i)->fx);
+        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name,
+                       dync__dtype_info((int)in->imm.i)->fx, c->name,
+                       dync__dtype_info((int)in->imm.i)->fx);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, "))");
     }
@@ -229,8 +256,10 @@ static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
 
 static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
 {
-    static const char *const unions[] = {"((union { float f; int32_t i; }){.f = $a}).i", "((union { float f; int32_t i; }){.i = $a}).f",
-                                         "((union { double f; int64_t i; }){.f = $a}).i", "((union { double f; int64_t i; }){.i = $a}).f"};
+    static const char *const unions[] = {"((union { float f; int32_t i; }){.f = $a}).i",
+                                         "((union { float f; int32_t i; }){.i = $a}).f",
+                                         "((union { double f; int64_t i; }){.f = $a}).i",
+                                         "((union { double f; int64_t i; }){.i = $a}).f"};
     switch (in->prim) {
     case DYNC__P_load:
     case DYNC__P_loadx: dync__csrc_load(c, in); break;
@@ -242,7 +271,11 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_bitcast:
-        dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32 ? 0 : in->type == DYNC_F32 ? 1 : in->type == DYNC_I64 ? 2 : 3]);
+        dync__csrc_expand(c, in, in->type,
+                          unions[in->type == DYNC_I32   ? 0
+                                 : in->type == DYNC_F32 ? 1
+                                 : in->type == DYNC_I64 ? 2
+                                                        : 3]);
         break;
     default: {
         int type = dync__csrc_inst(c, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
@@ -254,7 +287,8 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
 static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
 {
     int dtype = c->k->buf.at[in->buf].dtype;
-    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16, narrow = dync__dtype_info(dtype)->compute != dtype;
+    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16,
+         narrow = dync__dtype_info(dtype)->compute != dtype;
     dync__csrc_memory(c, in, in->prim == DYNC__P_storex ? in->arg[1] : -1);
     dync__str_add(c->out, " = ");
     if (half) dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
@@ -263,14 +297,15 @@ static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
     dync__str_add(c->out, half ? ");\n" : ";\n");
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------------ */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static void dync__csrc_reduce_begin(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
     int type = dync__csrc_inst(c, in->arg[0])->type;
     bool arg = in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN;
-    bool one = in->imm.i == DYNC__R_PROD || in->imm.i == DYNC__R_ALL, least = in->imm.i == DYNC__R_MAX, most = in->imm.i == DYNC__R_MIN;
+    bool one = in->imm.i == DYNC__R_PROD || in->imm.i == DYNC__R_ALL,
+         least = in->imm.i == DYNC__R_MAX, most = in->imm.i == DYNC__R_MIN;
     dync__csrc_line(c);
     if (arg) {
         dync__str_addf(c->out, "int64_t v%d = 0;\n", i);
@@ -279,8 +314,10 @@ static void dync__csrc_reduce_begin(dync__csrc *c, int i)
         return;
     }
     dync__str_addf(c->out, "%s v%d = ", dync__csrc_type(type), i);
-    if ((least || most) && dync__csrc_is_float(type)) dync__str_add(c->out, least ? "-INFINITY" : "INFINITY");
-    else if (least || most) dync__str_addf(c->out, "INT%s_%s", type == DYNC_I64 ? "64" : "32", least ? "MIN" : "MAX");
+    if ((least || most) && dync__csrc_is_float(type))
+        dync__str_add(c->out, least ? "-INFINITY" : "INFINITY");
+    else if (least || most)
+        dync__str_addf(c->out, "INT%s_%s", type == DYNC_I64 ? "64" : "32", least ? "MIN" : "MAX");
     else dync__str_add(c->out, one ? "1" : "0");
     dync__str_add(c->out, ";\n");
 }
@@ -289,11 +326,15 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
     int type = dync__csrc_inst(c, in->arg[0])->type;
-    bool f = dync__csrc_is_float(type), greatest = in->imm.i == DYNC__R_MAX || in->imm.i == DYNC__R_ARGMAX;
+    bool f = dync__csrc_is_float(type),
+         greatest = in->imm.i == DYNC__R_MAX || in->imm.i == DYNC__R_ARGMAX;
     if (in->imm.i < DYNC__R_MAX) {
-        const char *op = in->imm.i == DYNC__R_SUM ? "+" : "*", *u = type == DYNC_I64 ? "uint64_t" : "uint32_t";
+        const char *op = in->imm.i == DYNC__R_SUM ? "+" : "*",
+                   *u = type == DYNC_I64 ? "uint64_t" : "uint32_t";
         if (f) dync__str_addf(c->out, "v%d %s= ", i, op);
-        else dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op, u);
+        else
+            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op,
+                           u);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, f ? ";\n" : ");\n");
     } else if (in->imm.i == DYNC__R_ANY || in->imm.i == DYNC__R_ALL) {
@@ -310,7 +351,11 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
         }
         if (f) dync__str_addf(c->out, "(%s%d == %s%d && !(", best, i, best, i);
         dync__csrc_use(c, in->arg[0], in->section);
-        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ", f ? (greatest ? "<=" : ">=") : greatest ? ">" : "<", best, i);
+        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ",
+                       f          ? (greatest ? "<=" : ">=")
+                       : greatest ? ">"
+                                  : "<",
+                       best, i);
         dync__str_addf(c->out, arg ? "r%d = " : "v%d = ", i);
         dync__csrc_use(c, in->arg[0], in->section);
         if (arg) {
@@ -321,7 +366,7 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
     }
 }
 
-/* ---- sections --------------------------------------------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static void dync__csrc_statement(dync__csrc *c, int i)
 {
@@ -353,7 +398,8 @@ static int dync__csrc_open(dync__csrc *c, int from, int to)
         int number = d < c->k->n_outer ? d : d - c->k->n_outer;
         if (c->k->extent[d] == 1) continue;
         dync__csrc_line(c);
-        dync__str_addf(c->out, "for (int %c%d = 0; %c%d < %lld; %c%d++) {\n", loop, number, loop, number, (long long)c->k->extent[d], loop, number);
+        dync__str_addf(c->out, "for (int %c%d = 0; %c%d < %lld; %c%d++) {\n", loop, number, loop,
+                       number, (long long)c->k->extent[d], loop, number);
         c->indent++;
         opened++;
     }
@@ -374,11 +420,12 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
     bool any = false;
     for (int i = first; i < end; i++) {
         any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
-        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce) dync__csrc_reduce_begin(c, i);
+        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce)
+            dync__csrc_reduce_begin(c, i);
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);
-    bool block = opened == 0;           /* values of different phases never meet, but their scope must end */
+    bool block = opened == 0; /* values of different phases never meet, but their scope must end */
     if (block) {
         dync__csrc_line(c);
         dync__str_add(c->out, "{\n");
@@ -397,12 +444,15 @@ static void dync__csrc_analyse(dync__csrc *c)
         for (int a = 0; a < 3 && c->needed[i]; a++) {
             if (in->arg[a] < 0) continue;
             const dync__inst *arg = dync__csrc_inst(c, in->arg[a]);
-            bool crosses = dync__csrc_crosses(arg, in->section), reloads = crosses && dync__csrc_reloads(c, arg);
+            bool crosses = dync__csrc_crosses(arg, in->section),
+                 reloads = crosses && dync__csrc_reloads(c, arg);
             c->needed[in->arg[a]] |= reloads ? DYNC__CSRC_ELSEWHERE : DYNC__CSRC_HERE;
             if (crosses && !reloads) c->kept[in->arg[a]] = 1;
         }
         if (!c->needed[i]) continue;
-        int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i : in->buf >= 0 ? c->k->buf.at[in->buf].dtype : -1;
+        int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i
+                    : in->buf >= 0           ? c->k->buf.at[in->buf].dtype
+                                             : -1;
         if (dtype != DYNC_F16 && dtype != DYNC_BF16) continue;
         bool in_wrap = in->prim == DYNC__P_wrap, stores = !dync__inst_has_value(in);
         c->half_in[dtype == DYNC_BF16] |= in_wrap || !stores;
@@ -413,15 +463,22 @@ static void dync__csrc_analyse(dync__csrc *c)
 static void dync__csrc_halves(dync__csrc *c)
 {
     static const char *const text[2][2] = {
-        {"static float %s_from_f16(uint16_t h)\n{\n    uint32_t exp = h & 0x7c00u, mag = (h & 0x7fffu) << 13;\n"
-         "    union { uint32_t u; float f; } x = {mag + 0x38800000u};\n    x.f -= 6.103515625e-05f;\n"
-         "    if (exp) x.u = mag + (exp == 0x7c00u ? 0x70000000u : 0x38000000u);\n    x.u |= (h & 0x8000u) << 16;\n    return x.f;\n}\n",
-         "static float %s_from_bf16(uint16_t h)\n{\n    union { uint32_t u; float f; } x = {(uint32_t)h << 16};\n    return x.f;\n}\n"},
+        {"static float %s_from_f16(uint16_t h)\n{\n    uint32_t exp = h & 0x7c00u, mag = (h & "
+         "0x7fffu) << 13;\n"
+         "    union { uint32_t u; float f; } x = {mag + 0x38800000u};\n    x.f -= "
+         "6.103515625e-05f;\n"
+         "    if (exp) x.u = mag + (exp == 0x7c00u ? 0x70000000u : 0x38000000u);\n    x.u |= (h & "
+         "0x8000u) << 16;\n    return x.f;\n}\n",
+         "static float %s_from_bf16(uint16_t h)\n{\n    union { uint32_t u; float f; } x = "
+         "{(uint32_t)h << 16};\n    return x.f;\n}\n"},
         {"static uint16_t %s_to_f16(float f)\n{\n    union { float f; uint32_t u; } x = {f}, y;\n"
          "    uint32_t mag = x.u & 0x7fffffffu, sign = x.u >> 16 & 0x8000u;\n"
-         "    if (mag >= 0x47800000u) return (uint16_t)(sign | (mag > 0x7f800000u ? 0x7e00u : 0x7c00u));\n"
-         "    if (mag >= 0x38800000u) return (uint16_t)(sign | (mag + 0xc8000fffu + (mag >> 13 & 1u)) >> 13);\n"
-         "    y.u = mag;\n    y.f += 0.5f;\n    return (uint16_t)(sign | (y.u - 0x3f000000u));\n}\n",
+         "    if (mag >= 0x47800000u) return (uint16_t)(sign | (mag > 0x7f800000u ? 0x7e00u : "
+         "0x7c00u));\n"
+         "    if (mag >= 0x38800000u) return (uint16_t)(sign | (mag + 0xc8000fffu + (mag >> 13 & "
+         "1u)) >> 13);\n"
+         "    y.u = mag;\n    y.f += 0.5f;\n    return (uint16_t)(sign | (y.u - "
+         "0x3f000000u));\n}\n",
          "static uint16_t %s_to_bf16(float f)\n{\n    union { float f; uint32_t u; } x = {f};\n"
          "    if ((x.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(x.u >> 16 | 0x40u);\n"
          "    return (uint16_t)((x.u + 0x7fffu + (x.u >> 16 & 1u)) >> 16);\n}\n"}};
@@ -436,10 +493,13 @@ static dync_status dync__csrc_check(const dync__csrc *c)
     int64_t total = 1;
     for (int d = 0; d < c->k->n_dims; d++)
         if (!dync__mul_ok(total, DYNC__MAX(c->k->extent[d], 1), &total) || total > INT32_MAX)
-            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: more than 2^31 indices do not go into C source", c->k->name);
+            return dync__fail(DYNC_ERR_COMPILE,
+                              "kernel %s: more than 2^31 indices do not go into C source",
+                              c->k->name);
     for (int i = 0; i < c->k->inst.n; i++)
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_random)
-            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source", c->k->name);
+            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source",
+                              c->k->name);
     return DYNC_OK;
 }
 
@@ -450,14 +510,16 @@ static void dync__csrc_function(dync__csrc *c)
     dync__csrc_halves(c);
     dync__str_addf(c->out, "static void %s(", c->name);
     for (int i = 0; i < k->buf.n; i++)
-        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "", k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
+        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "",
+                       k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
                        dync__csrc_type(k->buf.at[i].dtype), i);
     dync__str_add(c->out, k->buf.n ? ")\n{\n" : "void)\n{\n");
     c->indent = 1;
     for (int d = k->n_outer; d < k->n_dims; d++) inner *= k->extent[d];
     for (int i = 0; i < k->inst.n; i++)
         if (c->kept[i] && c->needed[i])
-            dync__str_addf(c->out, "    static %s k%d[%lld];\n", dync__csrc_type(k->inst.at[i].type), i, (long long)DYNC__MAX(inner, 1));
+            dync__str_addf(c->out, "    static %s k%d[%lld];\n",
+                           dync__csrc_type(k->inst.at[i].type), i, (long long)DYNC__MAX(inner, 1));
     for (int b = 0; b < k->buf.n; b++) {
         bool used = false;
         for (int i = 0; i < k->inst.n; i++) used |= c->needed[i] && k->inst.at[i].buf == b;
@@ -468,13 +530,15 @@ static void dync__csrc_function(dync__csrc *c)
         int section = k->inst.at[first].section;
         for (end = first; end < k->inst.n && k->inst.at[end].section == section;) end++;
         if (section & 1) dync__csrc_phase(c, first, end);
-        else for (int i = first; i < end; i++) dync__csrc_statement(c, i);
+        else
+            for (int i = first; i < end; i++) dync__csrc_statement(c, i);
     }
     dync__csrc_close(c, opened);
     dync__str_add(c->out, "}\n");
 }
 
-DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k, const char *fn_name)
+DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
+                                          const char *fn_name)
 {
     dync__csrc c;
     size_t n = (size_t)DYNC__MAX(k->inst.n, 1);

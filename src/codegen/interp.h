@@ -1,42 +1,70 @@
-/* codegen/interp.h: what the files of the tile interpreter share. interp_tile.c computes, interp.c compiles, interp_run.c runs. */
+/* codegen/interp.h: what the files of the tile interpreter share. interp_tile.c computes,
+ * interp.c compiles, interp_run.c runs. */
 #ifndef DYNC__INTERP_H
 #define DYNC__INTERP_H
 #include "codegen.h"
 
-/* ---- tile kernels (interp_tile.c) -------------------------------------------------------------------------------------
- * A tile kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the elements are of one size; other
- * overlap is not allowed. A scalar operand is read from element 0 alone. */
+/* ---- tile kernels (interp_tile.c)
+ * ------------------------------------------------------------------------------------- A tile
+ * kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the elements are
+ * of one size; other overlap is not allowed. A scalar operand is read from element 0 alone. */
 typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
-enum {                                   /* forms: which operands are scalars; binary: b, a; fma and select: b, c or both */
-    DYNC__FORM_V = 0, DYNC__FORM_B = 1, DYNC__FORM_A = 2 /* binary */, DYNC__FORM_C = 2 /* fma, select */, DYNC__FORM_BC = 3
+enum { /* forms: which operands are scalars */
+    DYNC__FORM_V = 0,
+    DYNC__FORM_B = 1,
+    DYNC__FORM_A = 2, /* of two operands */
+    DYNC__FORM_C = 2, /* of three: fma, select */
+    DYNC__FORM_BC = 3
 };
-enum { DYNC__TILE_ISAS = 3, DYNC__TILE_GRAIN = 128 };   /* baseline, AVX2 + FMA, AVX-512; elements of one partial result of a reduction */
-enum { DYNC__TILE_MAXSEL = DYNC__N_PRIMS, DYNC__TILE_MINSEL, DYNC__N_TILES }; /* a < b ? b : a and b < a ? b : a */
-DYNC__FN int dync__tile_isa(void);                                            /* the best this machine has */
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type, int form);   /* type: of the operands; NULL: no such kernel */
+enum { DYNC__TILE_GRAIN = 128 };                       /* elements of one partial result of a reduction */
+enum {
+    DYNC__TILE_MAXSEL = DYNC__N_PRIMS,                 /* a < b ? b : a */
+    DYNC__TILE_MINSEL,                                 /* b < a ? b : a */
+    DYNC__N_TILES
+};
+/* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512. NULL: there is no such kernel, or (widen, narrow) the
+ * bits are the same. */
+DYNC__FN int dync__tile_isa(void);                     /* the best this machine has */
+DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int operand_type, int form);
 DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to);
-DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage);                 /* storage dtype to compute type; NULL: the same bits */
+DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage);
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);                   /* a: I64 numbers of draws; b: uint64_t {seed, offset} */
-/* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that length, each cut into grains of
- * DYNC__TILE_GRAIN elements; d gets one value per grain, row after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
+/* a: I64 numbers of draws; b: uint64_t {seed, offset} */
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);
+/* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that
+ * length, each cut into grains of DYNC__TILE_GRAIN elements; d gets one value per grain, row
+ * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
-/* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------------------------------
- * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of up to R rows x J inner indices:
- *   chunk     R = 1, J < I or J = I       lanes run along the inner loops
- *   block     R > 1, J = I                lanes: row after row
- *   vertical  J = 1, or R = N             lanes: inner index after inner index, the rows side by side
- *   square    R > 1, J < I                lanes: row after row; the rows are neighbours along the last row loop: for transpositions
- * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
-typedef enum { DYNC__INTERP_CHUNK, DYNC__INTERP_BLOCK, DYNC__INTERP_VERTICAL, DYNC__INTERP_SQUARE } dync__interp_mode;
+/* ---- compiled form (made by interp.c, run by interp_run.c)
+ * -------------------------------------------------------------- The row loops are linearised to
+ * N rows, the inner loops to I indices. Work is done in tiles of up to R rows x J inner indices:
+ * chunk     R = 1, J < I or J = I       lanes run along the inner loops block     R > 1, J = I
+ * lanes: row after row vertical  J = 1, or R = N             lanes: inner index after inner
+ * index, the rows side by side square    R > 1, J < I                lanes: row after row; the
+ * rows are neighbours along the last row loop: for transpositions A value has a level: 0 one for
+ * the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
+typedef enum {
+    DYNC__INTERP_CHUNK,
+    DYNC__INTERP_BLOCK,
+    DYNC__INTERP_VERTICAL,
+    DYNC__INTERP_SQUARE
+} dync__interp_mode;
 
-/* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1: linear. */
+/* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
+ * linear. */
 typedef struct dync__interp_dim { int64_t extent, stride; } dync__interp_dim;
 typedef struct dync__interp_nest { int32_t at, n; } dync__interp_nest;
 /* Where a tile starts, as a linear index: which of the run's counters counts. */
-enum { DYNC__FROM_ZERO, DYNC__FROM_ROW, DYNC__FROM_INNER, DYNC__FROM_ROW_INNER /* row * I */, DYNC__FROM_INNER_ROW /* inner * N */, DYNC__FROM_N };
+enum {
+    DYNC__FROM_ZERO,
+    DYNC__FROM_ROW,
+    DYNC__FROM_INNER,
+    DYNC__FROM_ROW_INNER, /* row * I */
+    DYNC__FROM_INNER_ROW, /* inner * N */
+    DYNC__FROM_N
+};
 /* One access as seen by tiles: offset + fixed part + lanes. */
 typedef struct dync__interp_stream {
     int64_t offset;
@@ -47,7 +75,7 @@ typedef struct dync__interp_stream {
 
 typedef enum {
     DYNC__STEP_OP,        /* fn(dst, a, b, c, n) */
-    DYNC__STEP_VIEW,      /* dst = address of the buffer's elements, in place; a: an index to add, or -1 */
+    DYNC__STEP_VIEW,      /* dst = address of the elements, in place; a: an index to add, or -1 */
     DYNC__STEP_GATHER,    /* dst = copy of the buffer's elements, widened by fn; a: the same */
     DYNC__STEP_DIRECT,    /* dst = address in the output buffer: the next step computes into it */
     DYNC__STEP_SCATTER,   /* buffer = a, narrowed by fn */
@@ -58,7 +86,8 @@ typedef enum {
     DYNC__STEP_KEEP       /* dst = this tile's place in the row buffer at imm */
 } dync__step_kind;
 typedef struct dync__interp_step {
-    uint8_t kind, level, type, bytes; /* type: compute type of the value; bytes: of one element in memory */
+    uint8_t kind, level, type;        /* type: compute type of the value */
+    uint8_t bytes;                    /* of one element in memory */
     int32_t dst, a, b, c;             /* values */
     int32_t stream, buf, reduce;
     int64_t imm;
@@ -68,7 +97,7 @@ typedef struct dync__interp_step {
 typedef struct dync__interp_reduce {
     uint8_t kind, type, bytes;
     int32_t phase, dst;
-    size_t acc, partial;              /* scratch: running state; partial results of one tile or the folding buffer */
+    size_t acc, partial;              /* scratch: running state; a tile's partial results, or folds */
     dync__tile_fn partials, combine;
     union { int64_t i; double d; float f; } identity;
 } dync__interp_reduce;
@@ -84,11 +113,12 @@ typedef struct dync__interp_value {
 struct dync__code {
     char *name;
     int isa, mode, n_phases, n_bufs;
-    int64_t n_rows, n_inner, tile_rows, tile_inner, row_group; /* row_group: rows of a square tile stay inside a multiple of it */
+    int64_t n_rows, n_inner, tile_rows, tile_inner;
+    int64_t row_group;                /* rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, stores_rows;
     bool serial;                      /* order between lanes matters (storex) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
-    int32_t *section;                 /* first step of prologue, row 0, phase 0, row 1, ..., row P; 2 * n_phases + 3 entries */
+    int32_t *section;                 /* first step of prologue, row 0, phase 0, ..., row P, and end */
     dync__interp_step *steps;
     dync__interp_value *values;
     dync__interp_stream *streams;
@@ -96,7 +126,8 @@ struct dync__code {
     dync__interp_reduce *reduces;
     uint64_t *consts;
     int64_t *buf_size;
-    size_t scratch_bytes, keep_bytes, raw_at;  /* raw_at: a tile of two-byte elements for conversions */
+    size_t scratch_bytes, keep_bytes;
+    size_t raw_at;                    /* scratch: a tile of two-byte elements for conversions */
     int64_t work;                     /* element-operations of a whole run */
     size_t block_bytes;               /* of this struct with all its arrays */
 };

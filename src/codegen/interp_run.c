@@ -1,18 +1,21 @@
-/* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls dync__code_run.
+/* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls
+ * dync__code_run.
  *
- * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A worker owns scratch, a table of
- * pointers (one per value) and five counters that say where the tile starts; all else is read-only. Work is cut into equal
- * ranges of rows, or of inner indices where rows are few (reductions then combine the parts in order), by index: the same thread count gives the same
- * bits. Nothing is allocated for kernels that need no scratch, and else from the calling thread's cache. */
+ * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A
+ * worker owns scratch, a table of pointers (one per value) and five counters that say where the
+ * tile starts; all else is read-only. Work is cut into equal ranges of rows, or of inner indices
+ * where rows are few (reductions then combine the parts in order), by index: the same thread
+ * count gives the same bits. Nothing is allocated for kernels that need no scratch, and else from
+ * the calling thread's cache. */
 #include "../dync.in.h"
 #include "interp.h"
 
 #if defined(DYNC_SMALL)
-enum { DYNC__IRUN_STACK = 512 };            /* scratch up to which no memory is asked for */
+enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for */
 #else
 enum { DYNC__IRUN_STACK = 2048 };
 #endif
-#define DYNC__IRUN_PARALLEL 131072  /* element-operations below which threads are not worth waking */
+#define DYNC__IRUN_PARALLEL 131072 /* element-operations below which threads are not worth waking */
 
 typedef struct dync__irun {
     const dync__code *c;
@@ -20,12 +23,12 @@ typedef struct dync__irun {
     char *scratch, *keep;
     char **ptr;
     int64_t from[DYNC__FROM_N];
-    int64_t rows, inner, n;             /* of the tile; n = rows * inner */
+    int64_t rows, inner, n; /* of the tile; n = rows * inner */
     uint64_t seed, offset;
     dync_status status;
 } dync__irun;
 
-/* ---- addresses --------------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
 {
@@ -48,52 +51,58 @@ static int64_t dync__irun_fixed(const dync__irun *r, const dync__interp_stream *
 static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t off = dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
+    int64_t off =
+        dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
 }
 
 static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size)
 {
     if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld", r->c->name, (long long)at,
-                               (long long)size);
+        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld",
+                               r->c->name, (long long)at, (long long)size);
     return r->status;
 }
 
-/* The index that a load along one line adds to its access; false where the line would leave the buffer. */
-static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n, int64_t *index)
+/* The index that a load along one line adds to its access; false where the line would leave the
+ * buffer. */
+static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n,
+                                  int64_t *index)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     memcpy(index, r->ptr[s->a], sizeof *index);
-    int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0, start = r->from[st->lanes_from];
-    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) + (uint64_t)*index), last = first + (n - 1) * stride;
+    int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0,
+            start = r->from[st->lanes_from];
+    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) +
+                              (uint64_t)*index),
+            last = first + (n - 1) * stride;
     if (s->imm < 0 || (first >= 0 && first < s->imm && last >= 0 && last < s->imm)) return true;
     dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
     return false;
 }
 
-/* ---- moving elements --------------------------------------------------------------------------------------------------- */
+/* ---- moving elements ------------------------------------------------------------------------- */
 
-#define DYNC__IRUN_MOVE(T, name)                                                                      \
-    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)           \
-    {                                                                                                \
-        T *d = to;                                                                                   \
-        const T *s = from;                                                                           \
-        if (stride == 1 && n >= 16) {                                                                \
-            memcpy(d, s, (size_t)n * sizeof(T));                                                     \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                        \
-    }                                                                                                \
-    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride)          \
-    {                                                                                                \
-        T *d = to;                                                                                   \
-        const T *s = from;                                                                           \
-        if (stride == 1 && n >= 16) {                                                                \
-            memmove(d, s, (size_t)n * sizeof(T));                                                    \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                        \
+#define DYNC__IRUN_MOVE(T, name)                                                                   \
+    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)        \
+    {                                                                                              \
+        T *d = to;                                                                                 \
+        const T *s = from;                                                                         \
+        if (stride == 1 && n >= 16) {                                                              \
+            memcpy(d, s, (size_t)n * sizeof(T));                                                   \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                      \
+    }                                                                                              \
+    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride)       \
+    {                                                                                              \
+        T *d = to;                                                                                 \
+        const T *s = from;                                                                         \
+        if (stride == 1 && n >= 16) {                                                              \
+            memmove(d, s, (size_t)n * sizeof(T));                                                  \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                      \
     }
 DYNC__IRUN_MOVE(uint8_t, 1)
 DYNC__IRUN_MOVE(uint16_t, 2)
@@ -121,9 +130,14 @@ static void dync__irun_out(void *to, const void *from, int64_t n, int64_t stride
 }
 
 /* An odometer over a nest of two loops or more: pieces along the last one. */
-typedef struct dync__irun_walk { const dync__interp_dim *d; int n; int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset; } dync__irun_walk;
+typedef struct dync__irun_walk {
+    const dync__interp_dim *d;
+    int n;
+    int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset;
+} dync__irun_walk;
 
-static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest, int64_t index)
+static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest,
+                                  int64_t index)
 {
     w->d = c->dims + nest.at;
     w->n = nest.n;
@@ -155,35 +169,43 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
 }
 
 /* Rows x inner elements between memory and a tile, along whichever loop memory is dense in. */
-#define DYNC__IRUN_SQUARE(T, name)                                                                   \
-    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
-    {                                                                                                \
-        int64_t pitch = r->inner;                                                                    \
-        if (inner == 1) {                                                                            \
-            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T)); \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t j = 0; j < pitch; j++)                                                          \
-            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];     \
-    }                                                                                                \
-    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
-    {                                                                                                \
-        int64_t pitch = r->inner;                                                                    \
-        if (inner == 1) {                                                                            \
-            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T)); \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t j = 0; j < pitch; j++)                                                          \
-            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];     \
+#define DYNC__IRUN_SQUARE(T, name)                                                                 \
+    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from,             \
+                                            int64_t row, int64_t inner)                            \
+    {                                                                                              \
+        int64_t pitch = r->inner;                                                                  \
+        if (inner == 1) {                                                                          \
+            for (int64_t i = 0; i < r->rows; i++)                                                  \
+                memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T));                 \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t j = 0; j < pitch; j++)                                                        \
+            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];   \
+    }                                                                                              \
+    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from,            \
+                                             int64_t row, int64_t inner)                           \
+    {                                                                                              \
+        int64_t pitch = r->inner;                                                                  \
+        if (inner == 1) {                                                                          \
+            for (int64_t i = 0; i < r->rows; i++)                                                  \
+                memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T));                 \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t j = 0; j < pitch; j++)                                                        \
+            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];   \
     }
 DYNC__IRUN_SQUARE(uint8_t, 1)
 DYNC__IRUN_SQUARE(uint16_t, 2)
 DYNC__IRUN_SQUARE(uint32_t, 4)
 DYNC__IRUN_SQUARE(uint64_t, 8)
 
-static bool dync__irun_is_square(const dync__irun *r, int level) { return level == 2 && r->c->mode == DYNC__INTERP_SQUARE; }
+static bool dync__irun_is_square(const dync__irun *r, int level)
+{
+    return level == 2 && r->c->mode == DYNC__INTERP_SQUARE;
+}
 
-static void dync__irun_square_in(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+static void dync__irun_square_in(const dync__irun *r, void *to, const void *from,
+                                 const dync__interp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -193,7 +215,8 @@ static void dync__irun_square_in(const dync__irun *r, void *to, const void *from
     }
 }
 
-static void dync__irun_square_out(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+static void dync__irun_square_out(const dync__irun *r, void *to, const void *from,
+                                  const dync__interp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -203,8 +226,8 @@ static void dync__irun_square_out(const dync__irun *r, void *to, const void *fro
     }
 }
 
-static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
-                              int64_t n, int bytes)
+static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level,
+                              dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
@@ -228,8 +251,8 @@ static void dync__irun_gather(const dync__irun *r, char *to, const char *from, i
     }
 }
 
-static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
-                              int64_t n, int bytes)
+static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level,
+                               dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
@@ -258,14 +281,15 @@ static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
     for (int64_t i = 0; i < n; i++) to[i] = first + i * step;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t index = 0;
     if (s->a >= 0 && !dync__irun_line_index(r, s, n, &index)) return;
-    const char *from = (const char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
+    const char *from =
+        (const char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
     char *to = r->ptr[s->dst];
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
@@ -301,11 +325,13 @@ static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, in
 static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st), start = r->from[st->lanes_from];
+    int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st),
+            start = r->from[st->lanes_from];
     if (dync__irun_is_square(r, s->level)) {
         const dync__interp_dim *d = r->c->dims + st->lanes.at;
         for (int64_t i = 0; i < r->rows; i++)
-            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride, d[1].stride, r->inner);
+            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride,
+                            d[1].stride, r->inner);
         return;
     }
     if (st->lanes.n <= 1) {
@@ -326,7 +352,8 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
 }
 
 /* The access' offset (c) plus the index, checked where the size is known. */
-static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_t offset, int64_t index, int64_t *at)
+static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_t offset,
+                               int64_t index, int64_t *at)
 {
     *at = (int64_t)((uint64_t)offset + (uint64_t)index);
     if (s->imm < 0 || (*at >= 0 && *at < s->imm)) return true;
@@ -338,7 +365,8 @@ static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t 
 {
     const char *from = r->buffers[s->buf];
     char *to = s->fn ? r->scratch + r->c->raw_at : r->ptr[s->dst];
-    const int64_t *index = (const int64_t *)(void *)r->ptr[s->a], *offset = (const int64_t *)(void *)r->ptr[s->c];
+    const int64_t *index = (const int64_t *)(void *)r->ptr[s->a],
+                  *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
     for (int64_t i = 0; i < n; i++) {
         if (!dync__irun_element(r, s, offset[i], index[i], &at)) return;
@@ -356,7 +384,8 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
 {
     char *to = r->buffers[s->buf];
     const char *from = r->ptr[s->a];
-    const int64_t *index = (const int64_t *)(void *)r->ptr[s->b], *offset = (const int64_t *)(void *)r->ptr[s->c];
+    const int64_t *index = (const int64_t *)(void *)r->ptr[s->b],
+                  *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
     if (s->fn) {
         s->fn(r->scratch + r->c->raw_at, from, NULL, NULL, n);
@@ -386,23 +415,26 @@ static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, i
     }
 }
 
-/* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once per inner index. */
+/* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once
+ * per inner index. */
 static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
 {
     char *to = r->ptr[s->dst];
     const char *from = r->ptr[s->a];
     int bytes = (int)dync__type_bytes(s->type);
     if (r->c->mode == DYNC__INTERP_VERTICAL) {
-        for (int64_t j = 0; j < r->inner; j++) memcpy(to + j * r->rows * bytes, from, (size_t)(r->rows * bytes));
+        for (int64_t j = 0; j < r->inner; j++)
+            memcpy(to + j * r->rows * bytes, from, (size_t)(r->rows * bytes));
         return;
     }
-    for (int64_t i = 0; i < r->rows; i++) dync__irun_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
+    for (int64_t i = 0; i < r->rows; i++)
+        dync__irun_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Horizontal state: int64 count, then one partial result per set bit of it, eight bytes apart: partials are combined as the
- * digits of a binary counter carry, which sums pairwise. */
+/* Horizontal state: int64 count, then one partial result per set bit of it, eight bytes apart:
+ * partials are combined as the digits of a binary counter carry, which sums pairwise. */
 static void dync__irun_push(const dync__interp_reduce *red, char *acc, const void *partial)
 {
     int64_t count;
@@ -410,7 +442,8 @@ static void dync__irun_push(const dync__interp_reduce *red, char *acc, const voi
     memcpy(&count, acc, sizeof count);
     uint64_t x;
     memcpy(&x, partial, red->bytes);
-    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) red->combine(&x, level, &x, NULL, 1);
+    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8)
+        red->combine(&x, level, &x, NULL, 1);
     memcpy(level, &x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
@@ -431,8 +464,9 @@ static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, v
     }
 }
 
-/* Vertical state: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into one level, then it goes into the
- * next. The tile is first folded to one vector, halves onto each other. */
+/* Vertical state: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into
+ * one level, then it goes into the next. The tile is first folded to one vector, halves onto
+ * each other. */
 static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red, int level)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
@@ -445,10 +479,12 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     count[level] = 0;
 }
 
-static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
+static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red,
+                                const char *tile)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc), row = r->rows * red->bytes;
-    char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count, *fold = r->scratch + red->partial;
+    char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count,
+         *fold = r->scratch + red->partial;
     for (int64_t j = r->inner; j > 1;) {
         int64_t half = j / 2;
         red->combine(fold, tile, tile + (j - half) * row, NULL, half * r->rows);
@@ -459,7 +495,8 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
     if (count[0] == 0) memcpy(level, tile, (size_t)row);
     else red->combine(level, level, tile, NULL, r->rows);
     count[0]++;
-    for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++) dync__irun_flush(r, red, l);
+    for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
+        dync__irun_flush(r, red, l);
 }
 
 static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_reduce *red, char *out)
@@ -468,29 +505,31 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
     const int top = DYNC__REDUCE_LEVELS - 1;
     for (int l = 0; l < top; l++) dync__irun_flush(r, red, l);
     if (count[top])
-        memcpy(out, r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count + (size_t)(top * r->c->tile_rows) * red->bytes,
+        memcpy(out,
+               r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count +
+                   (size_t)(top * r->c->tile_rows) * red->bytes,
                (size_t)r->rows * red->bytes);
-    else
-        dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
+    else dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
 }
 
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
-#define DYNC__IRUN_ARG(T, name)                                                                       \
-    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least, int64_t rows, int64_t inner, \
-                                     int64_t row_step, int64_t inner_step, int64_t first)            \
-    {                                                                                                \
-        for (int64_t i = 0; i < rows; i++) {                                                         \
-            T b = best[i];                                                                           \
-            int64_t at = where[i];                                                                   \
-            for (int64_t j = 0; j < inner; j++) {                                                    \
-                T v = x[i * row_step + j * inner_step];                                              \
-                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue;           \
-                b = v;                                                                               \
-                at = first + j;                                                                      \
-            }                                                                                        \
-            best[i] = b;                                                                             \
-            where[i] = at;                                                                           \
-        }                                                                                            \
+#define DYNC__IRUN_ARG(T, name)                                                                    \
+    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least,             \
+                                      int64_t rows, int64_t inner, int64_t row_step,               \
+                                      int64_t inner_step, int64_t first)                           \
+    {                                                                                              \
+        for (int64_t i = 0; i < rows; i++) {                                                       \
+            T b = best[i];                                                                         \
+            int64_t at = where[i];                                                                 \
+            for (int64_t j = 0; j < inner; j++) {                                                  \
+                T v = x[i * row_step + j * inner_step];                                            \
+                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue;         \
+                b = v;                                                                             \
+                at = first + j;                                                                    \
+            }                                                                                      \
+            best[i] = b;                                                                           \
+            where[i] = at;                                                                         \
+        }                                                                                          \
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRUN_ARG(float, f)
@@ -501,16 +540,27 @@ DYNC__IRUN_ARG(uint8_t, b)
 DYNC__STRICT_FP_END
 
 /* Takes rows x inner values, the first at position `first`, into best and where. */
-static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, void *best, int64_t *where, int64_t rows, int64_t inner,
-                                int64_t row_step, int64_t inner_step, int64_t first)
+static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, void *best,
+                                int64_t *where, int64_t rows, int64_t inner, int64_t row_step,
+                                int64_t inner_step, int64_t first)
 {
     bool least = red->kind == DYNC__R_ARGMIN;
     switch (red->type) {
-    case DYNC_F32: dync__irun_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    case DYNC_F64: dync__irun_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    case DYNC_I32: dync__irun_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    case DYNC_I64: dync__irun_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    default: dync__irun_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_F32:
+        dync__irun_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_F64:
+        dync__irun_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_I32:
+        dync__irun_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_I64:
+        dync__irun_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    default:
+        dync__irun_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
     }
 }
 
@@ -518,14 +568,16 @@ static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, 
 {
     bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
     int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
-    dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner, vertical ? 1 : r->inner, vertical ? r->rows : 1,
-                        r->from[DYNC__FROM_INNER]);
+    dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
+                        vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
 }
 
 static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
-    int64_t n = red->kind >= DYNC__R_ARGMAX ? r->rows : r->c->mode == DYNC__INTERP_VERTICAL ? DYNC__REDUCE_LEVELS : 1;
+    int64_t n = red->kind >= DYNC__R_ARGMAX           ? r->rows
+                : r->c->mode == DYNC__INTERP_VERTICAL ? DYNC__REDUCE_LEVELS
+                                                      : 1;
     for (int64_t i = 0; i < n; i++) acc[i] = red->kind >= DYNC__R_ARGMAX ? -1 : 0;
 }
 
@@ -550,7 +602,8 @@ static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *re
     red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n);
     for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
-        for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + (i * grains + g) * red->bytes);
+        for (int64_t g = 0; g < grains; g++)
+            dync__irun_push(red, acc, partial + (i * grains + g) * red->bytes);
         dync__irun_pushed(red, acc, out + i * red->bytes);
     }
 }
@@ -570,7 +623,7 @@ static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce
     }
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
@@ -578,33 +631,39 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_GATHER: dync__irun_load(r, s, n); break;
     case DYNC__STEP_VIEW: {
         int64_t index;
-        if (dync__irun_line_index(r, s, n, &index)) r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
+        if (dync__irun_line_index(r, s, n, &index))
+            r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
         break;
     }
     case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
-    case DYNC__STEP_FILL: dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type)); break;
+    case DYNC__STEP_FILL:
+        dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type));
+        break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
     case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
     case DYNC__STEP_LOADX: dync__irun_loadx(r, s, n); break;
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
-    default:                            /* KEEP: rows side by side when vertical, one row else */
-        r->ptr[s->dst] = r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) * r->c->tile_rows;
+    default: /* KEEP: rows side by side when vertical, one row else */
+        r->ptr[s->dst] =
+            r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
+                          r->c->tile_rows;
     }
 }
 
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
-    const dync__interp_step *s = r->c->steps + r->c->section[list], *end = r->c->steps + r->c->section[list + 1];
+    const dync__interp_step *s = r->c->steps + r->c->section[list],
+                            *end = r->c->steps + r->c->section[list + 1];
     char **ptr = r->ptr;
     for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
-            s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL, s->c >= 0 ? ptr[s->c] : NULL, n);
+            s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL,
+                  s->c >= 0 ? ptr[s->c] : NULL, n);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
-        else
-            dync__irun_other_step(r, s, n);
+        else dync__irun_other_step(r, s, n);
     }
 }
 
@@ -624,12 +683,14 @@ static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t en
         if (c->reduces[i].phase == phase) dync__irun_reduce_end(r, &c->reduces[i]);
 }
 
-static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin, int64_t inner_end)
+static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin,
+                             int64_t inner_end)
 {
     const dync__code *c = r->c;
     dync__irun_steps(r, 0, 1);
     for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
-        r->rows = DYNC__MIN(DYNC__MIN(c->tile_rows, row_end - row), c->row_group - row % c->row_group);
+        r->rows =
+            DYNC__MIN(DYNC__MIN(c->tile_rows, row_end - row), c->row_group - row % c->row_group);
         r->from[DYNC__FROM_ROW] = row;
         r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
         for (int p = 0; p < c->n_phases; p++) {
@@ -645,7 +706,8 @@ static void dync__irun_pointers(dync__irun *r)
     const dync__code *c = r->c;
     for (int i = 0; i < c->n_values; i++) {
         const dync__interp_value *v = &c->values[i];
-        r->ptr[i] = v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at] : r->scratch + v->at;
+        r->ptr[i] =
+            v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at] : r->scratch + v->at;
     }
 }
 
@@ -663,11 +725,15 @@ static void dync__irun_setup(dync__irun *r, char *memory)
     dync__irun_pointers(r);
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int64_t dync__irun_tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
 
-typedef struct dync__irun_job { const dync__irun *base; bool by_inner; dync_status status; } dync__irun_job;
+typedef struct dync__irun_job {
+    const dync__irun *base;
+    bool by_inner;
+    dync_status status;
+} dync__irun_job;
 
 static void dync__irun_part(void *user, int part, int n_parts)
 {
@@ -681,22 +747,32 @@ static void dync__irun_part(void *user, int part, int n_parts)
         return;
     }
     dync__irun_setup(&r, memory);
-    int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows, all = job->by_inner ? c->n_inner : c->n_rows;
+    int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows,
+            all = job->by_inner ? c->n_inner : c->n_rows;
     int64_t tiles = dync__irun_tiles(all, tile);
-    int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all), end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
+    int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all),
+            end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
     if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
     else dync__irun_range(&r, begin, end, 0, c->n_inner);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, r.status);
     dync__free_data(memory, bytes);
 }
 
-/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of their own, see the row's values
- * where the caller made them, and their results are combined in order. */
-typedef struct dync__irun_cut { const dync__irun *base; char *memory; size_t bytes; int phase, parts; dync_status status; } dync__irun_cut;
+/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of
+ * their own, see the row's values where the caller made them, and their results are combined in
+ * order. */
+typedef struct dync__irun_cut {
+    const dync__irun *base;
+    char *memory;
+    size_t bytes;
+    int phase, parts;
+    dync_status status;
+} dync__irun_cut;
 
 static char *dync__irun_part_scratch(const dync__irun_cut *cut, int part)
 {
-    return cut->memory + (size_t)part * cut->bytes + ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
+    return cut->memory + (size_t)part * cut->bytes +
+           ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
 }
 
 static void dync__irun_cut_part(void *user, int part, int n_parts)
@@ -711,14 +787,17 @@ static void dync__irun_cut_part(void *user, int part, int n_parts)
         r.ptr[i] = own ? r.scratch + c->values[i].at : cut->base->ptr[i];
     }
     for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == cut->phase) r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
+        if (c->reduces[i].phase == cut->phase)
+            r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
     int64_t tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
-    int64_t begin = tiles * part / n_parts * c->tile_inner, end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
+    int64_t begin = tiles * part / n_parts * c->tile_inner,
+            end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
     dync__irun_phase(&r, cut->phase, begin, end);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&cut->status, r.status);
 }
 
-static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut, const dync__interp_reduce *red)
+static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut,
+                                   const dync__interp_reduce *red)
 {
     const dync__code *c = r->c;
     char *out = r->ptr[red->dst];
@@ -726,13 +805,15 @@ static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cu
     bool arg = red->kind >= DYNC__R_ARGMAX;
     if (arg) dync__irun_reduce_begin(r, red);
     for (int p = 0; p < cut->parts; p++) {
-        const char *scratch = dync__irun_part_scratch(cut, p), *result = scratch + c->values[red->dst].at;
+        const char *scratch = dync__irun_part_scratch(cut, p),
+                   *result = scratch + c->values[red->dst].at;
         const int64_t *part_where = (const int64_t *)(const void *)(scratch + red->acc);
         const char *part_best = (const char *)(part_where + c->tile_rows);
         for (int64_t i = 0; arg && i < r->rows; i++)
             if (part_where[i] >= 0)
-                dync__irun_arg_take(red, part_best + i * red->bytes, (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1, 1, 1, 1,
-                                    part_where[i]);
+                dync__irun_arg_take(red, part_best + i * red->bytes,
+                                    (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1,
+                                    1, 1, 1, part_where[i]);
         if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
         else if (!arg) red->combine(out, out, result, NULL, r->rows);
     }
@@ -761,7 +842,8 @@ static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
 static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
 {
     const dync__code *c = r->c;
-    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes, bytes = own + (size_t)parts * part;
+    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes,
+           bytes = own + (size_t)parts * part;
     char *memory = dync__alloc_data(bytes);
     if (!memory) return DYNC_ERR_MEMORY;
     dync__irun_setup(r, memory);
@@ -776,7 +858,8 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
 {
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
-    int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows), inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
+    int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
+            inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
     if (threads < 2) return false;
     if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
@@ -790,7 +873,8 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
     return true;
 }
 
-DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
+DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed,
+                                    uint64_t rng_offset)
 {
     _Alignas(64) char stack[DYNC__IRUN_STACK];
     dync__irun r;
@@ -801,7 +885,8 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
-    if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status)) return r.status;
+    if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
+        return r.status;
     size_t bytes = dync__irun_bytes(c);
     char *memory = bytes <= sizeof stack ? stack : dync__alloc_data(bytes);
     if (!memory) return DYNC_ERR_MEMORY;

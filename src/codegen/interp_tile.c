@@ -1,10 +1,13 @@
-/* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive, compute type and form.
- * Before: interp.c looks kernels up when it compiles; after: interp_run.c calls them.
+/* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive,
+ * compute type and form. Before: interp.c looks kernels up when it compiles; after: interp_run.c
+ * calls them.
  *
- * One list macro per family, expanded for each instruction set (V its name, A its attributes), so there is no file per machine.
- * The compiler vectorises each loop; DYNC__TILE_CODE asks it to, whatever flags the user compiles with, and keeps contraction
- * and fast-math out. Loops may run in place (d equal to an operand), which DYNC__TILE_FOR tells the compiler is harmless.
- * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the results. */
+ * One list macro per family, expanded for each instruction set (V its name, A its attributes), so
+ * there is no file per machine. The compiler vectorises each loop; DYNC__TILE_CODE asks it to,
+ * whatever flags the user compiles with, and keeps contraction and fast-math out. Loops may run
+ * in place (d equal to an operand), which DYNC__TILE_FOR tells the compiler is harmless.
+ * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the
+ * results. */
 #include "../dync.in.h"
 #include "interp.h"
 
@@ -12,7 +15,8 @@
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
 #define DYNC__TILE_CODE \
-    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", "fp-contract=off", "no-trapping-math")))
+    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
+                            "fp-contract=off", "no-trapping-math")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
 #define DYNC__TILE_CODE
@@ -24,17 +28,19 @@
 #define DYNC__TILE_BASE
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
 #define DYNC__TILE_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
-#else                                   /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
+#else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
 #define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #define DYNC__TILE_AVX512 \
-    DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+    DYNC__TILE_CODE __attribute__(( \
+        target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
 #define DYNC__TILE_X86 0
 #define DYNC__TILE_BASE DYNC__TILE_CODE
 #endif
-/* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas say; one of bits it leaves alone. */
+/* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas
+ * say; one of bits it leaves alone. */
 #if defined(__clang__)
 static inline float dync__tile_pick_f(int c, float a, float b)
 {
@@ -58,7 +64,8 @@ static inline double dync__tile_pick_d(int c, double a, double b)
 #else
 #define DYNC__TILE_PICK(t, c, a, b) ((c) ? (a) : (b))
 #endif
-/* Negative operands go to NaN first, so that the compiler sees that sqrt sets no errno and vectorises it. */
+/* Negative operands go to NaN first, so that the compiler sees that sqrt sets no errno and
+ * vectorises it. */
 #if defined(__GNUC__)
 #define DYNC__TILE_SQRT(F, x) __builtin_sqrt##F((x) < 0 ? __builtin_nan##F("") : (x))
 #else
@@ -67,320 +74,360 @@ static inline double dync__tile_pick_d(int c, double a, double b)
 
 DYNC__STRICT_FP_BEGIN
 
-/* ---- scalar formulas -------------------------------------------------------------------------------------------------- */
+/* ---- scalar formulas ------------------------------------------------------------------------- */
 
 #define DYNC__TILE_I(op) (int32_t)((uint32_t)a op (uint32_t)b)
 #define DYNC__TILE_L(op) (int64_t)((uint64_t)a op (uint64_t)b)
 #define DYNC__TILE_DIV(T, U) (b == 0 ? (T)0 : b == -1 ? (T)((U)0 - (U)a) : (T)(a / b))
 #define DYNC__TILE_REM(T) (b == 0 || b == -1 ? (T)0 : (T)(a % b))
 #define DYNC__TILE_SHL(T, U, bits) ((U)b < (bits) ? (T)((U)a << ((U)b & ((bits) - 1))) : (T)0)
-/* a >> b of a negative number: of the complement, complemented, as C leaves the shift itself open */
+/* a >> b of a negative number: of the complement, complemented, as C leaves the shift itself
+ * open */
 #define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ? \
-    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : (T)((U)0 - (U)(a < 0)))
-/* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float types. */
+    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : \
+    (T)((U)0 - (U)(a < 0)))
+/* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float
+ * types. */
 #define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH) \
-    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
+    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : \
+     (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 
-/* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers and conversions
- * two (AVX-512 uses AVX2's); int64, BOOL and what does not vectorise one. Most have a form with the second operand a scalar;
- * interp.c swaps operands that commute and spreads scalars that no form takes.
- * X(V, A, primitive, letter, operand type, result type, expression) */
-#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                               \
-    X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)               \
-    X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)               \
-    X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)              \
-    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)              \
-    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)              \
-    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b)) \
-    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
-    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a)) X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a)) \
-    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a)) X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
+/* Families. Each function costs the user some 5 ms of compile time, so: floats have three
+ * variants; 32-bit integers and conversions two (AVX-512 uses AVX2's); int64, BOOL and what does
+ * not vectorise one. Most have a form with the second operand a scalar; interp.c swaps operands
+ * that commute and spreads scalars that no form takes. X(V, A, primitive, letter, operand type,
+ * result type, expression) */
+#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                             \
+    X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)             \
+    X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)             \
+    X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)            \
+    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)            \
+    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)            \
+    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b))                       \
+    X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b))                     \
+    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b))                       \
+    X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b))                     \
+    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a))                              \
+    X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a))                            \
+    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a))                              \
+    X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
 /* These have a form with the first operand a scalar, too. */
-#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
-    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
-    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)               \
+#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                           \
+    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)             \
+    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)             \
     X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, le, f, float, uint8_t, a <= b)
-#define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                              \
-    X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                  \
-    X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))             \
-    X(V, A, floor, f, float, float, floorf(a))  X(V, A, floor, d, double, double, floor(a))          \
-    X(V, A, ceil, f, float, float, ceilf(a))    X(V, A, ceil, d, double, double, ceil(a))            \
-    X(V, A, trunc, f, float, float, truncf(a))  X(V, A, trunc, d, double, double, trunc(a))          \
+#define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                            \
+    X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                \
+    X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))           \
+    X(V, A, floor, f, float, float, floorf(a))  X(V, A, floor, d, double, double, floor(a))        \
+    X(V, A, ceil, f, float, float, ceilf(a))    X(V, A, ceil, d, double, double, ceil(a))          \
+    X(V, A, trunc, f, float, float, truncf(a))  X(V, A, trunc, d, double, double, trunc(a))        \
     X(V, A, rint, f, float, float, rintf(a))    X(V, A, rint, d, double, double, rint(a))
-#define DYNC__TILE_SQRTS(X, V, A)                                                                    \
-    X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a)) X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
-#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                              \
-    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))           \
-    X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)                 \
-    X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))         \
-    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                   \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                   \
-    X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits)) X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
-#define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                       \
-    X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a) X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                            \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                          \
+#define DYNC__TILE_SQRTS(X, V, A)                                                                  \
+    X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a))                                          \
+    X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
+#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                            \
+    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))         \
+    X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)               \
+    X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))       \
+    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
+    X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits))                                              \
+    X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
+#define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                     \
+    X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a)          \
+    X(V, A, not_, t, T, T, ~a)
+#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                          \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                        \
     DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                            \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                          \
+#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                          \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                        \
     DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
-#define DYNC__TILE_BOOL(X, V, A)                                                                     \
-    X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)             \
-    X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)             \
-    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b)             \
+#define DYNC__TILE_BOOL(X, V, A)                                                                   \
+    X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)           \
+    X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)           \
+    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b)           \
     X(V, A, xor_, b, uint8_t, uint8_t, a ^ b)
 #define DYNC__TILE_NOT(X, V, A) X(V, A, not_, b, uint8_t, uint8_t, a ^ 1)
-#define DYNC__TILE_DIVISION(X, V, A)                                                                 \
-    X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t))                             \
-    X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t))                             \
-    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t)) X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
+#define DYNC__TILE_DIVISION(X, V, A)                                                               \
+    X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t))                           \
+    X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t))                           \
+    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t))                                     \
+    X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
 /* X(V, A, from letter, from type, to letter, to type, expression) */
-#define DYNC__TILE_CASTS(X, V, A)                                                                    \
-    X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a)               \
-    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a)            \
-    X(V, A, i, int32_t, l, int64_t, a)          X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a) \
-    X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                   \
-    X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, i, int32_t, DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))     \
+#define DYNC__TILE_CASTS(X, V, A)                                                                  \
+    X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a)             \
+    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a)          \
+    X(V, A, i, int32_t, l, int64_t, a)                                                             \
+    X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a)                                \
+    X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                 \
+    X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)            \
+    X(V, A, f, float, i, int32_t,                                                                  \
+      DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))                            \
     X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
-#define DYNC__TILE_RARE_CASTS(X, V, A)                                                               \
-    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)            \
-    X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                   \
-    X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, l, int64_t, DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) \
-    X(V, A, d, double, l, int64_t, DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
+#define DYNC__TILE_RARE_CASTS(X, V, A)                                                             \
+    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)          \
+    X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                 \
+    X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)            \
+    X(V, A, f, float, l, int64_t,                                                                  \
+      DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX))                   \
+    X(V, A, d, double, l, int64_t,                                                                 \
+      DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
 
-/* ---- f16 and bf16, in integer arithmetic that vectorises -------------------------------------------------------------------- */
+/* ---- f16 and bf16, in integer arithmetic that vectorises ------------------------------------- */
 
-/* x: the bits of a half in a uint32_t; y: the float's. Subnormals are rebuilt by a float subtraction of normal numbers. */
-#define DYNC__TILE_HALF_TO_FLOAT(x, y)                                                               \
-    uint32_t exp_ = (x) & 0x7c00u, mag_ = ((x) & 0x7fffu) << 13, sub_;                               \
-    float half_;                                                                                     \
-    uint32_t low_ = mag_ + 0x38800000u;                                                              \
-    memcpy(&half_, &low_, 4);                                                                        \
-    half_ -= 6.103515625e-05f;                                                                       \
-    memcpy(&sub_, &half_, 4);                                                                        \
-    (y) = (exp_ == 0 ? sub_ : mag_ + (exp_ == 0x7c00u ? 0x70000000u : 0x38000000u)) | ((x) & 0x8000u) << 16;
-/* Round to nearest even; NaN gives a quiet NaN. A tiny number is rounded by adding 0.5, whose last place is a half's 2^-24. */
-#define DYNC__TILE_FLOAT_TO_HALF(x, y)                                                               \
-    uint32_t mag_ = (x) & 0x7fffffffu, sub_, odd_ = mag_ >> 13 & 1u;                                 \
-    float half_;                                                                                     \
-    memcpy(&half_, &mag_, 4);                                                                        \
-    half_ += 0.5f;                                                                                   \
-    memcpy(&sub_, &half_, 4);                                                                        \
-    uint32_t normal_ = (mag_ + 0xc8000fffu + odd_) >> 13;                                            \
-    uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;                                          \
-    (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) | ((x) >> 16 & 0x8000u);
+/* x: the bits of a half in a uint32_t; y: the float's. Subnormals are rebuilt by a float
+ * subtraction of normal numbers. */
+#define DYNC__TILE_HALF_TO_FLOAT(x, y)                                                             \
+    uint32_t exp_ = (x) & 0x7c00u, mag_ = ((x) & 0x7fffu) << 13, sub_;                             \
+    float half_;                                                                                   \
+    uint32_t low_ = mag_ + 0x38800000u;                                                            \
+    memcpy(&half_, &low_, 4);                                                                      \
+    half_ -= 6.103515625e-05f;                                                                     \
+    memcpy(&sub_, &half_, 4);                                                                      \
+    (y) = (exp_ == 0 ? sub_ : mag_ + (exp_ == 0x7c00u ? 0x70000000u : 0x38000000u)) |              \
+          ((x) & 0x8000u) << 16;
+/* Round to nearest even; NaN gives a quiet NaN. A tiny number is rounded by adding 0.5, whose
+ * last place is a half's 2^-24. */
+#define DYNC__TILE_FLOAT_TO_HALF(x, y)                                                             \
+    uint32_t mag_ = (x) & 0x7fffffffu, sub_, odd_ = mag_ >> 13 & 1u;                               \
+    float half_;                                                                                   \
+    memcpy(&half_, &mag_, 4);                                                                      \
+    half_ += 0.5f;                                                                                 \
+    memcpy(&sub_, &half_, 4);                                                                      \
+    uint32_t normal_ = (mag_ + 0xc8000fffu + odd_) >> 13;                                          \
+    uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;                                        \
+    (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) |       \
+          ((x) >> 16 & 0x8000u);
 #define DYNC__TILE_FLOAT_TO_BF16(x, y) \
-    (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u) : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
+    (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u)                                  \
+                                            : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 #define DYNC__TILE_HEAD(A, name) \
     A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
-/* GCC: the inner loop of known length becomes straight vector code and the rest of less than 16 stays scalar and small, which
- * compiles in a third of the time of one loop with versions and epilogues. Clang vectorises the plain loop as well as it needs. */
+/* GCC: the inner loop of known length becomes straight vector code and the rest of less than 16
+ * stays scalar and small, which compiles in a third of the time of one loop with versions and
+ * epilogues. Clang vectorises the plain loop as well as it needs. */
 #if defined(__clang__)
 #define DYNC__TILE_FOR(...) \
-    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)") for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
-#define DYNC__TILE_SLOW_FOR(...) for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }  /* what it cannot vectorise and would warn about */
+    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)") \
+    for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
+/* what it cannot vectorise and would warn about */
+#define DYNC__TILE_SLOW_FOR(...) for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
 #else
-#define DYNC__TILE_FOR(...)                                                                          \
-    int64_t i0 = 0;                                                                                  \
-    for (; i0 + 16 <= n; i0 += 16)                                                                   \
-        DYNC__TILE_IVDEP for (int k = 0; k < 16; k++) { int64_t i = i0 + k; __VA_ARGS__ }            \
+#define DYNC__TILE_FOR(...)                                                                        \
+    int64_t i0 = 0;                                                                                \
+    for (; i0 + 16 <= n; i0 += 16)                                                                 \
+        DYNC__TILE_IVDEP for (int k = 0; k < 16; k++) { int64_t i = i0 + k; __VA_ARGS__ }          \
     for (int64_t i = i0; i < n; i++) { __VA_ARGS__ }
 #define DYNC__TILE_SLOW_FOR DYNC__TILE_FOR
 #endif
-#define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                                \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T *x = a_;                                                                             \
-        (void)b_, (void)c_;                                                                          \
-        FOR(T a = x[i]; d[i] = (R)(e);)                                                              \
+#define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e)                                    \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T *x = a_;                                                                           \
+        (void)b_, (void)c_;                                                                        \
+        FOR(T a = x[i]; d[i] = (R)(e);)                                                            \
     }
-#define DYNC__TILE_DEFINE_UNARY(V, A, ...) DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_BINARY_V_AS(FOR, V, A, prim, t, T, R, e)                                          \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                                \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T *x = a_, *y = b_;                                                                    \
-        (void)c_;                                                                                    \
-        FOR(T a = x[i], b = y[i]; d[i] = (R)(e);)                                                    \
+#define DYNC__TILE_DEFINE_UNARY(V, A, ...) \
+    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) \
+    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_BINARY_V_AS(FOR, V, A, prim, t, T, R, e)                                 \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T *x = a_, *y = b_;                                                                  \
+        (void)c_;                                                                                  \
+        FOR(T a = x[i], b = y[i]; d[i] = (R)(e);)                                                  \
     }
-#define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                               \
-    DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                               \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                            \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T *x = a_, b = *(const T *)b_;                                                         \
-        (void)c_;                                                                                    \
+#define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) \
+    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_SLOW(V, A, ...) \
+    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                             \
+    DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                             \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                          \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T *x = a_, b = *(const T *)b_;                                                       \
+        (void)c_;                                                                                  \
         DYNC__TILE_FOR(T a = x[i]; d[i] = (R)(e);)                                                 \
     }
-#define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                   \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                            \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T a = *(const T *)a_, *y = b_;                                                         \
-        (void)c_;                                                                                    \
+#define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                           \
+    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                 \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                          \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T a = *(const T *)a_, *y = b_;                                                       \
+        (void)c_;                                                                                  \
         DYNC__TILE_FOR(T b = y[i]; d[i] = (R)(e);)                                                 \
     }
 /* d = op(a, b, c) where b and c are arrays or scalars: LB, LC read them */
-#define DYNC__TILE_DEFINE_FMA(V, A, t, T, form, LB, LC, OP)                                          \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_fma_##t##form)                                               \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const T *x = a_, *y = b_, *z = c_;                                                           \
-        T b = *y, c = *z;                                                                            \
-        (void)b, (void)c, (void)y, (void)z;                                                          \
+#define DYNC__TILE_DEFINE_FMA(V, A, t, T, form, LB, LC, OP)                                        \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_fma_##t##form)                                             \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const T *x = a_, *y = b_, *z = c_;                                                         \
+        T b = *y, c = *z;                                                                          \
+        (void)b, (void)c, (void)y, (void)z;                                                        \
         DYNC__TILE_FOR(T a = x[i]; LB; LC; d[i] = OP;)                                             \
     }
-#define DYNC__TILE_DEFINE_FMAS(V, A, t, T, OP)                                                       \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, , b = y[i], c = z[i], OP)                                      \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _b, (void)0, c = z[i], OP)                                     \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _c, b = y[i], (void)0, OP)                                     \
+#define DYNC__TILE_DEFINE_FMAS(V, A, t, T, OP)                                                     \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, , b = y[i], c = z[i], OP)                                    \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, _b, (void)0, c = z[i], OP)                                   \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, _c, b = y[i], (void)0, OP)                                   \
     DYNC__TILE_DEFINE_FMA(V, A, t, T, _bc, (void)0, (void)0, OP)
-#define DYNC__TILE_DEFINE_SELECT(V, A, t, T, form, LB, LC)                                           \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_select_##t##form)                                            \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const uint8_t *x = a_;                                                                       \
-        const T *y = b_, *z = c_;                                                                    \
-        T b = *y, c = *z;                                                                            \
-        (void)y, (void)z;                                                                            \
+#define DYNC__TILE_DEFINE_SELECT(V, A, t, T, form, LB, LC)                                         \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_select_##t##form)                                          \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const uint8_t *x = a_;                                                                     \
+        const T *y = b_, *z = c_;                                                                  \
+        T b = *y, c = *z;                                                                          \
+        (void)y, (void)z;                                                                          \
         DYNC__TILE_FOR(LB; LC; d[i] = x[i] ? b : c;)                                               \
     }
-#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
-#define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                        \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                           \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                      \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                      \
+#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
+#define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                      \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                         \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                    \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                    \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _bc, (void)0, (void)0)
-#define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                                                  \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                                                 \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const F *x = a_;                                                                             \
-        (void)b_, (void)c_;                                                                          \
+#define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                                                \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                                               \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const F *x = a_;                                                                           \
+        (void)b_, (void)c_;                                                                        \
         DYNC__TILE_FOR(F a = x[i]; d[i] = (T)(e);)                                                 \
     }
 /* Between storage and compute types; the last argument computes y0 from x0. */
-#define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                             \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##name)                                                      \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const F *s = a_;                                                                             \
-        (void)b_, (void)c_;                                                                          \
-        DYNC__TILE_FOR(F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)                                    \
+#define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                           \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##name)                                                    \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const F *s = a_;                                                                           \
+        (void)b_, (void)c_;                                                                        \
+        DYNC__TILE_FOR(F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)                                  \
     }
 #define DYNC__TILE_FLOAT_BITS uint32_t x, y; memcpy(&x, &x0, 4);
-#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float,                                      \
-        uint32_t x = x0, y; DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);)                      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float, uint32_t y = (uint32_t)x0 << 16; memcpy(&y0, &y, 4);) \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;)                           \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;)                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;)                            \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;)                     \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                     \
-        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;)                      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                    \
-        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y0 = (uint16_t)y;)                      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;)     \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)        \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t, y0 = (int16_t)(uint16_t)(uint32_t)x0;) \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i8, int32_t, int32_t, y0 = (int8_t)(uint8_t)(uint32_t)x0;)  \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_u8, int32_t, int32_t, y0 = x0 & 255;)                       \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_bf16, float, float,                                         \
+#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                           \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float,                                    \
+        uint32_t x = x0, y; DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);)                    \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float,                                   \
+        uint32_t y = (uint32_t)x0 << 16; memcpy(&y0, &y, 4);)                                      \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;)                         \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;)                           \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;)                          \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;)                   \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                   \
+        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;)                    \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                  \
+        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y0 = (uint16_t)y;)                    \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;)   \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)      \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t,                                    \
+        y0 = (int16_t)(uint16_t)(uint32_t)x0;)                                                     \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i8, int32_t, int32_t,                                     \
+        y0 = (int8_t)(uint8_t)(uint32_t)x0;)                                                       \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_u8, int32_t, int32_t, y0 = x0 & 255;)                     \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_bf16, float, float,                                       \
         DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y <<= 16; memcpy(&y0, &y, 4);)
-/* Two steps in one loop body would fight over the names of the macros above: a half is wrapped through the same bits. */
-#define DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_f16, float, float,                                          \
-        DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                     \
+/* Two steps in one loop body would fight over the names of the macros above: a half is wrapped
+ * through the same bits. */
+#define DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                           \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_f16, float, float,                                        \
+        DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                   \
         uint32_t z; { DYNC__TILE_HALF_TO_FLOAT(y, z) } memcpy(&y0, &z, 4);)
 
-/* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b {seed, offset}. */
-#define DYNC__TILE_PHILOX(i)                                                                         \
-    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;                                \
-    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1;                    \
+/* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
+ * {seed, offset}. */
+#define DYNC__TILE_PHILOX(i)                                                                       \
+    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;                              \
+    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1;                  \
     c2 = (uint32_t)(m0 >> 32) ^ c3 ^ (k1 + (i) * 0xbb67ae85u), c3 = (uint32_t)m0;
-#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                                \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                                 \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const int64_t *x = a_;                                                                       \
-        const uint64_t *seed = b_, offset = seed[1];                                                 \
-        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                       \
-        (void)c_;                                                                                    \
-        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                                \
-            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                   \
-            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)  \
-            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)  \
-            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)          \
+#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                              \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                               \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const int64_t *x = a_;                                                                     \
+        const uint64_t *seed = b_, offset = seed[1];                                               \
+        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                     \
+        (void)c_;                                                                                  \
+        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                              \
+            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                 \
+            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u)                                            \
+            DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)                                            \
+            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u)                                            \
+            DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)                                            \
+            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)        \
     }
-#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                             \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))      \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double, (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
+#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                           \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))    \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double,                                                     \
+        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
 
-/* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity. Short rows go one after another:
- * the machine overlaps them. */
-#define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                     \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                                \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const T *x = a_;                                                                             \
-        int64_t length = *(const int64_t *)c_, left = length;                                        \
-        (void)b_;                                                                                    \
-        for (const T *end = x + n; length < 32 && x < end; x += length) {                            \
-            T a = x[0];                                                                              \
-            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                             \
-            *d++ = a;                                                                                \
-        }                                                                                            \
-        for (const T *end = (const T *)a_ + n; x < end;) {                                                 \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;                \
-            T lane[32];                                                                              \
-            for (int k = 0; k < 32; k++) lane[k] = identity;                                         \
-            for (; j + 32 <= grain; j += 32)                                                         \
-                for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }          \
-            for (int k = 0; j + k < grain; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }       \
-            for (int k = 0; k < 16; k++) { T a = lane[k], b = lane[k + 16]; lane[k] = OP; }          \
-            for (int k = 0; k < 8; k++) { T a = lane[k], b = lane[k + 8]; lane[k] = OP; }            \
-            for (int k = 0; k < 4; k++) { T a = lane[k], b = lane[k + 4]; lane[k] = OP; }            \
-            for (int k = 0; k < 2; k++) { T a = lane[k], b = lane[k + 2]; lane[k] = OP; }            \
-            { T a = lane[0], b = lane[1]; *d++ = OP; }                                               \
-            x += grain;                                                                              \
-            left -= grain;                                                                           \
-            if (left == 0) left = length;                                                            \
-        }                                                                                            \
+/* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
+ * Short rows go one after another: the machine overlaps them. */
+#define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                   \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const T *x = a_;                                                                           \
+        int64_t length = *(const int64_t *)c_, left = length;                                      \
+        (void)b_;                                                                                  \
+        for (const T *end = x + n; length < 32 && x < end; x += length) {                          \
+            T a = x[0];                                                                            \
+            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                           \
+            *d++ = a;                                                                              \
+        }                                                                                          \
+        for (const T *end = (const T *)a_ + n; x < end;) {                                         \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;              \
+            T lane[32];                                                                            \
+            for (int k = 0; k < 32; k++) lane[k] = identity;                                       \
+            for (; j + 32 <= grain; j += 32)                                                       \
+                for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }        \
+            for (int k = 0; j + k < grain; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }     \
+            for (int k = 0; k < 16; k++) { T a = lane[k], b = lane[k + 16]; lane[k] = OP; }        \
+            for (int k = 0; k < 8; k++) { T a = lane[k], b = lane[k + 8]; lane[k] = OP; }          \
+            for (int k = 0; k < 4; k++) { T a = lane[k], b = lane[k + 4]; lane[k] = OP; }          \
+            for (int k = 0; k < 2; k++) { T a = lane[k], b = lane[k + 2]; lane[k] = OP; }          \
+            { T a = lane[0], b = lane[1]; *d++ = OP; }                                             \
+            x += grain;                                                                            \
+            left -= grain;                                                                         \
+            if (left == 0) left = length;                                                          \
+        }                                                                                          \
     }
 /* The same, one element after another: exact in any order, or rare. */
-#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)                               \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                               \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const T *x = a_;                                                                             \
-        int64_t length = *(const int64_t *)c_, left = length;                                        \
-        (void)b_;                                                                                    \
-        for (const T *end = x + n; x < end;) {                                                       \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                       \
-            T a = x[0];                                                                              \
-            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; }                              \
-            *d++ = a;                                                                                \
-            x += grain;                                                                              \
-            left -= grain;                                                                           \
-            if (left == 0) left = length;                                                            \
-        }                                                                                            \
+#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)                             \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const T *x = a_;                                                                           \
+        int64_t length = *(const int64_t *)c_, left = length;                                      \
+        (void)b_;                                                                                  \
+        for (const T *end = x + n; x < end;) {                                                     \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                     \
+            T a = x[0];                                                                            \
+            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; }                            \
+            *d++ = a;                                                                              \
+            x += grain;                                                                            \
+            left -= grain;                                                                         \
+            if (left == 0) left = length;                                                          \
+        }                                                                                          \
     }
-#define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                            \
-    X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                  \
-    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
-    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
-#define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                            \
+#define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                          \
+    X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                \
+    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b))                  \
+    X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b))                  \
+    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b))                   \
+    X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
+#define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                          \
     X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
     X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
     X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
@@ -388,12 +435,18 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b) \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_N };
 enum { DYNC__P_maxsel = DYNC__TILE_MAXSEL, DYNC__P_minsel = DYNC__TILE_MINSEL };
-enum { DYNC__TILE_R_sum = DYNC__R_SUM, DYNC__TILE_R_prod = DYNC__R_PROD, DYNC__TILE_R_max = DYNC__R_MAX,
-       DYNC__TILE_R_min = DYNC__R_MIN, DYNC__TILE_R_any = DYNC__R_ANY, DYNC__TILE_R_all = DYNC__R_ALL };
+enum {
+    DYNC__TILE_R_sum = DYNC__R_SUM,
+    DYNC__TILE_R_prod = DYNC__R_PROD,
+    DYNC__TILE_R_max = DYNC__R_MAX,
+    DYNC__TILE_R_min = DYNC__R_MIN,
+    DYNC__TILE_R_any = DYNC__R_ANY,
+    DYNC__TILE_R_all = DYNC__R_ALL
+};
 typedef struct dync__tile_table {
     dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N][4];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
@@ -401,69 +454,83 @@ typedef struct dync__tile_table {
     dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
 } dync__tile_table;
 
-#define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
-#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e)                                                  \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b},
-#define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e)                                                \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
+#define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
+#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
+                                        dync__tile_##V##_##prim##_##t##_b},
+#define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
+                                        dync__tile_##V##_##prim##_##t##_b, \
                                         dync__tile_##V##_##prim##_##t##_a},
-#define DYNC__TILE_ROW_THREE(V, prim, t)                                                             \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
-                                        dync__tile_##V##_##prim##_##t##_c, dync__tile_##V##_##prim##_##t##_bc},
-#define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
-#define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
+#define DYNC__TILE_ROW_THREE(V, prim, t) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = { \
+        dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
+        dync__tile_##V##_##prim##_##t##_c, dync__tile_##V##_##prim##_##t##_bc},
+#define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) \
+    [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
+#define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
+    [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
 
-#define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                           \
-    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                              \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                          \
-    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                            \
-    DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                             \
-    DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                     \
-    DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                     \
-    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                      \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                    \
+#define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                         \
+    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                            \
+    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                        \
+    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                          \
+    DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                           \
+    DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                   \
+    DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                   \
+    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                   \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                  \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
-#define DYNC__TILES_WIDE(V, A)                                                                       \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
-    DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                      \
-    DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                   \
-    DYNC__TILE_DEFINE_CONVERTS(V, A)                                                                 \
-    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                                 \
+#define DYNC__TILES_WIDE(V, A)                                                                     \
+    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
+    DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                    \
+    DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                 \
+    DYNC__TILE_DEFINE_CONVERTS(V, A)                                                               \
+    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                               \
     DYNC__TILE_DEFINE_UNIFORMS(V, A)
-#define DYNC__TILES_PLAIN(V, A)                                                                      \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                     \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                                \
-    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                    \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                     \
+#define DYNC__TILES_PLAIN(V, A)                                                                    \
+    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                   \
+    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                              \
+    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                  \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                   \
     DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                            \
-    DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                              \
+    DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                            \
     DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
 /* The table of one instruction set: F, W, P are the variants of the three families that it uses. */
-#define DYNC__TILES_TABLE(name, F, W, P)                                                             \
-    static const dync__tile_table name = {                                                           \
-        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                       \
-               DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                   \
-               DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, ) DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, ) \
-               DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                       \
-               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )         \
-               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                        \
-               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )  \
-               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )         \
-               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                        \
-               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_ROW_UNARY(P, , select, l, , , )}, \
-        .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, ) DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )}, \
-        .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16, [DYNC_BF16] = dync__tile_##W##_widen_bf16, \
-                  [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,    \
-                  [DYNC_U8] = dync__tile_##W##_widen_u8, [DYNC_BOOL] = dync__tile_##W##_widen_bool}, \
-        .narrow = {[DYNC_F16] = dync__tile_##W##_narrow_f16, [DYNC_BF16] = dync__tile_##W##_narrow_bf16, \
-                   [DYNC_I16] = dync__tile_##W##_narrow_i16, [DYNC_I8] = dync__tile_##W##_narrow_i8, \
-                   [DYNC_U8] = dync__tile_##W##_narrow_i8},                                          \
-        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16,   \
-                 [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,       \
-                 [DYNC_U8] = dync__tile_##W##_wrap_u8},                                              \
-        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                         \
-        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, ) DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
+#define DYNC__TILES_TABLE(name, F, W, P)                                                           \
+    static const dync__tile_table name = {                                                         \
+        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                     \
+               DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                 \
+               DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, )                                   \
+               DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, )                                         \
+               DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                     \
+               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )       \
+               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                      \
+               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, )                                          \
+               DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )                                           \
+               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )       \
+               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                      \
+               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, )                                      \
+               DYNC__TILE_ROW_UNARY(P, , select, l, , , )},                                        \
+        .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, )                                        \
+                 DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                 \
+        .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16,                                         \
+                  [DYNC_BF16] = dync__tile_##W##_widen_bf16,                                       \
+                  [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,  \
+                  [DYNC_U8] = dync__tile_##W##_widen_u8,                                           \
+                  [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                      \
+        .narrow = {[DYNC_F16] = dync__tile_##W##_narrow_f16,                                       \
+                   [DYNC_BF16] = dync__tile_##W##_narrow_bf16,                                     \
+                   [DYNC_I16] = dync__tile_##W##_narrow_i16,                                       \
+                   [DYNC_I8] = dync__tile_##W##_narrow_i8, [DYNC_U8] = dync__tile_##W##_narrow_i8}, \
+        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16, \
+                 [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,     \
+                 [DYNC_U8] = dync__tile_##W##_wrap_u8},                                            \
+        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                       \
+        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, )                            \
+                   DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
@@ -484,7 +551,7 @@ DYNC__TILES_TABLE(dync__tiles_avx512, avx512, avx2, base)
 
 DYNC__STRICT_FP_END
 
-/* ---- looking up --------------------------------------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 static const dync__tile_table *dync__tile_tables(int isa)
 {
@@ -524,12 +591,28 @@ DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)
     return dync__tile_tables(isa)->cast[dync__tile_letter(from)][dync__tile_letter(to)];
 }
 
-DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage) { return dync__tile_tables(isa)->widen[storage]; }
-DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage) { return dync__tile_tables(isa)->narrow[storage]; }
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type) { return dync__tile_tables(isa)->uniform[dync__tile_letter(type)]; }
-DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage) { return dync__tile_tables(isa)->wrap[storage]; }
+DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage)
+{
+    return dync__tile_tables(isa)->widen[storage];
+}
+
+DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage)
+{
+    return dync__tile_tables(isa)->narrow[storage];
+}
+
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type)
+{
+    return dync__tile_tables(isa)->uniform[dync__tile_letter(type)];
+}
+
+DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage)
+{
+    return dync__tile_tables(isa)->wrap[storage];
+}
 
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type)
 {
-    return kind <= DYNC__R_ALL ? dync__tile_tables(isa)->reduce[kind][dync__tile_letter(type)] : NULL;
+    if (kind > DYNC__R_ALL) return NULL;
+    return dync__tile_tables(isa)->reduce[kind][dync__tile_letter(type)];
 }

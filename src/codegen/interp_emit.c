@@ -1,0 +1,533 @@
+/* codegen/interp_emit.c: the steps of a kernel for the tile interpreter. Before: interp_plan.c
+ * cut the loops; after: interp.c gives the values scratch.
+ *
+ *   loads    dense ones are used where they lie; what is constant along the inner loops becomes a
+ *            scalar operand or row code; the rest is copied into a tile by an odometer
+ *   stores   the last operation computes straight into dense output memory where nothing can
+ *            observe it
+ *   operand  a tile kernel takes scalars where it has such a form; others are spread over a tile,
+ *            once a phase
+ * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
+ * but in range. */
+#include "../dync.in.h"
+#include "interp_build.h"
+
+static int dync__ib_value_at(dync__ib *b, int i, int phase);
+
+static int dync__ib_value(dync__ib *b, int home, int type, int level)
+{
+    dync__interp_value v;
+    memset(&v, 0, sizeof v);
+    v.home = (uint8_t)home;
+    v.bytes = (uint8_t)dync__type_bytes(type);
+    v.level = (uint8_t)level;
+    v.first = v.last = -1;
+    if (!dync__avec_push(b->arena, &b->value, v)) {
+        b->failed = true;
+        return 0;
+    }
+    return b->value.n - 1;
+}
+
+static void dync__ib_emit(dync__ib *b, dync__interp_step s)
+{
+    if (!dync__avec_push(b->arena, &b->list[b->section], s)) b->failed = true;
+}
+
+static dync__interp_step dync__ib_step(int kind, int level, int type, int dst, int a)
+{
+    dync__interp_step s;
+    memset(&s, 0, sizeof s);
+    s.kind = (uint8_t)kind;
+    s.level = (uint8_t)level;
+    s.type = (uint8_t)type;
+    s.bytes = (uint8_t)dync__type_bytes(type);
+    s.dst = dst;
+    s.a = a;
+    s.b = s.c = s.stream = s.buf = s.reduce = -1;
+    return s;
+}
+
+static dync__interp_nest dync__ib_nest(dync__ib *b, const dync__interp_dim *dims, int n)
+{
+    dync__interp_nest nest = {b->dim.n, n};
+    for (int d = 0; d < n; d++)
+        if (!dync__avec_push(b->arena, &b->dim, dims[d])) b->failed = true;
+    return nest;
+}
+
+/* The access as lanes of a level walk it; equal ones are shared. */
+static int dync__ib_stream(dync__ib *b, int access, int level)
+{
+    for (int i = 0; i < b->stream.n; i++)
+        if (b->stream.at[i].access == access && b->stream.at[i].level == level) return i;
+    dync__interp_dim dims[2 * DYNC__LOOP_MAX_DIMS];
+    dync__interp_stream s;
+    int n = b->k->n_dims, split = b->split, count;
+    memset(&s, 0, sizeof s);
+    s.access = access;
+    s.level = (uint8_t)level;
+    s.offset = b->k->access.at[access].offset;
+    if (level == 1) {
+        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.lanes_from = DYNC__FROM_ROW;
+    } else if (level == 2 && b->mode == DYNC__INTERP_CHUNK) {
+        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.fixed_from = DYNC__FROM_ROW;
+        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+        s.lanes_from = DYNC__FROM_INNER;
+    } else if (level == 2 &&
+               b->mode ==
+                   DYNC__INTERP_SQUARE) { /* two loops: the last of the rows, the inner ones */
+        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.fixed_from = DYNC__FROM_ROW;
+        int64_t step = dync__ib_merge(b, access, split, n, dims) ? dims[0].stride : 0;
+        dims[0] = (dync__interp_dim){b->rows, b->k->access.at[access].stride[split - 1]};
+        dims[1] = (dync__interp_dim){b->n_inner, step};
+        s.lanes = dync__ib_nest(b, dims, 2);
+        s.lanes_from = DYNC__FROM_INNER;
+    } else if (level == 2 && b->mode == DYNC__INTERP_BLOCK) {
+        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, n, dims));
+        s.lanes_from = DYNC__FROM_ROW_INNER;
+    } else if (level == 2 && b->inner == 1) {
+        s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
+        s.fixed_from = DYNC__FROM_INNER;
+        s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
+        s.lanes_from = DYNC__FROM_ROW;
+    } else if (
+        level ==
+        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
+        count = dync__ib_merge(b, access, split, n, dims);
+        if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
+        int more = dync__ib_merge(b, access, 0, split, dims + count);
+        if (more == 0) dims[count + more++] = (dync__interp_dim){b->n_rows, 0};
+        if (count == 1 && more == 1 && dims[0].stride == dims[1].stride * b->n_rows) {
+            dims[0] = dims[1];
+            more = 0;
+        }
+        s.lanes = dync__ib_nest(b, dims, count + more);
+        s.lanes_from = DYNC__FROM_INNER_ROW;
+    }
+    if (!dync__avec_push(b->arena, &b->stream, s)) b->failed = true;
+    return b->stream.n - 1;
+}
+
+static int dync__ib_constant(dync__ib *b, const dync__inst *in)
+{
+    int v = dync__ib_value(b, DYNC__HOME_CONST, in->type, 0);
+    dync__scalar x = dync__const_scalar(in);
+    uint64_t bits = 0;
+    int32_t i = (int32_t)x.i;
+    uint8_t byte = (uint8_t)x.i;
+    switch (in->type) {
+    case DYNC_F32: memcpy(&bits, &x.f, sizeof x.f); break;
+    case DYNC_I32: memcpy(&bits, &i, sizeof i); break;
+    case DYNC_BOOL: memcpy(&bits, &byte, sizeof byte); break;
+    default: memcpy(&bits, &x, sizeof x); break;
+    }
+    if (b->failed) return v;
+    b->value.at[v].at = (size_t)b->constant.n;
+    if (!dync__avec_push(b->arena, &b->constant, bits)) b->failed = true;
+    return v;
+}
+
+/* The expansion of a scalar or row value to a whole tile, made once per phase. */
+static int dync__ib_widen(dync__ib *b, int i, int phase)
+{
+    if (b->wide[i] >= 0 && b->wide_phase[i] == phase) return b->wide[i];
+    const dync__inst *in = dync__ib_inst(b, i);
+    int from = b->val[i], dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 2);
+    bool scalar = b->level[i] == 0 || b->rows == 1;
+    dync__ib_emit(
+        b, dync__ib_step(scalar ? DYNC__STEP_FILL : DYNC__STEP_EXPAND, 2, in->type, dst, from));
+    b->wide[i] = dst;
+    b->wide_phase[i] = phase;
+    return dst;
+}
+
+typedef struct dync__ib_operand {
+    int32_t inst, value;
+    bool scalar;
+} dync__ib_operand;
+
+/* Instruction i as an operand at a level: a vector, or a scalar where it is one for the whole
+ * tile. */
+static dync__ib_operand dync__ib_fetch(dync__ib *b, int i, int level, int phase)
+{
+    dync__ib_operand o = {i, 0, false};
+    o.value = dync__ib_value_at(b, i, phase);
+    if (level == 2 && b->level[i] < 2) {
+        bool tile_is_row = b->level[i] == 1 && b->mode == DYNC__INTERP_VERTICAL && b->inner == 1;
+        o.scalar = !tile_is_row && (b->level[i] == 0 || b->rows == 1);
+        if (!tile_is_row && !o.scalar) o.value = dync__ib_widen(b, i, phase);
+    } else if (level == 1 && b->level[i] == 0) {
+        o.scalar = b->rows > 1; /* one lane: a scalar is a vector */
+    }
+    return o;
+}
+
+/* At row level a scalar is filled into a row vector. */
+static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, int phase)
+{
+    if (!o->scalar) return;
+    o->scalar = false;
+    if (level == 2) {
+        o->value = dync__ib_widen(b, o->inst, phase);
+        return;
+    }
+    int type = dync__ib_inst(b, o->inst)->type,
+        dst = dync__ib_value(b, DYNC__HOME_SCRATCH, type, 1);
+    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, type, dst, o->value));
+    o->value = dst;
+}
+
+static bool dync__ib_commutes(int prim, int type)
+{
+    switch (prim) {
+    case DYNC__P_add:
+    case DYNC__P_mul:
+    case DYNC__P_eq:
+    case DYNC__P_ne:
+    case DYNC__P_and_:
+    case DYNC__P_or_:
+    case DYNC__P_xor_: return true;
+    case DYNC__P_min:
+    case DYNC__P_max: return type != DYNC_F32 && type != DYNC_F64;
+    default: return false;
+    }
+}
+
+static void dync__ib_swap(dync__ib_operand *a, dync__ib_operand *b)
+{
+    dync__ib_operand t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Picks the tile kernel for the operands at hand; scalars that no form takes are widened. */
+static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync__ib_operand *o,
+                                   int level, int phase)
+{
+    int form = 0;
+    if (n == 3) {
+        if (prim == DYNC__P_fma && o[0].scalar && !o[1].scalar) dync__ib_swap(&o[0], &o[1]);
+        dync__ib_make_vector(b, &o[0], level, phase);
+        form = (o[1].scalar ? DYNC__FORM_B : 0) | (o[2].scalar ? DYNC__FORM_C : 0);
+        if (!dync__tile_find(b->isa, prim, type, form)) {
+            for (int a = 1; a < 3; a++) dync__ib_make_vector(b, &o[a], level, phase);
+            form = 0;
+        }
+    } else if (n == 2) {
+        if (o[0].scalar && dync__ib_commutes(prim, type)) dync__ib_swap(&o[0], &o[1]);
+        if (o[0].scalar && o[1].scalar) dync__ib_make_vector(b, &o[0], level, phase);
+        form = o[0].scalar ? DYNC__FORM_A : o[1].scalar ? DYNC__FORM_B : 0;
+        if (!dync__tile_find(b->isa, prim, type, form)) {
+            for (int a = 0; a < 2; a++) dync__ib_make_vector(b, &o[a], level, phase);
+            form = 0;
+        }
+    } else {
+        dync__ib_make_vector(b, &o[0], level, phase);
+    }
+    return dync__tile_find(b->isa, prim, type, form);
+}
+
+static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
+                                     int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    int type = dync__ib_inst(b, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+    switch (in->prim) {
+    case DYNC__P_cast:
+        dync__ib_make_vector(b, &o[0], level, phase);
+        return dync__tile_cast(b->isa, type, in->type);
+    case DYNC__P_wrap:
+        dync__ib_make_vector(b, &o[0], level, phase);
+        return dync__tile_wrap(b->isa, (int)in->imm.i);
+    default:
+        return dync__ib_pick(b,
+                             b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
+                             : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
+                                                : in->prim,
+                             type, n, o, level, phase);
+    }
+}
+
+/* The value an instruction's result goes to: scratch, a place in its row buffer, or output
+ * memory. */
+static int dync__ib_result(dync__ib *b, int i, int level, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    if (b->keep[i]) {
+        int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
+        dync__interp_step s = dync__ib_step(DYNC__STEP_KEEP, level, in->type, dst, -1);
+        s.imm = b->keep_off[i];
+        dync__ib_emit(b, s);
+        return dst;
+    }
+    if (b->direct[i] >= 0 && (level < 2 || dync__ib_phase(b, b->direct[i]) == phase)) {
+        const dync__inst *st = dync__ib_inst(b, b->direct[i]);
+        int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
+        dync__interp_step s = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
+        s.buf = st->buf;
+        s.stream = dync__ib_stream(b, st->access, level);
+        dync__ib_emit(b, s);
+        return dst;
+    }
+    return dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, level);
+}
+
+static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
+                             dync__interp_nest lanes, int level)
+{
+    if (level == 0 || (level == 1 && b->rows == 1)) return true; /* one lane */
+    if (b->mode == DYNC__INTERP_SQUARE && level == 2) return false;
+    if (lanes.n == 0) return b->n_rows * b->n_inner == 1;
+    return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
+}
+
+/* Is load i used after its buffer was written? Then its elements are copied while they are
+ * there. */
+static bool dync__ib_outlives_store(const dync__ib *b, int i)
+{
+    int buf = dync__ib_inst(b, i)->buf, last = i;
+    int32_t arg[3];
+    if (!(b->k->buf.at[buf].mode & DYNC__BUF_OUT)) return false;
+    for (int u = i + 1; u < b->k->inst.n; u++)
+        for (int a = b->needed[u] ? dync__ib_operands(b, u, arg) - 1 : -1; a >= 0; a--)
+            if (arg[a] >= i && dync__ib_reads(b, arg[a], buf)) last = u;
+    return dync__ib_stored_between(b, buf, i, last);
+}
+
+static int dync__ib_emit_load(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
+    dync__tile_fn widen = dync__tile_widen(b->isa, dtype);
+    int stream = dync__ib_stream(b, in->access, level);
+    if (b->failed) return 0;
+    const dync__interp_stream *st = &b->stream.at[stream];
+    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
+                !dync__ib_outlives_store(b, i);
+    int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level)
+                   : dync__ib_result(b, i, level, phase);
+    dync__interp_step s =
+        dync__ib_step(view ? DYNC__STEP_VIEW : DYNC__STEP_GATHER, level, in->type, dst, -1);
+    s.bytes = dync__dtype_info(dtype)->bytes;
+    s.buf = in->buf;
+    s.stream = stream;
+    s.fn = widen;
+    dync__ib_emit(b, s);
+    return dst;
+}
+
+/* One index for a whole line of lanes (a row of an embedding): a load with something added to
+ * its address. */
+static int dync__ib_emit_line_load(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    int index = dync__ib_value_at(b, in->arg[0], phase), dst = dync__ib_emit_load(b, i, phase);
+    dync__interp_steps *list = &b->list[b->section];
+    if (b->failed) return dst;
+    list->at[list->n - 1].a = index;
+    list->at[list->n - 1].imm = b->k->buf.at[in->buf].size;
+    return dst;
+}
+
+/* loadx: a is the index, c the offsets of the access. */
+static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    bool load = in->prim == DYNC__P_loadx;
+    int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] < 2 &&
+        !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
+        dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims) <= 1)
+        return dync__ib_emit_line_load(b, i, phase);
+    dync__ib_operand value = {0, -1, false},
+                     index = dync__ib_fetch(b, in->arg[load ? 0 : 1], level, phase);
+    dync__ib_make_vector(b, &index, level, phase);
+    if (!load) {
+        value = dync__ib_fetch(b, in->arg[0], level, phase);
+        dync__ib_make_vector(b, &value, level, phase);
+        b->serial = true;
+    }
+    int stream = dync__ib_stream(b, in->access, level);
+    int offsets = dync__ib_value(b, DYNC__HOME_SCRATCH, DYNC_I64, level);
+    dync__interp_step s = dync__ib_step(DYNC__STEP_INDEX, level, DYNC_I64, offsets, -1);
+    s.stream = stream;
+    dync__ib_emit(b, s);
+    int dst = load ? dync__ib_result(b, i, level, phase) : -1;
+    s = dync__ib_step(load ? DYNC__STEP_LOADX : DYNC__STEP_STOREX, level, in->type, dst,
+                      load ? index.value : value.value);
+    s.b = load ? -1 : index.value;
+    s.c = offsets;
+    s.bytes = dync__dtype_info(dtype)->bytes;
+    s.buf = in->buf;
+    s.imm = b->k->buf.at[in->buf].size;
+    s.fn = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
+    dync__ib_emit(b, s);
+    return dst;
+}
+
+static void dync__ib_emit_store(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    int level = b->level[i], dtype = b->k->buf.at[in->buf].dtype;
+    if (b->direct[in->arg[0]] == i) return; /* the value was computed in place */
+    dync__ib_operand o = dync__ib_fetch(b, in->arg[0], level, phase);
+    if (o.scalar && dtype == in->type &&
+        dync__ib_is_dense(b, in->access, level)) { /* filled where it belongs */
+        int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
+        dync__interp_step at = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
+        at.buf = in->buf;
+        at.stream = dync__ib_stream(b, in->access, level);
+        dync__ib_emit(b, at);
+        dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, level, in->type, dst, o.value));
+        return;
+    }
+    dync__ib_make_vector(b, &o, level, phase);
+    dync__interp_step s = dync__ib_step(DYNC__STEP_SCATTER, level, in->type, -1, o.value);
+    s.bytes = dync__dtype_info(dtype)->bytes;
+    s.buf = in->buf;
+    s.stream = dync__ib_stream(b, in->access, level);
+    s.fn = dync__tile_narrow(b->isa, dtype);
+    dync__ib_emit(b, s);
+}
+
+static void dync__ib_identity(dync__interp_reduce *r)
+{
+    bool least = r->kind == DYNC__R_MAX, greatest = r->kind == DYNC__R_MIN,
+         one = r->kind == DYNC__R_PROD || r->kind == DYNC__R_ALL;
+    double x = least ? -HUGE_VAL : greatest ? HUGE_VAL : one ? 1.0 : 0.0;
+    memset(&r->identity, 0, sizeof r->identity);
+    if (r->type == DYNC_F32) r->identity.f = (float)x;
+    else if (r->type == DYNC_F64) r->identity.d = x;
+    else if (r->type == DYNC_I32) {
+        int32_t i = least ? INT32_MIN : greatest ? INT32_MAX : one ? 1 : 0;
+        memcpy(&r->identity, &i, sizeof i);
+    } else if (r->type == DYNC_I64)
+        r->identity.i = least ? INT64_MIN : greatest ? INT64_MAX : one ? 1 : 0;
+    else memset(&r->identity, one ? 1 : 0, 1);
+}
+
+static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
+    dync__ib_make_vector(b, &o, 2, phase);
+    dync__interp_reduce r;
+    memset(&r, 0, sizeof r);
+    r.kind = (uint8_t)in->imm.i;
+    r.type = dync__ib_inst(b, in->arg[0])->type;
+    r.bytes = (uint8_t)dync__type_bytes(r.type);
+    r.phase = phase;
+    r.dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1);
+    r.partials = dync__tile_reduce(b->isa, r.kind, r.type);
+    static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
+                                      DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
+    if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type, 0);
+    dync__ib_identity(&r);
+    if (!dync__avec_push(b->arena, &b->reduce, r)) b->failed = true;
+    dync__interp_step s = dync__ib_step(DYNC__STEP_REDUCE, 2, r.type, -1, o.value);
+    s.reduce = b->reduce.n - 1;
+    dync__ib_emit(b, s);
+    return r.dst;
+}
+
+static int dync__ib_emit_op(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i);
+    int level = b->level[i];
+    int32_t arg[3];
+    dync__ib_operand o[3] = {{0, -1, false}, {0, -1, false}, {0, -1, false}};
+    int n = dync__ib_operands(b, i, arg);
+    for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
+    if (in->prim == DYNC__P_bitcast) return o[0].value; /* the same bits: the same value */
+    dync__tile_fn fn;
+    if (in->prim != DYNC__P_random) fn = dync__ib_kernel(b, i, n, o, level, phase);
+    else {
+        dync__ib_make_vector(b, &o[0], level, phase);
+        fn = in->imm.i ? NULL : dync__tile_uniform(b->isa, in->type);
+    }
+    if (!fn && in->prim != DYNC__P_random) {
+        if (!b->failed)
+            dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name,
+                       dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);
+        b->failed = true;
+    }
+    int dst = dync__ib_result(b, i, level, phase);
+    dync__interp_step s =
+        dync__ib_step(in->prim == DYNC__P_random ? DYNC__STEP_RANDOM : DYNC__STEP_OP, level,
+                      in->type, dst, o[0].value);
+    s.b = o[1].value;
+    s.c = o[2].value;
+    s.imm = in->imm.i;
+    s.fn = fn;
+    dync__ib_emit(b, s);
+    return dst;
+}
+
+static int dync__ib_emit_index(dync__ib *b, int i, int phase)
+{
+    int level = b->level[i], dst = dync__ib_result(b, i, level, phase);
+    dync__interp_step s = dync__ib_step(DYNC__STEP_INDEX, level, DYNC_I64, dst, -1);
+    s.stream = dync__ib_stream(b, dync__ib_inst(b, i)->access, level);
+    dync__ib_emit(b, s);
+    return dst;
+}
+
+/* Emits instruction i in the current section; phase: where its varying operands are wanted. */
+static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
+{
+    int v = 0;
+    switch (dync__ib_inst(b, i)->prim) {
+    case DYNC__P_const_: v = dync__ib_constant(b, dync__ib_inst(b, i)); break;
+    case DYNC__P_index: v = dync__ib_emit_index(b, i, phase); break;
+    case DYNC__P_load: v = dync__ib_emit_load(b, i, phase); break;
+    case DYNC__P_loadx:
+    case DYNC__P_storex: v = dync__ib_emit_indexed(b, i, phase); break;
+    case DYNC__P_store: dync__ib_emit_store(b, i, phase); break;
+    case DYNC__P_reduce: v = dync__ib_emit_reduce(b, i, phase); break;
+    default: v = dync__ib_emit_op(b, i, phase); break;
+    }
+    b->val[i] = v;
+    b->val_phase[i] = phase;
+}
+
+/* The value of i for a user in this phase: that of an earlier phase is read back or computed
+ * again. */
+static int dync__ib_value_at(dync__ib *b, int i, int phase)
+{
+    if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->sectioned) return b->val[i];
+    if (!b->keep[i]) {
+        dync__ib_emit_inst(b, i, phase);
+        return b->val[i];
+    }
+    b->val[i] = dync__ib_result(b, i, 2, phase);
+    b->val_phase[i] = phase;
+    return b->val[i];
+}
+
+DYNC__FN void dync__ib_emit_all(dync__ib *b)
+{
+    size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
+    memset(b->direct, 0xff, n); /* -1 */
+    memset(b->wide, 0xff, n);
+    memset(b->val_phase, 0xff, n);
+    for (int l = 0; l < 2 * b->n_phases + 2; l++) b->list[l].n = 0;
+    b->value.n = b->stream.n = b->dim.n = b->reduce.n = b->constant.n = 0;
+    b->scratch = 0;
+    b->lane_bytes = 0;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
+            dync__ib_may_direct(b, i))
+            b->direct[in->arg[0]] = i;
+    }
+    for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
+        if (!b->needed[i]) continue;
+        b->section = dync__ib_list(b, i);
+        dync__ib_emit_inst(b, i, dync__ib_phase(b, i));
+    }
+}
