@@ -5356,7 +5356,7 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C l
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned);
 DYNC__FN void *dync__scope_alloc(size_t n);                        /* zeroed memory that dies with the innermost scope */
 DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);    /* fn(arg) when the innermost scope ends; false: no memory, not registered */
-/* Ends scope s but hands every tensor inside v (lists and texts too) to the scope around it. */
+/* Ends scope s but hands every tensor inside v (lists too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
 DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */
@@ -6437,13 +6437,6 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
     return true;
 }
 
-/* Texts are plain memory of a scope, or the user's own. */
-static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
-{
-    if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
-    for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
-}
-
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -6453,7 +6446,6 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
         const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
         if (t) dync__scope_hand_down(s, i, t);
         if (v->kind == DYNC_KIND_LIST && v->as.l) dync__scope_hand_down(s, i, v->as.l);
-        if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
 }
