@@ -5356,7 +5356,7 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C l
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned);
 DYNC__FN void *dync__scope_alloc(size_t n);                        /* zeroed memory that dies with the innermost scope */
 DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);    /* fn(arg) when the innermost scope ends; false: no memory, not registered */
-/* Ends scope s but hands every tensor inside v (lists too) to the scope around it. */
+/* Ends scope s but hands every tensor inside v (lists and texts too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
 DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */
@@ -6437,6 +6437,13 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
     return true;
 }
 
+/* Texts are plain memory of a scope, or the user's own. */
+static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
+{
+    if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
+    for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
+}
+
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -6446,6 +6453,7 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
         const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
         if (t) dync__scope_hand_down(s, i, t);
         if (v->kind == DYNC_KIND_LIST && v->as.l) dync__scope_hand_down(s, i, v->as.l);
+        if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
 }
@@ -12073,44 +12081,72 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, con
 #endif
 
 /* ==== codegen/interp.h ========================================================================================== */
-/* codegen/interp.h: what the files of the tile interpreter share. interp_tile.c computes, interp.c compiles, interp_run.c runs. */
+/* codegen/interp.h: what the files of the tile interpreter share. interp_tile.c computes,
+ * interp.c compiles, interp_run.c runs. */
 #ifndef DYNC__INTERP_H
 #define DYNC__INTERP_H
 
-/* ---- tile kernels (interp_tile.c) -------------------------------------------------------------------------------------
- * A tile kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the elements are of one size; other
- * overlap is not allowed. A scalar operand is read from element 0 alone. */
+/* ---- tile kernels (interp_tile.c)
+ * ------------------------------------------------------------------------------------- A tile
+ * kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the elements are
+ * of one size; other overlap is not allowed. A scalar operand is read from element 0 alone. */
 typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
-enum {                                   /* forms: which operands are scalars; binary: b, a; fma and select: b, c or both */
-    DYNC__FORM_V = 0, DYNC__FORM_B = 1, DYNC__FORM_A = 2 /* binary */, DYNC__FORM_C = 2 /* fma, select */, DYNC__FORM_BC = 3
+enum { /* forms: which operands are scalars */
+    DYNC__FORM_V = 0,
+    DYNC__FORM_B = 1,
+    DYNC__FORM_A = 2, /* of two operands */
+    DYNC__FORM_C = 2, /* of three: fma, select */
+    DYNC__FORM_BC = 3
 };
-enum { DYNC__TILE_ISAS = 3, DYNC__TILE_GRAIN = 128 };   /* baseline, AVX2 + FMA, AVX-512; elements of one partial result of a reduction */
-enum { DYNC__TILE_MAXSEL = DYNC__N_PRIMS, DYNC__TILE_MINSEL, DYNC__N_TILES }; /* a < b ? b : a and b < a ? b : a */
-DYNC__FN int dync__tile_isa(void);                                            /* the best this machine has */
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type, int form);   /* type: of the operands; NULL: no such kernel */
+enum { DYNC__TILE_GRAIN = 128 };                       /* elements of one partial result of a reduction */
+enum {
+    DYNC__TILE_MAXSEL = DYNC__N_PRIMS,                 /* a < b ? b : a */
+    DYNC__TILE_MINSEL,                                 /* b < a ? b : a */
+    DYNC__N_TILES
+};
+/* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512. NULL: there is no such kernel, or (widen, narrow) the
+ * bits are the same. */
+DYNC__FN int dync__tile_isa(void);                     /* the best this machine has */
+DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int operand_type, int form);
 DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to);
-DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage);                 /* storage dtype to compute type; NULL: the same bits */
+DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage);
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);                   /* a: I64 numbers of draws; b: uint64_t {seed, offset} */
-/* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that length, each cut into grains of
- * DYNC__TILE_GRAIN elements; d gets one value per grain, row after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
+/* a: I64 numbers of draws; b: uint64_t {seed, offset} */
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);
+/* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that
+ * length, each cut into grains of DYNC__TILE_GRAIN elements; d gets one value per grain, row
+ * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
-/* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------------------------------
- * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of up to R rows x J inner indices:
- *   chunk     R = 1, J < I or J = I       lanes run along the inner loops
- *   block     R > 1, J = I                lanes: row after row
- *   vertical  J = 1, or R = N             lanes: inner index after inner index, the rows side by side
- *   square    R > 1, J < I                lanes: row after row; the rows are neighbours along the last row loop: for transpositions
- * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
-typedef enum { DYNC__INTERP_CHUNK, DYNC__INTERP_BLOCK, DYNC__INTERP_VERTICAL, DYNC__INTERP_SQUARE } dync__interp_mode;
+/* ---- compiled form (made by interp.c, run by interp_run.c)
+ * -------------------------------------------------------------- The row loops are linearised to
+ * N rows, the inner loops to I indices. Work is done in tiles of up to R rows x J inner indices:
+ * chunk     R = 1, J < I or J = I       lanes run along the inner loops block     R > 1, J = I
+ * lanes: row after row vertical  J = 1, or R = N             lanes: inner index after inner
+ * index, the rows side by side square    R > 1, J < I                lanes: row after row; the
+ * rows are neighbours along the last row loop: for transpositions A value has a level: 0 one for
+ * the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
+typedef enum {
+    DYNC__INTERP_CHUNK,
+    DYNC__INTERP_BLOCK,
+    DYNC__INTERP_VERTICAL,
+    DYNC__INTERP_SQUARE
+} dync__interp_mode;
 
-/* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1: linear. */
+/* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
+ * linear. */
 typedef struct dync__interp_dim { int64_t extent, stride; } dync__interp_dim;
 typedef struct dync__interp_nest { int32_t at, n; } dync__interp_nest;
 /* Where a tile starts, as a linear index: which of the run's counters counts. */
-enum { DYNC__FROM_ZERO, DYNC__FROM_ROW, DYNC__FROM_INNER, DYNC__FROM_ROW_INNER /* row * I */, DYNC__FROM_INNER_ROW /* inner * N */, DYNC__FROM_N };
+enum {
+    DYNC__FROM_ZERO,
+    DYNC__FROM_ROW,
+    DYNC__FROM_INNER,
+    DYNC__FROM_ROW_INNER, /* row * I */
+    DYNC__FROM_INNER_ROW, /* inner * N */
+    DYNC__FROM_N
+};
 /* One access as seen by tiles: offset + fixed part + lanes. */
 typedef struct dync__interp_stream {
     int64_t offset;
@@ -12121,7 +12157,7 @@ typedef struct dync__interp_stream {
 
 typedef enum {
     DYNC__STEP_OP,        /* fn(dst, a, b, c, n) */
-    DYNC__STEP_VIEW,      /* dst = address of the buffer's elements, in place; a: an index to add, or -1 */
+    DYNC__STEP_VIEW,      /* dst = address of the elements, in place; a: an index to add, or -1 */
     DYNC__STEP_GATHER,    /* dst = copy of the buffer's elements, widened by fn; a: the same */
     DYNC__STEP_DIRECT,    /* dst = address in the output buffer: the next step computes into it */
     DYNC__STEP_SCATTER,   /* buffer = a, narrowed by fn */
@@ -12132,7 +12168,8 @@ typedef enum {
     DYNC__STEP_KEEP       /* dst = this tile's place in the row buffer at imm */
 } dync__step_kind;
 typedef struct dync__interp_step {
-    uint8_t kind, level, type, bytes; /* type: compute type of the value; bytes: of one element in memory */
+    uint8_t kind, level, type;        /* type: compute type of the value */
+    uint8_t bytes;                    /* of one element in memory */
     int32_t dst, a, b, c;             /* values */
     int32_t stream, buf, reduce;
     int64_t imm;
@@ -12142,7 +12179,7 @@ typedef struct dync__interp_step {
 typedef struct dync__interp_reduce {
     uint8_t kind, type, bytes;
     int32_t phase, dst;
-    size_t acc, partial;              /* scratch: running state; partial results of one tile or the folding buffer */
+    size_t acc, partial;              /* scratch: running state; a tile's partial results, or folds */
     dync__tile_fn partials, combine;
     union { int64_t i; double d; float f; } identity;
 } dync__interp_reduce;
@@ -12158,11 +12195,12 @@ typedef struct dync__interp_value {
 struct dync__code {
     char *name;
     int isa, mode, n_phases, n_bufs;
-    int64_t n_rows, n_inner, tile_rows, tile_inner, row_group; /* row_group: rows of a square tile stay inside a multiple of it */
+    int64_t n_rows, n_inner, tile_rows, tile_inner;
+    int64_t row_group;                /* rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, stores_rows;
     bool serial;                      /* order between lanes matters (storex) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
-    int32_t *section;                 /* first step of prologue, row 0, phase 0, row 1, ..., row P; 2 * n_phases + 3 entries */
+    int32_t *section;                 /* first step of prologue, row 0, phase 0, ..., row P, and end */
     dync__interp_step *steps;
     dync__interp_value *values;
     dync__interp_stream *streams;
@@ -12170,44 +12208,42 @@ struct dync__code {
     dync__interp_reduce *reduces;
     uint64_t *consts;
     int64_t *buf_size;
-    size_t scratch_bytes, keep_bytes, raw_at;  /* raw_at: a tile of two-byte elements for conversions */
+    size_t scratch_bytes, keep_bytes;
+    size_t raw_at;                    /* scratch: a tile of two-byte elements for conversions */
     int64_t work;                     /* element-operations of a whole run */
     size_t block_bytes;               /* of this struct with all its arrays */
 };
 DYNC__FN size_t dync__type_bytes(int compute_type);
 #endif
 
-/* ==== codegen/interp.c ========================================================================================== */
-/* codegen/interp.c: compiles a kernel of loop IR for the tile interpreter. Before: loop/; after: interp_run.c runs the result.
- *
- * Tiles of a few hundred lanes stay in L1; each instruction is one pass of a tile kernel over them. Three ways to cut the loops
- * into tiles (dync__interp_mode): pointwise kernels and long rows go in chunks of the inner loops; short rows several at a time
- * (block); reductions along strided loops with contiguous rows beside each other (vertical); transpositions in squares of cache
- * lines (square).
- *   loads    dense ones are used where they lie; what is constant along the inner loops becomes a scalar operand or row code;
- *            the rest is copied into a tile by an odometer
- *   stores   the last operation computes straight into dense output memory where nothing can observe it
- *   kept     values of an earlier phase stay in their tile where a tile holds whole rows; else they are recomputed when cheap,
- *            or go through a row buffer
- * Values get scratch by liveness, so that few tiles are in use at once. Invariants: a step's operands are made before it in its
- * section or an earlier one; prologue steps depend on no loop; the result does not depend on the size of tiles, as sums are
- * taken in grains of DYNC__TILE_GRAIN elements combined pairwise (but vertical sums differ from horizontal ones).
- * Sources: Boncz, Zukowski, Nes 2005 (vectorised execution); Higham 1993 (pairwise summation). */
+/* ==== codegen/interp_build.h ==================================================================================== */
+/* codegen/interp_build.h: one attempt to compile a kernel for the tile interpreter, shared by
+ * interp.c (scratch, the result), interp_plan.c (how the loops are cut, what is kept) and
+ * interp_emit.c (steps). */
+#ifndef DYNC__INTERP_BUILD_H
+#define DYNC__INTERP_BUILD_H
 
-enum { DYNC__INTERP_LANES = 512, DYNC__INTERP_L1_BYTES = 24 * 1024, DYNC__INTERP_KEEP_BYTES = 256 * 1024,
-       DYNC__INTERP_CHEAP = 6 /* instructions worth repeating rather than keeping */ };
+enum {
+    DYNC__INTERP_LANES = 512,            /* of a tile, fewer where many values are live */
+    DYNC__INTERP_L1_BYTES = 24 * 1024,
+    DYNC__INTERP_KEEP_BYTES = 256 * 1024,
+    DYNC__INTERP_CHEAP = 6               /* instructions worth repeating rather than keeping */
+};
 
 typedef DYNC__VEC(dync__interp_step) dync__interp_steps;
-typedef struct dync__ib {                /* one attempt to compile */
+typedef struct dync__ib {
     const dync__kernel *k;
     dync__arena *arena;
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
-    int64_t n_rows, n_inner, rows, inner, lanes;  /* rows x inner: a tile; lanes: its budget */
-    bool has_reduce, sectioned, whole, serial, failed; /* sectioned: sections keep their order; whole: a tile holds whole rows */
+    int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
+    bool has_reduce, whole, serial, failed; /* whole: a tile holds whole rows */
+    bool sectioned;                      /* sections keep their order */
     int64_t keep_bytes, lane_bytes;      /* of the row buffers per row; of all tiles per lane */
-    uint8_t *needed, *level, *keep, *clamp;  /* by instruction; clamp: 1 maxsel, 2 minsel */
-    int32_t *direct;                     /* by instruction: the store that it may compute into, -1 none */
-    int32_t *val, *val_phase, *wide, *wide_phase; /* value now; phase it was made in; its expansion */
+    uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
+    int32_t *direct;                     /* by instruction: the store it may compute into, -1 none */
+    int32_t *val, *val_phase;            /* value now; phase it was made in */
+    int32_t *wide, *wide_phase;          /* its expansion over a tile */
+    int64_t *keep_off;                   /* by instruction: its row buffer, in bytes */
     dync__interp_steps *list;            /* one per section: prologue, row 0, phase 0, ... */
     int section;                         /* where emission goes */
     DYNC__VEC(dync__interp_value) value;
@@ -12215,28 +12251,64 @@ typedef struct dync__ib {                /* one attempt to compile */
     DYNC__VEC(dync__interp_dim) dim;
     DYNC__VEC(dync__interp_reduce) reduce;
     DYNC__VEC(uint64_t) constant;
-    int64_t *keep_off;                   /* by instruction: its row buffer, in bytes */
     size_t scratch;
 } dync__ib;
+DYNC__INLINE const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return &b->k->inst.at[i]; }
 
-DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
+/* ---- interp_plan.c ---- */
+DYNC__FN void dync__ib_mark_needed(dync__ib *); /* needed, clamp, has_reduce, sectioned */
+DYNC__FN void dync__ib_plan(dync__ib *);        /* levels, mode, tile, kept values; lanes is given */
+/* The phase an instruction stands in, or that its row code precedes. */
+DYNC__FN int dync__ib_phase(const dync__ib *, int inst);
+/* The section list its steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
+DYNC__FN int dync__ib_list(const dync__ib *, int inst);
+/* Its real operands: those of a clamp are its comparison's. */
+DYNC__FN int dync__ib_operands(const dync__ib *, int inst, int32_t out[3]);
+/* Product of the extents of loops [from, to). */
+DYNC__FN int64_t dync__ib_product(const dync__ib *, int from, int to);
+/* Loops [from, to) of an access after merging neighbours and dropping loops of one; how many. */
+DYNC__FN int dync__ib_merge(const dync__ib *, int access, int from, int to, dync__interp_dim *out);
+/* Is buf written by an instruction between these? */
+DYNC__FN bool dync__ib_stored_between(const dync__ib *, int buf, int from, int to);
+/* Do the lanes of a level lie side by side in memory? */
+DYNC__FN bool dync__ib_is_dense(const dync__ib *, int access, int level);
+/* Is it a load of buf, or its bits under another type? */
+DYNC__FN bool dync__ib_reads(const dync__ib *, int inst, int buf);
+/* May the stored value be computed straight into memory? */
+DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
+/* ---- interp_emit.c ---- */
+/* The steps of every section, with values, streams and reductions. */
+DYNC__FN void dync__ib_emit_all(dync__ib *);
+#endif
 
-static const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return &b->k->inst.at[i]; }
+/* ==== codegen/interp_plan.c ===================================================================================== */
+/* codegen/interp_plan.c: how a kernel is cut into tiles. Before: interp.c asks; after:
+ * interp_emit.c writes steps accordingly.
+ *
+ * Four ways (dync__interp_mode): pointwise kernels and long rows go in chunks of the inner loops;
+ * short rows several at a time (block); reductions along strided loops with contiguous rows
+ * beside each other (vertical); transpositions in squares of cache lines (square). Each value
+ * gets a level: once per kernel, per row, per index. Values of an earlier phase stay in their
+ * tile where a tile holds whole rows; else they are recomputed when cheap, or go through a row
+ * buffer.
+ * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
+
 static int dync__ib_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
-static int dync__ib_phase(const dync__ib *b, int i)   /* the phase it stands in, or that its row code precedes */
+DYNC__FN int dync__ib_phase(const dync__ib *b, int i)
 {
     return b->sectioned ? dync__ib_inst(b, i)->section / 2 : 0;
 }
 
-/* The section list an instruction's steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
-static int dync__ib_list(const dync__ib *b, int i)
+/* The section list an instruction's steps go to: 0 prologue, 1 + 2p row code before phase p, 2 +
+ * 2p phase p. */
+DYNC__FN int dync__ib_list(const dync__ib *b, int i)
 {
     int p = dync__ib_phase(b, i);
     if (dync__ib_inst(b, i)->prim == DYNC__P_reduce || b->level[i] == 2) return 2 + 2 * p;
     return b->level[i] == 1 ? 1 + 2 * p : 0;
 }
 
-/* ---- analysis ------------------------------------------------------------------------------------------------------------ */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 /* select(lt(p, q), s, t) with the same two values is one minimum or maximum. */
 static int dync__ib_clamp(const dync__ib *b, const dync__inst *in)
@@ -12250,7 +12322,7 @@ static int dync__ib_clamp(const dync__ib *b, const dync__inst *in)
 }
 
 /* The instruction's real operands: those of a clamp are its comparison's. */
-static int dync__ib_operands(const dync__ib *b, int i, int32_t out[3])
+DYNC__FN int dync__ib_operands(const dync__ib *b, int i, int32_t out[3])
 {
     const dync__inst *in = dync__ib_inst(b, i);
     if (b->clamp[i]) {
@@ -12264,7 +12336,7 @@ static int dync__ib_operands(const dync__ib *b, int i, int32_t out[3])
     return n;
 }
 
-static int64_t dync__ib_product(const dync__ib *b, int from, int to)
+DYNC__FN int64_t dync__ib_product(const dync__ib *b, int from, int to)
 {
     int64_t n = 1;
     for (int d = from; d < to; d++) n *= b->k->extent[d];
@@ -12272,16 +12344,18 @@ static int64_t dync__ib_product(const dync__ib *b, int from, int to)
 }
 
 /* From the stores up; what stands in phases without indices stores nothing. */
-static void dync__ib_mark_needed(dync__ib *b)
+DYNC__FN void dync__ib_mark_needed(dync__ib *b)
 {
     bool no_phases = dync__ib_product(b, b->k->n_outer, b->k->n_dims) == 0;
     for (int i = b->k->inst.n - 1; i >= 0; i--) {
         int32_t arg[3];
-        if (!dync__inst_has_value(dync__ib_inst(b, i))) b->needed[i] = !(no_phases && (dync__ib_inst(b, i)->section & 1));
+        if (!dync__inst_has_value(dync__ib_inst(b, i)))
+            b->needed[i] = !(no_phases && (dync__ib_inst(b, i)->section & 1));
         b->clamp[i] = (uint8_t)dync__ib_clamp(b, dync__ib_inst(b, i));
         if (!b->needed[i]) continue;
         b->has_reduce |= dync__ib_inst(b, i)->prim == DYNC__P_reduce;
-        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) && !(dync__ib_inst(b, i)->section & 1));
+        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) &&
+                                          !(dync__ib_inst(b, i)->section & 1));
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
     }
 }
@@ -12291,7 +12365,8 @@ static int dync__ib_access_level(const dync__ib *b, int access)
     const dync__access *acc = &b->k->access.at[access];
     int level = 0;
     for (int d = 0; d < b->k->n_dims; d++)
-        if (acc->stride[d] != 0 && b->k->extent[d] > 1) level = DYNC__MAX(level, d < b->split ? 1 : 2);
+        if (acc->stride[d] != 0 && b->k->extent[d] > 1)
+            level = DYNC__MAX(level, d < b->split ? 1 : 2);
     return level;
 }
 
@@ -12301,15 +12376,21 @@ static int dync__ib_level_of(const dync__ib *b, int i)
     int32_t arg[3];
     int level = in->access >= 0 ? dync__ib_access_level(b, in->access) : 0;
     if (in->prim == DYNC__P_reduce) return 1;
-    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) level = DYNC__MAX(level, (int)b->level[arg[a]]);
+    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--)
+        level = DYNC__MAX(level, (int)b->level[arg[a]]);
     /* what the kernel both reads and writes is read and written where it stands */
-    if (!dync__inst_has_value(in)) return (in->section & 1) && (b->k->buf.at[in->buf].mode & DYNC__BUF_IN) ? 2 : DYNC__MAX(level, 1);
-    if (in->buf >= 0 && (b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)) return in->section & 1 ? 2 : DYNC__MAX(level, 1);
+    if (!dync__inst_has_value(in))
+        return (in->section & 1) && (b->k->buf.at[in->buf].mode & DYNC__BUF_IN)
+                   ? 2
+                   : DYNC__MAX(level, 1);
+    if (in->buf >= 0 && (b->k->buf.at[in->buf].mode & DYNC__BUF_OUT))
+        return in->section & 1 ? 2 : DYNC__MAX(level, 1);
     return level;
 }
 
-/* Loops [from, to) of an access after merging neighbours and dropping loops of one; returns how many are left. */
-static int dync__ib_merge(const dync__ib *b, int access, int from, int to, dync__interp_dim *out)
+/* Loops [from, to) of an access after merging neighbours and dropping loops of one; returns how
+ * many are left. */
+DYNC__FN int dync__ib_merge(const dync__ib *b, int access, int from, int to, dync__interp_dim *out)
 {
     const dync__access *acc = &b->k->access.at[access];
     int n = 0;
@@ -12328,7 +12409,8 @@ static int dync__ib_merge(const dync__ib *b, int access, int from, int to, dync_
     return n;
 }
 
-/* Pointwise: as many loops as stay linear for every access go inside; short ones are taken several rows at a time. */
+/* Pointwise: as many loops as stay linear for every access go inside; short ones are taken
+ * several rows at a time. */
 static void dync__ib_split_pointwise(dync__ib *b)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
@@ -12336,7 +12418,8 @@ static void dync__ib_split_pointwise(dync__ib *b)
     for (int s = b->k->n_dims - 1; s >= 0; s--) {
         for (int i = 0; i < b->k->inst.n; i++) {
             int access = dync__ib_inst(b, i)->access;
-            if (b->needed[i] && access >= 0 && dync__ib_merge(b, access, s, b->k->n_dims, dims) > 1) return;
+            if (b->needed[i] && access >= 0 && dync__ib_merge(b, access, s, b->k->n_dims, dims) > 1)
+                return;
         }
         b->split = s;
     }
@@ -12358,12 +12441,14 @@ static bool dync__ib_wants_vertical(const dync__ib *b)
     return votes > 0 && b->n_rows >= 4;
 }
 
-/* Does some buffer run along the last row loop while others run along the inner ones? Then both sides waste cache lines. */
+/* Does some buffer run along the last row loop while others run along the inner ones? Then both
+ * sides waste cache lines. */
 static bool dync__ib_wants_square(const dync__ib *b)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool across = false, along = false;
-    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8) return false;
+    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8)
+        return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
         if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
@@ -12371,7 +12456,8 @@ static bool dync__ib_wants_square(const dync__ib *b)
         if (n > 1) return false;
         int64_t inner = n ? dims[0].stride : 0;
         if (in->buf < 0) continue;
-        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 && (inner > 8 || inner < -8);
+        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 &&
+                  (inner > 8 || inner < -8);
         along |= n == 1 && (inner == 1 || inner == -1);
     }
     return across && along;
@@ -12385,10 +12471,11 @@ static void dync__ib_set_tile(dync__ib *b)
     b->inner = DYNC__MIN(b->n_inner, lanes);
     if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b)) {
         b->mode = DYNC__INTERP_VERTICAL;
-        lanes *= 4;                     /* rows of a few pages: less paging about */
+        lanes *= 4; /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);
         b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
-    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 && (b->has_reduce || b->n_inner < 96)) {
+    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 &&
+               (b->has_reduce || b->n_inner < 96)) {
         b->mode = DYNC__INTERP_BLOCK;
         b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
         b->inner = b->n_inner;
@@ -12396,20 +12483,23 @@ static void dync__ib_set_tile(dync__ib *b)
     if (b->mode == DYNC__INTERP_CHUNK && dync__ib_wants_square(b)) {
         b->mode = DYNC__INTERP_SQUARE;
         b->rows = 64;
-        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8));     /* a cache line of floats */
+        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8)); /* a cache line of floats */
     }
     b->whole = b->inner >= b->n_inner;
 }
 
 /* Is buffer buf written by an instruction between from and to? */
-static bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int to)
+DYNC__FN bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int to)
 {
     for (int j = from + 1; j < to; j++)
-        if (b->needed[j] && !dync__inst_has_value(dync__ib_inst(b, j)) && dync__ib_inst(b, j)->buf == buf) return true;
+        if (b->needed[j] && !dync__inst_has_value(dync__ib_inst(b, j)) &&
+            dync__ib_inst(b, j)->buf == buf)
+            return true;
     return false;
 }
 
-/* Cost in instructions of computing i again for `user` in a later phase; large where that is not possible. */
+/* Cost in instructions of computing i again for `user` in a later phase; large where that is not
+ * possible. */
 static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -12432,7 +12522,8 @@ static void dync__ib_mark_kept(dync__ib *b)
     if (b->whole || !b->sectioned) return;
     for (int i = 0; i < b->k->inst.n; i++) {
         int32_t arg[3];
-        if (!b->needed[i] || (b->level[i] < 2 && dync__ib_inst(b, i)->prim != DYNC__P_reduce)) continue;
+        if (!b->needed[i] || (b->level[i] < 2 && dync__ib_inst(b, i)->prim != DYNC__P_reduce))
+            continue;
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = arg[a], phase = dync__ib_phase(b, i);
             if (b->level[v] < 2 || dync__ib_phase(b, v) == phase || b->keep[v]) continue;
@@ -12445,33 +12536,42 @@ static void dync__ib_mark_kept(dync__ib *b)
 }
 
 /* Do the lanes of a level lie side by side in memory? */
-static bool dync__ib_is_dense(const dync__ib *b, int access, int level)
+DYNC__FN bool dync__ib_is_dense(const dync__ib *b, int access, int level)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     int from = b->mode == DYNC__INTERP_CHUNK && level == 2 ? b->split : 0;
     int to = level == 2 && b->mode != DYNC__INTERP_VERTICAL ? b->k->n_dims : b->split;
-    if (level == 2 && (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1))) return false;
+    if (level == 2 &&
+        (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1)))
+        return false;
     if (level == 1 && b->rows == 1) return true;
     int n = dync__ib_merge(b, access, from, to, dims);
     return n == 0 ? dync__ib_product(b, from, to) == 1 : n == 1 && dims[0].stride == 1;
 }
 
 /* Is i a load of the buffer, or its bits under another type? */
-static bool dync__ib_reads(const dync__ib *b, int i, int buf)
+DYNC__FN bool dync__ib_reads(const dync__ib *b, int i, int buf)
 {
     while (dync__ib_inst(b, i)->prim == DYNC__P_bitcast) i = dync__ib_inst(b, i)->arg[0];
     return dync__ib_inst(b, i)->buf == buf;
 }
 
-/* A value may be computed straight into output memory when no load of that buffer is used after it was made. */
-static bool dync__ib_may_direct(const dync__ib *b, int store)
+/* A value may be computed straight into output memory when no load of that buffer is used after
+ * it was made. */
+DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store)
 {
     const dync__inst *st = dync__ib_inst(b, store), *in = dync__ib_inst(b, st->arg[0]);
     const dync__buf *buf = &b->k->buf.at[st->buf];
     int v = st->arg[0];
-    if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] || b->keep[v]) return false;
-    if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load || in->prim == DYNC__P_bitcast) return false;
-    if (dync__ib_list(b, v) != dync__ib_list(b, store) || !dync__ib_is_dense(b, st->access, b->level[v])) return false;
+    if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] ||
+        b->keep[v])
+        return false;
+    if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load ||
+        in->prim == DYNC__P_bitcast)
+        return false;
+    if (dync__ib_list(b, v) != dync__ib_list(b, store) ||
+        !dync__ib_is_dense(b, st->access, b->level[v]))
+        return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         int32_t arg[3];
         const dync__inst *other = dync__ib_inst(b, i);
@@ -12483,7 +12583,45 @@ static bool dync__ib_may_direct(const dync__ib *b, int store)
     return true;
 }
 
-/* ---- emission --------------------------------------------------------------------------------------------------------------- */
+/* Cuts the loops and decides what is kept: vertical tiles get narrower, then horizontal, rather
+ * than a huge row buffer. */
+DYNC__FN void dync__ib_plan(dync__ib *b)
+{
+    b->split = b->k->n_outer;
+    if (!b->sectioned && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
+    b->n_rows = dync__ib_product(b, 0, b->split);
+    b->n_inner = dync__ib_product(b, b->split, b->k->n_dims);
+    for (int i = 0; i < b->k->inst.n; i++)
+        if (b->needed[i]) b->level[i] = (uint8_t)dync__ib_level_of(b, i);
+    dync__ib_set_tile(b);
+    dync__ib_mark_kept(b);
+    while (b->mode == DYNC__INTERP_VERTICAL && b->keep_bytes * b->rows > DYNC__INTERP_KEEP_BYTES) {
+        b->inner = 1;
+        b->rows /= 2;
+        if (b->rows < 32) {
+            b->mode = DYNC__INTERP_CHUNK;
+            b->rows = 1;
+            b->inner = DYNC__MIN(b->n_inner, b->lanes);
+        }
+        b->whole = b->inner >= b->n_inner;
+        dync__ib_mark_kept(b);
+    }
+}
+
+/* ==== codegen/interp_emit.c ===================================================================================== */
+/* codegen/interp_emit.c: the steps of a kernel for the tile interpreter. Before: interp_plan.c
+ * cut the loops; after: interp.c gives the values scratch.
+ *
+ *   loads    dense ones are used where they lie; what is constant along the inner loops becomes a
+ *            scalar operand or row code; the rest is copied into a tile by an odometer
+ *   stores   the last operation computes straight into dense output memory where nothing can
+ *            observe it
+ *   operand  a tile kernel takes scalars where it has such a form; others are spread over a tile,
+ *            once a phase
+ * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
+ * but in range. */
+
+static int dync__ib_value_at(dync__ib *b, int i, int phase);
 
 static int dync__ib_value(dync__ib *b, int home, int type, int level)
 {
@@ -12547,7 +12685,9 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed_from = DYNC__FROM_ROW;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
         s.lanes_from = DYNC__FROM_INNER;
-    } else if (level == 2 && b->mode == DYNC__INTERP_SQUARE) {         /* two loops: the last of the rows, the inner ones */
+    } else if (level == 2 &&
+               b->mode ==
+                   DYNC__INTERP_SQUARE) { /* two loops: the last of the rows, the inner ones */
         s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
         int64_t step = dync__ib_merge(b, access, split, n, dims) ? dims[0].stride : 0;
@@ -12563,7 +12703,9 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed_from = DYNC__FROM_INNER;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (level == 2) {               /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
+    } else if (
+        level ==
+        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
         count = dync__ib_merge(b, access, split, n, dims);
         if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
         int more = dync__ib_merge(b, access, 0, split, dims + count);
@@ -12598,8 +12740,6 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
     return v;
 }
 
-static int dync__ib_value_at(dync__ib *b, int i, int phase);
-
 /* The expansion of a scalar or row value to a whole tile, made once per phase. */
 static int dync__ib_widen(dync__ib *b, int i, int phase)
 {
@@ -12607,15 +12747,20 @@ static int dync__ib_widen(dync__ib *b, int i, int phase)
     const dync__inst *in = dync__ib_inst(b, i);
     int from = b->val[i], dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 2);
     bool scalar = b->level[i] == 0 || b->rows == 1;
-    dync__ib_emit(b, dync__ib_step(scalar ? DYNC__STEP_FILL : DYNC__STEP_EXPAND, 2, in->type, dst, from));
+    dync__ib_emit(
+        b, dync__ib_step(scalar ? DYNC__STEP_FILL : DYNC__STEP_EXPAND, 2, in->type, dst, from));
     b->wide[i] = dst;
     b->wide_phase[i] = phase;
     return dst;
 }
 
-typedef struct dync__ib_operand { int32_t inst, value; bool scalar; } dync__ib_operand;
+typedef struct dync__ib_operand {
+    int32_t inst, value;
+    bool scalar;
+} dync__ib_operand;
 
-/* Instruction i as an operand at a level: a vector, or a scalar where it is one for the whole tile. */
+/* Instruction i as an operand at a level: a vector, or a scalar where it is one for the whole
+ * tile. */
 static dync__ib_operand dync__ib_fetch(dync__ib *b, int i, int level, int phase)
 {
     dync__ib_operand o = {i, 0, false};
@@ -12625,7 +12770,7 @@ static dync__ib_operand dync__ib_fetch(dync__ib *b, int i, int level, int phase)
         o.scalar = !tile_is_row && (b->level[i] == 0 || b->rows == 1);
         if (!tile_is_row && !o.scalar) o.value = dync__ib_widen(b, i, phase);
     } else if (level == 1 && b->level[i] == 0) {
-        o.scalar = b->rows > 1;            /* one lane: a scalar is a vector */
+        o.scalar = b->rows > 1; /* one lane: a scalar is a vector */
     }
     return o;
 }
@@ -12639,7 +12784,8 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
         o->value = dync__ib_widen(b, o->inst, phase);
         return;
     }
-    int type = dync__ib_inst(b, o->inst)->type, dst = dync__ib_value(b, DYNC__HOME_SCRATCH, type, 1);
+    int type = dync__ib_inst(b, o->inst)->type,
+        dst = dync__ib_value(b, DYNC__HOME_SCRATCH, type, 1);
     dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, type, dst, o->value));
     o->value = dst;
 }
@@ -12647,9 +12793,15 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
 static bool dync__ib_commutes(int prim, int type)
 {
     switch (prim) {
-    case DYNC__P_add: case DYNC__P_mul: case DYNC__P_eq: case DYNC__P_ne:
-    case DYNC__P_and_: case DYNC__P_or_: case DYNC__P_xor_: return true;
-    case DYNC__P_min: case DYNC__P_max: return type != DYNC_F32 && type != DYNC_F64;
+    case DYNC__P_add:
+    case DYNC__P_mul:
+    case DYNC__P_eq:
+    case DYNC__P_ne:
+    case DYNC__P_and_:
+    case DYNC__P_or_:
+    case DYNC__P_xor_: return true;
+    case DYNC__P_min:
+    case DYNC__P_max: return type != DYNC_F32 && type != DYNC_F64;
     default: return false;
     }
 }
@@ -12662,7 +12814,8 @@ static void dync__ib_swap(dync__ib_operand *a, dync__ib_operand *b)
 }
 
 /* Picks the tile kernel for the operands at hand; scalars that no form takes are widened. */
-static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync__ib_operand *o, int level, int phase)
+static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync__ib_operand *o,
+                                   int level, int phase)
 {
     int form = 0;
     if (n == 3) {
@@ -12687,20 +12840,29 @@ static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync_
     return dync__tile_find(b->isa, prim, type, form);
 }
 
-static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level, int phase)
+static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
+                                     int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int type = dync__ib_inst(b, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
     switch (in->prim) {
-    case DYNC__P_cast: dync__ib_make_vector(b, &o[0], level, phase); return dync__tile_cast(b->isa, type, in->type);
-    case DYNC__P_wrap: dync__ib_make_vector(b, &o[0], level, phase); return dync__tile_wrap(b->isa, (int)in->imm.i);
+    case DYNC__P_cast:
+        dync__ib_make_vector(b, &o[0], level, phase);
+        return dync__tile_cast(b->isa, type, in->type);
+    case DYNC__P_wrap:
+        dync__ib_make_vector(b, &o[0], level, phase);
+        return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
-        return dync__ib_pick(b, b->clamp[i] == 1 ? (int)DYNC__TILE_MAXSEL : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL : in->prim, type, n, o,
-                             level, phase);
+        return dync__ib_pick(b,
+                             b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
+                             : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
+                                                : in->prim,
+                             type, n, o, level, phase);
     }
 }
 
-/* The value an instruction's result goes to: scratch, a place in its row buffer, or output memory. */
+/* The value an instruction's result goes to: scratch, a place in its row buffer, or output
+ * memory. */
 static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -12723,15 +12885,17 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
     return dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, level);
 }
 
-static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s, dync__interp_nest lanes, int level)
+static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
+                             dync__interp_nest lanes, int level)
 {
-    if (level == 0 || (level == 1 && b->rows == 1)) return true;      /* one lane */
+    if (level == 0 || (level == 1 && b->rows == 1)) return true; /* one lane */
     if (b->mode == DYNC__INTERP_SQUARE && level == 2) return false;
     if (lanes.n == 0) return b->n_rows * b->n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }
 
-/* Is load i used after its buffer was written? Then its elements are copied while they are there. */
+/* Is load i used after its buffer was written? Then its elements are copied while they are
+ * there. */
 static bool dync__ib_outlives_store(const dync__ib *b, int i)
 {
     int buf = dync__ib_inst(b, i)->buf, last = i;
@@ -12751,9 +12915,12 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     int stream = dync__ib_stream(b, in->access, level);
     if (b->failed) return 0;
     const dync__interp_stream *st = &b->stream.at[stream];
-    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level) && !dync__ib_outlives_store(b, i);
-    int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level) : dync__ib_result(b, i, level, phase);
-    dync__interp_step s = dync__ib_step(view ? DYNC__STEP_VIEW : DYNC__STEP_GATHER, level, in->type, dst, -1);
+    bool view = !widen && !b->keep[i] && dync__ib_is_view(b, st, st->lanes, level) &&
+                !dync__ib_outlives_store(b, i);
+    int dst = view ? dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level)
+                   : dync__ib_result(b, i, level, phase);
+    dync__interp_step s =
+        dync__ib_step(view ? DYNC__STEP_VIEW : DYNC__STEP_GATHER, level, in->type, dst, -1);
     s.bytes = dync__dtype_info(dtype)->bytes;
     s.buf = in->buf;
     s.stream = stream;
@@ -12762,7 +12929,8 @@ static int dync__ib_emit_load(dync__ib *b, int i, int phase)
     return dst;
 }
 
-/* One index for a whole line of lanes (a row of an embedding): a load with something added to its address. */
+/* One index for a whole line of lanes (a row of an embedding): a load with something added to
+ * its address. */
 static int dync__ib_emit_line_load(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -12781,10 +12949,12 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     bool load = in->prim == DYNC__P_loadx;
     int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] < 2 && !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
+    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] < 2 &&
+        !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
         dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims) <= 1)
         return dync__ib_emit_line_load(b, i, phase);
-    dync__ib_operand value = {0, -1, false}, index = dync__ib_fetch(b, in->arg[load ? 0 : 1], level, phase);
+    dync__ib_operand value = {0, -1, false},
+                     index = dync__ib_fetch(b, in->arg[load ? 0 : 1], level, phase);
     dync__ib_make_vector(b, &index, level, phase);
     if (!load) {
         value = dync__ib_fetch(b, in->arg[0], level, phase);
@@ -12797,7 +12967,8 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     s.stream = stream;
     dync__ib_emit(b, s);
     int dst = load ? dync__ib_result(b, i, level, phase) : -1;
-    s = dync__ib_step(load ? DYNC__STEP_LOADX : DYNC__STEP_STOREX, level, in->type, dst, load ? index.value : value.value);
+    s = dync__ib_step(load ? DYNC__STEP_LOADX : DYNC__STEP_STOREX, level, in->type, dst,
+                      load ? index.value : value.value);
     s.b = load ? -1 : index.value;
     s.c = offsets;
     s.bytes = dync__dtype_info(dtype)->bytes;
@@ -12812,9 +12983,10 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int level = b->level[i], dtype = b->k->buf.at[in->buf].dtype;
-    if (b->direct[in->arg[0]] == i) return;               /* the value was computed in place */
+    if (b->direct[in->arg[0]] == i) return; /* the value was computed in place */
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], level, phase);
-    if (o.scalar && dtype == in->type && dync__ib_is_dense(b, in->access, level)) {     /* filled where it belongs */
+    if (o.scalar && dtype == in->type &&
+        dync__ib_is_dense(b, in->access, level)) { /* filled where it belongs */
         int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
         dync__interp_step at = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
         at.buf = in->buf;
@@ -12834,7 +13006,8 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase)
 
 static void dync__ib_identity(dync__interp_reduce *r)
 {
-    bool least = r->kind == DYNC__R_MAX, greatest = r->kind == DYNC__R_MIN, one = r->kind == DYNC__R_PROD || r->kind == DYNC__R_ALL;
+    bool least = r->kind == DYNC__R_MAX, greatest = r->kind == DYNC__R_MIN,
+         one = r->kind == DYNC__R_PROD || r->kind == DYNC__R_ALL;
     double x = least ? -HUGE_VAL : greatest ? HUGE_VAL : one ? 1.0 : 0.0;
     memset(&r->identity, 0, sizeof r->identity);
     if (r->type == DYNC_F32) r->identity.f = (float)x;
@@ -12842,7 +13015,8 @@ static void dync__ib_identity(dync__interp_reduce *r)
     else if (r->type == DYNC_I32) {
         int32_t i = least ? INT32_MIN : greatest ? INT32_MAX : one ? 1 : 0;
         memcpy(&r->identity, &i, sizeof i);
-    } else if (r->type == DYNC_I64) r->identity.i = least ? INT64_MIN : greatest ? INT64_MAX : one ? 1 : 0;
+    } else if (r->type == DYNC_I64)
+        r->identity.i = least ? INT64_MIN : greatest ? INT64_MAX : one ? 1 : 0;
     else memset(&r->identity, one ? 1 : 0, 1);
 }
 
@@ -12859,7 +13033,8 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     r.phase = phase;
     r.dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1);
     r.partials = dync__tile_reduce(b->isa, r.kind, r.type);
-    static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
+    static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
+                                      DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
     if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type, 0);
     dync__ib_identity(&r);
     if (!dync__avec_push(b->arena, &b->reduce, r)) b->failed = true;
@@ -12877,7 +13052,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     dync__ib_operand o[3] = {{0, -1, false}, {0, -1, false}, {0, -1, false}};
     int n = dync__ib_operands(b, i, arg);
     for (int a = 0; a < n; a++) o[a] = dync__ib_fetch(b, arg[a], level, phase);
-    if (in->prim == DYNC__P_bitcast) return o[0].value;   /* the same bits: the same value */
+    if (in->prim == DYNC__P_bitcast) return o[0].value; /* the same bits: the same value */
     dync__tile_fn fn;
     if (in->prim != DYNC__P_random) fn = dync__ib_kernel(b, i, n, o, level, phase);
     else {
@@ -12886,12 +13061,14 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     }
     if (!fn && in->prim != DYNC__P_random) {
         if (!b->failed)
-            dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name, dync__prim_info(in->prim)->name,
-                       dync__dtype_info(in->type)->name);
+            dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name,
+                       dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);
         b->failed = true;
     }
     int dst = dync__ib_result(b, i, level, phase);
-    dync__interp_step s = dync__ib_step(in->prim == DYNC__P_random ? DYNC__STEP_RANDOM : DYNC__STEP_OP, level, in->type, dst, o[0].value);
+    dync__interp_step s =
+        dync__ib_step(in->prim == DYNC__P_random ? DYNC__STEP_RANDOM : DYNC__STEP_OP, level,
+                      in->type, dst, o[0].value);
     s.b = o[1].value;
     s.c = o[2].value;
     s.imm = in->imm.i;
@@ -12927,7 +13104,8 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
     b->val_phase[i] = phase;
 }
 
-/* The value of i for a user in this phase: that of an earlier phase is read back or computed again. */
+/* The value of i for a user in this phase: that of an earlier phase is read back or computed
+ * again. */
 static int dync__ib_value_at(dync__ib *b, int i, int phase)
 {
     if (b->level[i] < 2 || b->whole || b->val_phase[i] == phase || !b->sectioned) return b->val[i];
@@ -12940,7 +13118,46 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase)
     return b->val[i];
 }
 
-/* ---- scratch -------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__ib_emit_all(dync__ib *b)
+{
+    size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
+    memset(b->direct, 0xff, n); /* -1 */
+    memset(b->wide, 0xff, n);
+    memset(b->val_phase, 0xff, n);
+    for (int l = 0; l < 2 * b->n_phases + 2; l++) b->list[l].n = 0;
+    b->value.n = b->stream.n = b->dim.n = b->reduce.n = b->constant.n = 0;
+    b->scratch = 0;
+    b->lane_bytes = 0;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
+            dync__ib_may_direct(b, i))
+            b->direct[in->arg[0]] = i;
+    }
+    for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
+        if (!b->needed[i]) continue;
+        b->section = dync__ib_list(b, i);
+        dync__ib_emit_inst(b, i, dync__ib_phase(b, i));
+    }
+}
+
+/* ==== codegen/interp.c ========================================================================================== */
+/* codegen/interp.c: compiles a kernel of loop IR for the tile interpreter. Before: loop/; with
+ * interp_plan.c and interp_emit.c; after: interp_run.c runs the result.
+ *
+ * Tiles of a few hundred lanes stay in L1; each instruction is one pass of a tile kernel over
+ * them. interp_plan.c cuts the loops into tiles, interp_emit.c writes the steps; here values get
+ * scratch by liveness, so that few tiles are in use at once, and the result is packed into one
+ * block. If the tiles in use do not fit L1 the whole is done again with narrower ones.
+ * Invariants: a step's operands are made before it in its section or an earlier one; prologue
+ * steps depend on no loop; results do not depend on the width of tiles, as sums are taken in
+ * grains of DYNC__TILE_GRAIN elements combined pairwise (vertical sums differ from horizontal
+ * ones).
+ * Sources: Boncz, Zukowski, Nes 2005 (vectorised execution); Higham 1993 (pairwise summation). */
+
+DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
+
+/* ---- scratch --------------------------------------------------------------------------------- */
 
 static size_t dync__ib_take(dync__ib *b, size_t bytes)
 {
@@ -12962,15 +13179,17 @@ static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_ph
     x->last = DYNC__MAX(x->last, is_phase && x->level < 2 ? section_end : at);
 }
 
-/* Live ranges in step order. What a row makes and a phase uses lives to the end of that phase: the phase loops. */
+/* Live ranges in step order. What a row makes and a phase uses lives to the end of that phase:
+ * the phase loops. */
 static void dync__ib_liveness(dync__ib *b)
 {
     int at = 0;
     for (int l = 0; l < 2 * b->n_phases + 2; l++) {
         bool is_phase = l >= 2 && l % 2 == 0;
         int end = at + b->list[l].n;
-        for (int i = 0; is_phase && i < b->reduce.n; i++)           /* written while the phase runs */
-            if (b->reduce.at[i].phase == (l - 2) / 2) dync__ib_use(b, b->reduce.at[i].dst, at, end, true);
+        for (int i = 0; is_phase && i < b->reduce.n; i++) /* written while the phase runs */
+            if (b->reduce.at[i].phase == (l - 2) / 2)
+                dync__ib_use(b, b->reduce.at[i].dst, at, end, true);
         for (int i = 0; i < b->list[l].n; i++, at++) {
             const dync__interp_step *s = &b->list[l].at[i];
             dync__ib_use(b, s->dst, at, end, is_phase);
@@ -12981,17 +13200,22 @@ static void dync__ib_liveness(dync__ib *b)
     }
 }
 
-/* First fit over buffers of one size, in order of birth: a value takes one whose last tenant is dead, possibly its own operand's
- * (tile kernels run in place). What the prologue makes stays. */
+/* First fit over buffers of one size, in order of birth: a value takes one whose last tenant is
+ * dead, possibly its own operand's (tile kernels run in place). What the prologue makes stays. */
 static void dync__ib_assign(dync__ib *b)
 {
-    typedef struct dync__ib_home { uint8_t bytes, level; int32_t free_at; size_t at; } dync__ib_home;
+    typedef struct dync__ib_home {
+        uint8_t bytes, level;
+        int32_t free_at;
+        size_t at;
+    } dync__ib_home;
     DYNC__VEC(dync__ib_home) homes = {NULL, 0, 0};
     DYNC__VEC(int32_t) order = {NULL, 0, 0};
     for (int i = 0; i < b->value.n; i++) {
         if (b->value.at[i].home != DYNC__HOME_SCRATCH || b->value.at[i].first < 0) continue;
         if (!dync__avec_push(b->arena, &order, i)) goto no_memory;
-        for (int j = order.n - 1; j > 0 && b->value.at[order.at[j - 1]].first > b->value.at[i].first; j--) {
+        for (int j = order.n - 1;
+             j > 0 && b->value.at[order.at[j - 1]].first > b->value.at[i].first; j--) {
             order.at[j] = order.at[j - 1];
             order.at[j - 1] = i;
         }
@@ -13000,9 +13224,12 @@ static void dync__ib_assign(dync__ib *b)
         dync__interp_value *v = &b->value.at[order.at[i]];
         int found = -1;
         for (int h = 0; v->level > 0 && h < homes.n && found < 0; h++)
-            if (homes.at[h].bytes == v->bytes && homes.at[h].level == v->level && homes.at[h].free_at <= v->first) found = h;
+            if (homes.at[h].bytes == v->bytes && homes.at[h].level == v->level &&
+                homes.at[h].free_at <= v->first)
+                found = h;
         if (found < 0) {
-            dync__ib_home home = {v->bytes, v->level, 0, dync__ib_take(b, dync__ib_value_bytes(b, v))};
+            dync__ib_home home = {v->bytes, v->level, 0,
+                                  dync__ib_take(b, dync__ib_value_bytes(b, v))};
             if (!dync__avec_push(b->arena, &homes, home)) goto no_memory;
             found = homes.n - 1;
             if (v->level == 2) b->lane_bytes += v->bytes;
@@ -13025,13 +13252,16 @@ static void dync__ib_reduce_scratch(dync__ib *b)
             r->acc = dync__ib_take(b, rows * (sizeof(int64_t) + sizeof(double)));
             continue;
         }
-        r->acc = dync__ib_take(b, vertical ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes) : 65 * sizeof(int64_t));
-        r->partial = dync__ib_take(b, vertical ? (inner + 1) / 2 * rows * r->bytes
-                                               : rows * ((inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN) * r->bytes);
+        r->acc =
+            dync__ib_take(b, vertical ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes)
+                                      : 65 * sizeof(int64_t));
+        r->partial = dync__ib_take(
+            b, vertical ? (inner + 1) / 2 * rows * r->bytes
+                        : rows * ((inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN) * r->bytes);
     }
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool dync__ib_alloc(dync__ib *b)
 {
@@ -13055,55 +13285,6 @@ static bool dync__ib_alloc(dync__ib *b)
     return b->list != NULL;
 }
 
-/* Cuts the loops and decides what is kept: vertical tiles get narrower, then horizontal, rather than a huge row buffer. */
-static void dync__ib_plan(dync__ib *b)
-{
-    b->split = b->k->n_outer;
-    if (!b->sectioned && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
-    b->n_rows = dync__ib_product(b, 0, b->split);
-    b->n_inner = dync__ib_product(b, b->split, b->k->n_dims);
-    for (int i = 0; i < b->k->inst.n; i++)
-        if (b->needed[i]) b->level[i] = (uint8_t)dync__ib_level_of(b, i);
-    dync__ib_set_tile(b);
-    dync__ib_mark_kept(b);
-    while (b->mode == DYNC__INTERP_VERTICAL && b->keep_bytes * b->rows > DYNC__INTERP_KEEP_BYTES) {
-        b->inner = 1;
-        b->rows /= 2;
-        if (b->rows < 32) {
-            b->mode = DYNC__INTERP_CHUNK;
-            b->rows = 1;
-            b->inner = DYNC__MIN(b->n_inner, b->lanes);
-        }
-        b->whole = b->inner >= b->n_inner;
-        dync__ib_mark_kept(b);
-    }
-}
-
-static void dync__ib_emit_all(dync__ib *b)
-{
-    size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
-    memset(b->direct, 0xff, n);                           /* -1 */
-    memset(b->wide, 0xff, n);
-    memset(b->val_phase, 0xff, n);
-    for (int l = 0; l < 2 * b->n_phases + 2; l++) b->list[l].n = 0;
-    b->value.n = b->stream.n = b->dim.n = b->reduce.n = b->constant.n = 0;
-    b->scratch = 0;
-    b->lane_bytes = 0;
-    for (int i = 0; i < b->k->inst.n; i++) {
-        const dync__inst *in = dync__ib_inst(b, i);
-        if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 && dync__ib_may_direct(b, i)) b->direct[in->arg[0]] = i;
-    }
-    for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
-        if (!b->needed[i]) continue;
-        b->section = dync__ib_list(b, i);
-        dync__ib_emit_inst(b, i, dync__ib_phase(b, i));
-    }
-    if (b->failed) return;
-    dync__ib_liveness(b);
-    dync__ib_assign(b);
-    dync__ib_reduce_scratch(b);
-}
-
 /* One block holds the struct and all arrays: `at` runs over it twice, first to measure. */
 static void *dync__ib_place(char *block, size_t *at, const void *from, size_t bytes)
 {
@@ -13114,8 +13295,8 @@ static void *dync__ib_place(char *block, size_t *at, const void *from, size_t by
     return block + here;
 }
 
-static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp_steps *all, const int32_t *section,
-                              const int64_t *sizes)
+static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp_steps *all,
+                              const int32_t *section, const int64_t *sizes)
 {
     dync__code none, *c = block ? (dync__code *)(void *)block : &none;
     size_t at = (sizeof(dync__code) + 15) & ~(size_t)15;
@@ -13127,7 +13308,8 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
     c->reduces = DYNC__IB_PLACE(b->reduce);
     c->consts = DYNC__IB_PLACE(b->constant);
 #undef DYNC__IB_PLACE
-    c->section = dync__ib_place(block, &at, section, (size_t)(2 * b->n_phases + 3) * sizeof *section);
+    c->section =
+        dync__ib_place(block, &at, section, (size_t)(2 * b->n_phases + 3) * sizeof *section);
     c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->k->buf.n * sizeof *sizes);
     c->name = dync__ib_place(block, &at, b->k->name, strlen(b->k->name) + 1);
     return at;
@@ -13167,7 +13349,8 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->serial = b->serial;
     for (int l = 1; l < lists; l += 2)
         for (int i = 0; i < b->list[l].n; i++)
-            c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER || b->list[l].at[i].kind == DYNC__STEP_DIRECT;
+            c->stores_rows |= b->list[l].at[i].kind == DYNC__STEP_SCATTER ||
+                              b->list[l].at[i].kind == DYNC__STEP_DIRECT;
     c->n_steps = all.n;
     c->n_values = b->value.n;
     c->n_streams = b->stream.n;
@@ -13201,7 +13384,13 @@ static dync__code *dync__ib_compile(dync__ib *b)
         dync__ib_plan(b);
         dync__ib_emit_all(b);
         if (b->failed) return NULL;
-        if (b->lanes <= DYNC__TILE_GRAIN || b->lane_bytes * b->rows * b->inner <= DYNC__INTERP_L1_BYTES) break;
+        dync__ib_liveness(b);
+        dync__ib_assign(b);
+        dync__ib_reduce_scratch(b);
+        if (b->failed) return NULL;
+        if (b->lanes <= DYNC__TILE_GRAIN ||
+            b->lane_bytes * b->rows * b->inner <= DYNC__INTERP_L1_BYTES)
+            break;
     }
     return dync__ib_finish(b);
 }
@@ -13225,13 +13414,15 @@ DYNC__FN void dync__code_free(dync__code *c)
     if (c) dync__free(c, c->block_bytes);
 }
 
-/* ---- listing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- listing --------------------------------------------------------------------------------- */
 
 static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync__interp_step *s)
 {
-    static const char *const kinds[] = {"op", "view", "gather", "direct", "scatter", "fill", "expand", "index", "loadx", "storex",
+    static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
+                                        "fill",   "expand", "index",  "loadx",  "storex",
                                         "random", "reduce", "keep"};
-    dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard, (int)s->level);
+    dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard,
+                   (int)s->level);
     if (s->dst >= 0) dync__str_addf(out, " v%d", (int)s->dst);
     if (s->a >= 0) dync__str_addf(out, " <- v%d", (int)s->a);
     if (s->b >= 0) dync__str_addf(out, " v%d", (int)s->b);
@@ -13240,8 +13431,10 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
     if (s->stream >= 0) {
         const dync__interp_stream *st = &c->streams[s->stream];
         dync__str_addf(out, " [%lld", (long long)st->offset);
-        for (int d = 0; d < st->fixed.n; d++) dync__str_addf(out, " + %lld*f%d", (long long)c->dims[st->fixed.at + d].stride, d);
-        for (int d = 0; d < st->lanes.n; d++) dync__str_addf(out, " + %lld*i%d", (long long)c->dims[st->lanes.at + d].stride, d);
+        for (int d = 0; d < st->fixed.n; d++)
+            dync__str_addf(out, " + %lld*f%d", (long long)c->dims[st->fixed.at + d].stride, d);
+        for (int d = 0; d < st->lanes.n; d++)
+            dync__str_addf(out, " + %lld*i%d", (long long)c->dims[st->lanes.at + d].stride, d);
         dync__str_add(out, "]");
     }
     if (s->reduce >= 0) dync__str_addf(out, " into v%d", (int)c->reduces[s->reduce].dst);
@@ -13252,31 +13445,37 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
 {
     static const char *const modes[] = {"chunk", "block", "vertical", "square"};
     static const char *const isas[] = {"baseline", "avx2", "avx512"};
-    dync__str_addf(out, "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n", c->name, modes[c->mode],
-                   (long long)c->n_rows, (long long)c->n_inner, (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
+    dync__str_addf(out,
+                   "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
+                   c->name, modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
+                   (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
                    c->scratch_bytes, c->keep_bytes);
     for (int l = 0; l < 2 * c->n_phases + 2; l++) {
         if (c->section[l] == c->section[l + 1]) continue;
         if (l == 0) dync__str_add(out, "  once\n");
         else dync__str_addf(out, l % 2 ? "  row %d\n" : "  phase %d\n", (l - 1) / 2);
-        for (int i = c->section[l]; i < c->section[l + 1]; i++) dync__code_dump_step(out, c, &c->steps[i]);
+        for (int i = c->section[l]; i < c->section[l + 1]; i++)
+            dync__code_dump_step(out, c, &c->steps[i]);
     }
 }
 
 /* ==== codegen/interp_run.c ====================================================================================== */
-/* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls dync__code_run.
+/* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls
+ * dync__code_run.
  *
- * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A worker owns scratch, a table of
- * pointers (one per value) and five counters that say where the tile starts; all else is read-only. Work is cut into equal
- * ranges of rows, or of inner indices where rows are few (reductions then combine the parts in order), by index: the same thread count gives the same
- * bits. Nothing is allocated for kernels that need no scratch, and else from the calling thread's cache. */
+ * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A
+ * worker owns scratch, a table of pointers (one per value) and five counters that say where the
+ * tile starts; all else is read-only. Work is cut into equal ranges of rows, or of inner indices
+ * where rows are few (reductions then combine the parts in order), by index: the same thread
+ * count gives the same bits. Nothing is allocated for kernels that need no scratch, and else from
+ * the calling thread's cache. */
 
 #if defined(DYNC_SMALL)
-enum { DYNC__IRUN_STACK = 512 };            /* scratch up to which no memory is asked for */
+enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for */
 #else
 enum { DYNC__IRUN_STACK = 2048 };
 #endif
-#define DYNC__IRUN_PARALLEL 131072  /* element-operations below which threads are not worth waking */
+#define DYNC__IRUN_PARALLEL 131072 /* element-operations below which threads are not worth waking */
 
 typedef struct dync__irun {
     const dync__code *c;
@@ -13284,12 +13483,12 @@ typedef struct dync__irun {
     char *scratch, *keep;
     char **ptr;
     int64_t from[DYNC__FROM_N];
-    int64_t rows, inner, n;             /* of the tile; n = rows * inner */
+    int64_t rows, inner, n; /* of the tile; n = rows * inner */
     uint64_t seed, offset;
     dync_status status;
 } dync__irun;
 
-/* ---- addresses --------------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
 {
@@ -13312,52 +13511,58 @@ static int64_t dync__irun_fixed(const dync__irun *r, const dync__interp_stream *
 static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t off = dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
+    int64_t off =
+        dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
 }
 
 static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size)
 {
     if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld", r->c->name, (long long)at,
-                               (long long)size);
+        r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld",
+                               r->c->name, (long long)at, (long long)size);
     return r->status;
 }
 
-/* The index that a load along one line adds to its access; false where the line would leave the buffer. */
-static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n, int64_t *index)
+/* The index that a load along one line adds to its access; false where the line would leave the
+ * buffer. */
+static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n,
+                                  int64_t *index)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     memcpy(index, r->ptr[s->a], sizeof *index);
-    int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0, start = r->from[st->lanes_from];
-    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) + (uint64_t)*index), last = first + (n - 1) * stride;
+    int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0,
+            start = r->from[st->lanes_from];
+    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) +
+                              (uint64_t)*index),
+            last = first + (n - 1) * stride;
     if (s->imm < 0 || (first >= 0 && first < s->imm && last >= 0 && last < s->imm)) return true;
     dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
     return false;
 }
 
-/* ---- moving elements --------------------------------------------------------------------------------------------------- */
+/* ---- moving elements ------------------------------------------------------------------------- */
 
-#define DYNC__IRUN_MOVE(T, name)                                                                      \
-    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)           \
-    {                                                                                                \
-        T *d = to;                                                                                   \
-        const T *s = from;                                                                           \
-        if (stride == 1 && n >= 16) {                                                                \
-            memcpy(d, s, (size_t)n * sizeof(T));                                                     \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                        \
-    }                                                                                                \
-    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride)          \
-    {                                                                                                \
-        T *d = to;                                                                                   \
-        const T *s = from;                                                                           \
-        if (stride == 1 && n >= 16) {                                                                \
-            memmove(d, s, (size_t)n * sizeof(T));                                                    \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                        \
+#define DYNC__IRUN_MOVE(T, name)                                                                   \
+    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)        \
+    {                                                                                              \
+        T *d = to;                                                                                 \
+        const T *s = from;                                                                         \
+        if (stride == 1 && n >= 16) {                                                              \
+            memcpy(d, s, (size_t)n * sizeof(T));                                                   \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                      \
+    }                                                                                              \
+    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride)       \
+    {                                                                                              \
+        T *d = to;                                                                                 \
+        const T *s = from;                                                                         \
+        if (stride == 1 && n >= 16) {                                                              \
+            memmove(d, s, (size_t)n * sizeof(T));                                                  \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                      \
     }
 DYNC__IRUN_MOVE(uint8_t, 1)
 DYNC__IRUN_MOVE(uint16_t, 2)
@@ -13385,9 +13590,14 @@ static void dync__irun_out(void *to, const void *from, int64_t n, int64_t stride
 }
 
 /* An odometer over a nest of two loops or more: pieces along the last one. */
-typedef struct dync__irun_walk { const dync__interp_dim *d; int n; int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset; } dync__irun_walk;
+typedef struct dync__irun_walk {
+    const dync__interp_dim *d;
+    int n;
+    int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset;
+} dync__irun_walk;
 
-static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest, int64_t index)
+static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest,
+                                  int64_t index)
 {
     w->d = c->dims + nest.at;
     w->n = nest.n;
@@ -13419,35 +13629,43 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
 }
 
 /* Rows x inner elements between memory and a tile, along whichever loop memory is dense in. */
-#define DYNC__IRUN_SQUARE(T, name)                                                                   \
-    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
-    {                                                                                                \
-        int64_t pitch = r->inner;                                                                    \
-        if (inner == 1) {                                                                            \
-            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T)); \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t j = 0; j < pitch; j++)                                                          \
-            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];     \
-    }                                                                                                \
-    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
-    {                                                                                                \
-        int64_t pitch = r->inner;                                                                    \
-        if (inner == 1) {                                                                            \
-            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T)); \
-            return;                                                                                  \
-        }                                                                                            \
-        for (int64_t j = 0; j < pitch; j++)                                                          \
-            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];     \
+#define DYNC__IRUN_SQUARE(T, name)                                                                 \
+    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from,             \
+                                            int64_t row, int64_t inner)                            \
+    {                                                                                              \
+        int64_t pitch = r->inner;                                                                  \
+        if (inner == 1) {                                                                          \
+            for (int64_t i = 0; i < r->rows; i++)                                                  \
+                memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T));                 \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t j = 0; j < pitch; j++)                                                        \
+            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];   \
+    }                                                                                              \
+    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from,            \
+                                             int64_t row, int64_t inner)                           \
+    {                                                                                              \
+        int64_t pitch = r->inner;                                                                  \
+        if (inner == 1) {                                                                          \
+            for (int64_t i = 0; i < r->rows; i++)                                                  \
+                memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T));                 \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t j = 0; j < pitch; j++)                                                        \
+            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];   \
     }
 DYNC__IRUN_SQUARE(uint8_t, 1)
 DYNC__IRUN_SQUARE(uint16_t, 2)
 DYNC__IRUN_SQUARE(uint32_t, 4)
 DYNC__IRUN_SQUARE(uint64_t, 8)
 
-static bool dync__irun_is_square(const dync__irun *r, int level) { return level == 2 && r->c->mode == DYNC__INTERP_SQUARE; }
+static bool dync__irun_is_square(const dync__irun *r, int level)
+{
+    return level == 2 && r->c->mode == DYNC__INTERP_SQUARE;
+}
 
-static void dync__irun_square_in(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+static void dync__irun_square_in(const dync__irun *r, void *to, const void *from,
+                                 const dync__interp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -13457,7 +13675,8 @@ static void dync__irun_square_in(const dync__irun *r, void *to, const void *from
     }
 }
 
-static void dync__irun_square_out(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes)
+static void dync__irun_square_out(const dync__irun *r, void *to, const void *from,
+                                  const dync__interp_dim *d, int bytes)
 {
     switch (bytes) {
     case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
@@ -13467,8 +13686,8 @@ static void dync__irun_square_out(const dync__irun *r, void *to, const void *fro
     }
 }
 
-static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
-                              int64_t n, int bytes)
+static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level,
+                              dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
@@ -13492,8 +13711,8 @@ static void dync__irun_gather(const dync__irun *r, char *to, const char *from, i
     }
 }
 
-static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level, dync__interp_nest nest, int64_t start,
-                              int64_t n, int bytes)
+static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level,
+                               dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
     const dync__interp_dim *d = r->c->dims + nest.at;
     if (dync__irun_is_square(r, level)) {
@@ -13522,14 +13741,15 @@ static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
     for (int64_t i = 0; i < n; i++) to[i] = first + i * step;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t index = 0;
     if (s->a >= 0 && !dync__irun_line_index(r, s, n, &index)) return;
-    const char *from = (const char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
+    const char *from =
+        (const char *)r->buffers[s->buf] + (dync__irun_fixed(r, st) + index) * s->bytes;
     char *to = r->ptr[s->dst];
     int64_t start = r->from[st->lanes_from];
     bool dense = st->lanes.n == 1 && r->c->dims[st->lanes.at].stride == 1;
@@ -13565,11 +13785,13 @@ static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, in
 static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
-    int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st), start = r->from[st->lanes_from];
+    int64_t *to = (int64_t *)(void *)r->ptr[s->dst], base = dync__irun_fixed(r, st),
+            start = r->from[st->lanes_from];
     if (dync__irun_is_square(r, s->level)) {
         const dync__interp_dim *d = r->c->dims + st->lanes.at;
         for (int64_t i = 0; i < r->rows; i++)
-            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride, d[1].stride, r->inner);
+            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride,
+                            d[1].stride, r->inner);
         return;
     }
     if (st->lanes.n <= 1) {
@@ -13590,7 +13812,8 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
 }
 
 /* The access' offset (c) plus the index, checked where the size is known. */
-static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_t offset, int64_t index, int64_t *at)
+static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_t offset,
+                               int64_t index, int64_t *at)
 {
     *at = (int64_t)((uint64_t)offset + (uint64_t)index);
     if (s->imm < 0 || (*at >= 0 && *at < s->imm)) return true;
@@ -13602,7 +13825,8 @@ static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t 
 {
     const char *from = r->buffers[s->buf];
     char *to = s->fn ? r->scratch + r->c->raw_at : r->ptr[s->dst];
-    const int64_t *index = (const int64_t *)(void *)r->ptr[s->a], *offset = (const int64_t *)(void *)r->ptr[s->c];
+    const int64_t *index = (const int64_t *)(void *)r->ptr[s->a],
+                  *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
     for (int64_t i = 0; i < n; i++) {
         if (!dync__irun_element(r, s, offset[i], index[i], &at)) return;
@@ -13620,7 +13844,8 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
 {
     char *to = r->buffers[s->buf];
     const char *from = r->ptr[s->a];
-    const int64_t *index = (const int64_t *)(void *)r->ptr[s->b], *offset = (const int64_t *)(void *)r->ptr[s->c];
+    const int64_t *index = (const int64_t *)(void *)r->ptr[s->b],
+                  *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
     if (s->fn) {
         s->fn(r->scratch + r->c->raw_at, from, NULL, NULL, n);
@@ -13650,23 +13875,26 @@ static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, i
     }
 }
 
-/* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once per inner index. */
+/* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once
+ * per inner index. */
 static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
 {
     char *to = r->ptr[s->dst];
     const char *from = r->ptr[s->a];
     int bytes = (int)dync__type_bytes(s->type);
     if (r->c->mode == DYNC__INTERP_VERTICAL) {
-        for (int64_t j = 0; j < r->inner; j++) memcpy(to + j * r->rows * bytes, from, (size_t)(r->rows * bytes));
+        for (int64_t j = 0; j < r->inner; j++)
+            memcpy(to + j * r->rows * bytes, from, (size_t)(r->rows * bytes));
         return;
     }
-    for (int64_t i = 0; i < r->rows; i++) dync__irun_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
+    for (int64_t i = 0; i < r->rows; i++)
+        dync__irun_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Horizontal state: int64 count, then one partial result per set bit of it, eight bytes apart: partials are combined as the
- * digits of a binary counter carry, which sums pairwise. */
+/* Horizontal state: int64 count, then one partial result per set bit of it, eight bytes apart:
+ * partials are combined as the digits of a binary counter carry, which sums pairwise. */
 static void dync__irun_push(const dync__interp_reduce *red, char *acc, const void *partial)
 {
     int64_t count;
@@ -13674,7 +13902,8 @@ static void dync__irun_push(const dync__interp_reduce *red, char *acc, const voi
     memcpy(&count, acc, sizeof count);
     uint64_t x;
     memcpy(&x, partial, red->bytes);
-    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) red->combine(&x, level, &x, NULL, 1);
+    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8)
+        red->combine(&x, level, &x, NULL, 1);
     memcpy(level, &x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
@@ -13695,8 +13924,9 @@ static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, v
     }
 }
 
-/* Vertical state: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into one level, then it goes into the
- * next. The tile is first folded to one vector, halves onto each other. */
+/* Vertical state: DYNC__REDUCE_LEVELS counts, then as many row vectors: sixteen additions into
+ * one level, then it goes into the next. The tile is first folded to one vector, halves onto
+ * each other. */
 static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red, int level)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
@@ -13709,10 +13939,12 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     count[level] = 0;
 }
 
-static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
+static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red,
+                                const char *tile)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc), row = r->rows * red->bytes;
-    char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count, *fold = r->scratch + red->partial;
+    char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count,
+         *fold = r->scratch + red->partial;
     for (int64_t j = r->inner; j > 1;) {
         int64_t half = j / 2;
         red->combine(fold, tile, tile + (j - half) * row, NULL, half * r->rows);
@@ -13723,7 +13955,8 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
     if (count[0] == 0) memcpy(level, tile, (size_t)row);
     else red->combine(level, level, tile, NULL, r->rows);
     count[0]++;
-    for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++) dync__irun_flush(r, red, l);
+    for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
+        dync__irun_flush(r, red, l);
 }
 
 static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_reduce *red, char *out)
@@ -13732,29 +13965,31 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
     const int top = DYNC__REDUCE_LEVELS - 1;
     for (int l = 0; l < top; l++) dync__irun_flush(r, red, l);
     if (count[top])
-        memcpy(out, r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count + (size_t)(top * r->c->tile_rows) * red->bytes,
+        memcpy(out,
+               r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count +
+                   (size_t)(top * r->c->tile_rows) * red->bytes,
                (size_t)r->rows * red->bytes);
-    else
-        dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
+    else dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
 }
 
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
-#define DYNC__IRUN_ARG(T, name)                                                                       \
-    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least, int64_t rows, int64_t inner, \
-                                     int64_t row_step, int64_t inner_step, int64_t first)            \
-    {                                                                                                \
-        for (int64_t i = 0; i < rows; i++) {                                                         \
-            T b = best[i];                                                                           \
-            int64_t at = where[i];                                                                   \
-            for (int64_t j = 0; j < inner; j++) {                                                    \
-                T v = x[i * row_step + j * inner_step];                                              \
-                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue;           \
-                b = v;                                                                               \
-                at = first + j;                                                                      \
-            }                                                                                        \
-            best[i] = b;                                                                             \
-            where[i] = at;                                                                           \
-        }                                                                                            \
+#define DYNC__IRUN_ARG(T, name)                                                                    \
+    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least,             \
+                                      int64_t rows, int64_t inner, int64_t row_step,               \
+                                      int64_t inner_step, int64_t first)                           \
+    {                                                                                              \
+        for (int64_t i = 0; i < rows; i++) {                                                       \
+            T b = best[i];                                                                         \
+            int64_t at = where[i];                                                                 \
+            for (int64_t j = 0; j < inner; j++) {                                                  \
+                T v = x[i * row_step + j * inner_step];                                            \
+                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue;         \
+                b = v;                                                                             \
+                at = first + j;                                                                    \
+            }                                                                                      \
+            best[i] = b;                                                                           \
+            where[i] = at;                                                                         \
+        }                                                                                          \
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRUN_ARG(float, f)
@@ -13765,16 +14000,27 @@ DYNC__IRUN_ARG(uint8_t, b)
 DYNC__STRICT_FP_END
 
 /* Takes rows x inner values, the first at position `first`, into best and where. */
-static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, void *best, int64_t *where, int64_t rows, int64_t inner,
-                                int64_t row_step, int64_t inner_step, int64_t first)
+static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, void *best,
+                                int64_t *where, int64_t rows, int64_t inner, int64_t row_step,
+                                int64_t inner_step, int64_t first)
 {
     bool least = red->kind == DYNC__R_ARGMIN;
     switch (red->type) {
-    case DYNC_F32: dync__irun_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    case DYNC_F64: dync__irun_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    case DYNC_I32: dync__irun_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    case DYNC_I64: dync__irun_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first); break;
-    default: dync__irun_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first); break;
+    case DYNC_F32:
+        dync__irun_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_F64:
+        dync__irun_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_I32:
+        dync__irun_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    case DYNC_I64:
+        dync__irun_arg_l(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
+    default:
+        dync__irun_arg_b(x, best, where, least, rows, inner, row_step, inner_step, first);
+        break;
     }
 }
 
@@ -13782,14 +14028,16 @@ static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, 
 {
     bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
     int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
-    dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner, vertical ? 1 : r->inner, vertical ? r->rows : 1,
-                        r->from[DYNC__FROM_INNER]);
+    dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
+                        vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
 }
 
 static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
-    int64_t n = red->kind >= DYNC__R_ARGMAX ? r->rows : r->c->mode == DYNC__INTERP_VERTICAL ? DYNC__REDUCE_LEVELS : 1;
+    int64_t n = red->kind >= DYNC__R_ARGMAX           ? r->rows
+                : r->c->mode == DYNC__INTERP_VERTICAL ? DYNC__REDUCE_LEVELS
+                                                      : 1;
     for (int64_t i = 0; i < n; i++) acc[i] = red->kind >= DYNC__R_ARGMAX ? -1 : 0;
 }
 
@@ -13814,7 +14062,8 @@ static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *re
     red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n);
     for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
-        for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + (i * grains + g) * red->bytes);
+        for (int64_t g = 0; g < grains; g++)
+            dync__irun_push(red, acc, partial + (i * grains + g) * red->bytes);
         dync__irun_pushed(red, acc, out + i * red->bytes);
     }
 }
@@ -13834,7 +14083,7 @@ static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce
     }
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
@@ -13842,33 +14091,39 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_GATHER: dync__irun_load(r, s, n); break;
     case DYNC__STEP_VIEW: {
         int64_t index;
-        if (dync__irun_line_index(r, s, n, &index)) r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
+        if (dync__irun_line_index(r, s, n, &index))
+            r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
         break;
     }
     case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
-    case DYNC__STEP_FILL: dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type)); break;
+    case DYNC__STEP_FILL:
+        dync__irun_in(r->ptr[s->dst], r->ptr[s->a], n, 0, (int)dync__type_bytes(s->type));
+        break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
     case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
     case DYNC__STEP_LOADX: dync__irun_loadx(r, s, n); break;
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
-    default:                            /* KEEP: rows side by side when vertical, one row else */
-        r->ptr[s->dst] = r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) * r->c->tile_rows;
+    default: /* KEEP: rows side by side when vertical, one row else */
+        r->ptr[s->dst] =
+            r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
+                          r->c->tile_rows;
     }
 }
 
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
-    const dync__interp_step *s = r->c->steps + r->c->section[list], *end = r->c->steps + r->c->section[list + 1];
+    const dync__interp_step *s = r->c->steps + r->c->section[list],
+                            *end = r->c->steps + r->c->section[list + 1];
     char **ptr = r->ptr;
     for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
-            s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL, s->c >= 0 ? ptr[s->c] : NULL, n);
+            s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL,
+                  s->c >= 0 ? ptr[s->c] : NULL, n);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
-        else
-            dync__irun_other_step(r, s, n);
+        else dync__irun_other_step(r, s, n);
     }
 }
 
@@ -13888,12 +14143,14 @@ static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t en
         if (c->reduces[i].phase == phase) dync__irun_reduce_end(r, &c->reduces[i]);
 }
 
-static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin, int64_t inner_end)
+static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin,
+                             int64_t inner_end)
 {
     const dync__code *c = r->c;
     dync__irun_steps(r, 0, 1);
     for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
-        r->rows = DYNC__MIN(DYNC__MIN(c->tile_rows, row_end - row), c->row_group - row % c->row_group);
+        r->rows =
+            DYNC__MIN(DYNC__MIN(c->tile_rows, row_end - row), c->row_group - row % c->row_group);
         r->from[DYNC__FROM_ROW] = row;
         r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
         for (int p = 0; p < c->n_phases; p++) {
@@ -13909,7 +14166,8 @@ static void dync__irun_pointers(dync__irun *r)
     const dync__code *c = r->c;
     for (int i = 0; i < c->n_values; i++) {
         const dync__interp_value *v = &c->values[i];
-        r->ptr[i] = v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at] : r->scratch + v->at;
+        r->ptr[i] =
+            v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at] : r->scratch + v->at;
     }
 }
 
@@ -13927,11 +14185,15 @@ static void dync__irun_setup(dync__irun *r, char *memory)
     dync__irun_pointers(r);
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int64_t dync__irun_tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
 
-typedef struct dync__irun_job { const dync__irun *base; bool by_inner; dync_status status; } dync__irun_job;
+typedef struct dync__irun_job {
+    const dync__irun *base;
+    bool by_inner;
+    dync_status status;
+} dync__irun_job;
 
 static void dync__irun_part(void *user, int part, int n_parts)
 {
@@ -13945,22 +14207,32 @@ static void dync__irun_part(void *user, int part, int n_parts)
         return;
     }
     dync__irun_setup(&r, memory);
-    int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows, all = job->by_inner ? c->n_inner : c->n_rows;
+    int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows,
+            all = job->by_inner ? c->n_inner : c->n_rows;
     int64_t tiles = dync__irun_tiles(all, tile);
-    int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all), end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
+    int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all),
+            end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
     if (job->by_inner) dync__irun_range(&r, 0, c->n_rows, begin, end);
     else dync__irun_range(&r, begin, end, 0, c->n_inner);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, r.status);
     dync__free_data(memory, bytes);
 }
 
-/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of their own, see the row's values
- * where the caller made them, and their results are combined in order. */
-typedef struct dync__irun_cut { const dync__irun *base; char *memory; size_t bytes; int phase, parts; dync_status status; } dync__irun_cut;
+/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of
+ * their own, see the row's values where the caller made them, and their results are combined in
+ * order. */
+typedef struct dync__irun_cut {
+    const dync__irun *base;
+    char *memory;
+    size_t bytes;
+    int phase, parts;
+    dync_status status;
+} dync__irun_cut;
 
 static char *dync__irun_part_scratch(const dync__irun_cut *cut, int part)
 {
-    return cut->memory + (size_t)part * cut->bytes + ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
+    return cut->memory + (size_t)part * cut->bytes +
+           ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
 }
 
 static void dync__irun_cut_part(void *user, int part, int n_parts)
@@ -13975,14 +14247,17 @@ static void dync__irun_cut_part(void *user, int part, int n_parts)
         r.ptr[i] = own ? r.scratch + c->values[i].at : cut->base->ptr[i];
     }
     for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == cut->phase) r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
+        if (c->reduces[i].phase == cut->phase)
+            r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
     int64_t tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
-    int64_t begin = tiles * part / n_parts * c->tile_inner, end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
+    int64_t begin = tiles * part / n_parts * c->tile_inner,
+            end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
     dync__irun_phase(&r, cut->phase, begin, end);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&cut->status, r.status);
 }
 
-static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut, const dync__interp_reduce *red)
+static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut,
+                                   const dync__interp_reduce *red)
 {
     const dync__code *c = r->c;
     char *out = r->ptr[red->dst];
@@ -13990,13 +14265,15 @@ static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cu
     bool arg = red->kind >= DYNC__R_ARGMAX;
     if (arg) dync__irun_reduce_begin(r, red);
     for (int p = 0; p < cut->parts; p++) {
-        const char *scratch = dync__irun_part_scratch(cut, p), *result = scratch + c->values[red->dst].at;
+        const char *scratch = dync__irun_part_scratch(cut, p),
+                   *result = scratch + c->values[red->dst].at;
         const int64_t *part_where = (const int64_t *)(const void *)(scratch + red->acc);
         const char *part_best = (const char *)(part_where + c->tile_rows);
         for (int64_t i = 0; arg && i < r->rows; i++)
             if (part_where[i] >= 0)
-                dync__irun_arg_take(red, part_best + i * red->bytes, (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1, 1, 1, 1,
-                                    part_where[i]);
+                dync__irun_arg_take(red, part_best + i * red->bytes,
+                                    (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1,
+                                    1, 1, 1, part_where[i]);
         if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
         else if (!arg) red->combine(out, out, result, NULL, r->rows);
     }
@@ -14025,7 +14302,8 @@ static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
 static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
 {
     const dync__code *c = r->c;
-    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes, bytes = own + (size_t)parts * part;
+    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes,
+           bytes = own + (size_t)parts * part;
     char *memory = dync__alloc_data(bytes);
     if (!memory) return DYNC_ERR_MEMORY;
     dync__irun_setup(r, memory);
@@ -14040,7 +14318,8 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
 {
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
-    int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows), inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
+    int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
+            inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
     if (threads < 2) return false;
     if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
@@ -14054,7 +14333,8 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
     return true;
 }
 
-DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
+DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed,
+                                    uint64_t rng_offset)
 {
     _Alignas(64) char stack[DYNC__IRUN_STACK];
     dync__irun r;
@@ -14065,7 +14345,8 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
-    if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status)) return r.status;
+    if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
+        return r.status;
     size_t bytes = dync__irun_bytes(c);
     char *memory = bytes <= sizeof stack ? stack : dync__alloc_data(bytes);
     if (!memory) return DYNC_ERR_MEMORY;
@@ -14076,19 +14357,23 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 }
 
 /* ==== codegen/interp_tile.c ===================================================================================== */
-/* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive, compute type and form.
- * Before: interp.c looks kernels up when it compiles; after: interp_run.c calls them.
+/* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive,
+ * compute type and form. Before: interp.c looks kernels up when it compiles; after: interp_run.c
+ * calls them.
  *
- * One list macro per family, expanded for each instruction set (V its name, A its attributes), so there is no file per machine.
- * The compiler vectorises each loop; DYNC__TILE_CODE asks it to, whatever flags the user compiles with, and keeps contraction
- * and fast-math out. Loops may run in place (d equal to an operand), which DYNC__TILE_FOR tells the compiler is harmless.
- * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the results. */
+ * One list macro per family, expanded for each instruction set (V its name, A its attributes), so
+ * there is no file per machine. The compiler vectorises each loop; DYNC__TILE_CODE asks it to,
+ * whatever flags the user compiles with, and keeps contraction and fast-math out. Loops may run
+ * in place (d equal to an operand), which DYNC__TILE_FOR tells the compiler is harmless.
+ * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the
+ * results. */
 
 #if defined(__clang__)
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
 #define DYNC__TILE_CODE \
-    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", "fp-contract=off", "no-trapping-math")))
+    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
+                            "fp-contract=off", "no-trapping-math")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
 #define DYNC__TILE_CODE
@@ -14100,17 +14385,19 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 #define DYNC__TILE_BASE
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
 #define DYNC__TILE_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
-#else                                   /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
+#else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
 #define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #define DYNC__TILE_AVX512 \
-    DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+    DYNC__TILE_CODE __attribute__(( \
+        target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
 #define DYNC__TILE_X86 0
 #define DYNC__TILE_BASE DYNC__TILE_CODE
 #endif
-/* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas say; one of bits it leaves alone. */
+/* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas
+ * say; one of bits it leaves alone. */
 #if defined(__clang__)
 static inline float dync__tile_pick_f(int c, float a, float b)
 {
@@ -14134,7 +14421,8 @@ static inline double dync__tile_pick_d(int c, double a, double b)
 #else
 #define DYNC__TILE_PICK(t, c, a, b) ((c) ? (a) : (b))
 #endif
-/* Negative operands go to NaN first, so that the compiler sees that sqrt sets no errno and vectorises it. */
+/* Negative operands go to NaN first, so that the compiler sees that sqrt sets no errno and
+ * vectorises it. */
 #if defined(__GNUC__)
 #define DYNC__TILE_SQRT(F, x) __builtin_sqrt##F((x) < 0 ? __builtin_nan##F("") : (x))
 #else
@@ -14143,320 +14431,360 @@ static inline double dync__tile_pick_d(int c, double a, double b)
 
 DYNC__STRICT_FP_BEGIN
 
-/* ---- scalar formulas -------------------------------------------------------------------------------------------------- */
+/* ---- scalar formulas ------------------------------------------------------------------------- */
 
 #define DYNC__TILE_I(op) (int32_t)((uint32_t)a op (uint32_t)b)
 #define DYNC__TILE_L(op) (int64_t)((uint64_t)a op (uint64_t)b)
 #define DYNC__TILE_DIV(T, U) (b == 0 ? (T)0 : b == -1 ? (T)((U)0 - (U)a) : (T)(a / b))
 #define DYNC__TILE_REM(T) (b == 0 || b == -1 ? (T)0 : (T)(a % b))
 #define DYNC__TILE_SHL(T, U, bits) ((U)b < (bits) ? (T)((U)a << ((U)b & ((bits) - 1))) : (T)0)
-/* a >> b of a negative number: of the complement, complemented, as C leaves the shift itself open */
+/* a >> b of a negative number: of the complement, complemented, as C leaves the shift itself
+ * open */
 #define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ? \
-    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : (T)((U)0 - (U)(a < 0)))
-/* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float types. */
+    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : \
+    (T)((U)0 - (U)(a < 0)))
+/* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float
+ * types. */
 #define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH) \
-    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
+    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : \
+     (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 
-/* Families. Each function costs the user some 5 ms of compile time, so: floats have three variants; 32-bit integers and conversions
- * two (AVX-512 uses AVX2's); int64, BOOL and what does not vectorise one. Most have a form with the second operand a scalar;
- * interp.c swaps operands that commute and spreads scalars that no form takes.
- * X(V, A, primitive, letter, operand type, result type, expression) */
-#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                               \
-    X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)               \
-    X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)               \
-    X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)              \
-    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)              \
-    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)              \
-    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b)) \
-    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
-    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a)) X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a)) \
-    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a)) X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
+/* Families. Each function costs the user some 5 ms of compile time, so: floats have three
+ * variants; 32-bit integers and conversions two (AVX-512 uses AVX2's); int64, BOOL and what does
+ * not vectorise one. Most have a form with the second operand a scalar; interp.c swaps operands
+ * that commute and spreads scalars that no form takes. X(V, A, primitive, letter, operand type,
+ * result type, expression) */
+#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                             \
+    X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)             \
+    X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)             \
+    X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)            \
+    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)            \
+    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)            \
+    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b))                       \
+    X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b))                     \
+    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b))                       \
+    X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b))                     \
+    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a))                              \
+    X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a))                            \
+    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a))                              \
+    X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
 /* These have a form with the first operand a scalar, too. */
-#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                             \
-    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)               \
-    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)               \
+#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                           \
+    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)             \
+    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)             \
     X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, le, f, float, uint8_t, a <= b)
-#define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                              \
-    X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                  \
-    X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))             \
-    X(V, A, floor, f, float, float, floorf(a))  X(V, A, floor, d, double, double, floor(a))          \
-    X(V, A, ceil, f, float, float, ceilf(a))    X(V, A, ceil, d, double, double, ceil(a))            \
-    X(V, A, trunc, f, float, float, truncf(a))  X(V, A, trunc, d, double, double, trunc(a))          \
+#define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                            \
+    X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                \
+    X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))           \
+    X(V, A, floor, f, float, float, floorf(a))  X(V, A, floor, d, double, double, floor(a))        \
+    X(V, A, ceil, f, float, float, ceilf(a))    X(V, A, ceil, d, double, double, ceil(a))          \
+    X(V, A, trunc, f, float, float, truncf(a))  X(V, A, trunc, d, double, double, trunc(a))        \
     X(V, A, rint, f, float, float, rintf(a))    X(V, A, rint, d, double, double, rint(a))
-#define DYNC__TILE_SQRTS(X, V, A)                                                                    \
-    X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a)) X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
-#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                              \
-    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))           \
-    X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)                 \
-    X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))         \
-    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                   \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                   \
-    X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits)) X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
-#define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                       \
-    X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a) X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                            \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                          \
+#define DYNC__TILE_SQRTS(X, V, A)                                                                  \
+    X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a))                                          \
+    X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
+#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                            \
+    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))         \
+    X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)               \
+    X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))       \
+    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
+    X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits))                                              \
+    X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
+#define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                     \
+    X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a)          \
+    X(V, A, not_, t, T, T, ~a)
+#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                          \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                        \
     DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                            \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                          \
+#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                          \
+    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                        \
     DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
-#define DYNC__TILE_BOOL(X, V, A)                                                                     \
-    X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)             \
-    X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)             \
-    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b)             \
+#define DYNC__TILE_BOOL(X, V, A)                                                                   \
+    X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)           \
+    X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)           \
+    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b)           \
     X(V, A, xor_, b, uint8_t, uint8_t, a ^ b)
 #define DYNC__TILE_NOT(X, V, A) X(V, A, not_, b, uint8_t, uint8_t, a ^ 1)
-#define DYNC__TILE_DIVISION(X, V, A)                                                                 \
-    X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t))                             \
-    X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t))                             \
-    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t)) X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
+#define DYNC__TILE_DIVISION(X, V, A)                                                               \
+    X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t))                           \
+    X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t))                           \
+    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t))                                     \
+    X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
 /* X(V, A, from letter, from type, to letter, to type, expression) */
-#define DYNC__TILE_CASTS(X, V, A)                                                                    \
-    X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a)               \
-    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a)            \
-    X(V, A, i, int32_t, l, int64_t, a)          X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a) \
-    X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                   \
-    X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, i, int32_t, DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))     \
+#define DYNC__TILE_CASTS(X, V, A)                                                                  \
+    X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a)             \
+    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a)          \
+    X(V, A, i, int32_t, l, int64_t, a)                                                             \
+    X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a)                                \
+    X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                 \
+    X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)            \
+    X(V, A, f, float, i, int32_t,                                                                  \
+      DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))                            \
     X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
-#define DYNC__TILE_RARE_CASTS(X, V, A)                                                               \
-    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)            \
-    X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                   \
-    X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)              \
-    X(V, A, f, float, l, int64_t, DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) \
-    X(V, A, d, double, l, int64_t, DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
+#define DYNC__TILE_RARE_CASTS(X, V, A)                                                             \
+    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)          \
+    X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                 \
+    X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)            \
+    X(V, A, f, float, l, int64_t,                                                                  \
+      DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX))                   \
+    X(V, A, d, double, l, int64_t,                                                                 \
+      DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
 
-/* ---- f16 and bf16, in integer arithmetic that vectorises -------------------------------------------------------------------- */
+/* ---- f16 and bf16, in integer arithmetic that vectorises ------------------------------------- */
 
-/* x: the bits of a half in a uint32_t; y: the float's. Subnormals are rebuilt by a float subtraction of normal numbers. */
-#define DYNC__TILE_HALF_TO_FLOAT(x, y)                                                               \
-    uint32_t exp_ = (x) & 0x7c00u, mag_ = ((x) & 0x7fffu) << 13, sub_;                               \
-    float half_;                                                                                     \
-    uint32_t low_ = mag_ + 0x38800000u;                                                              \
-    memcpy(&half_, &low_, 4);                                                                        \
-    half_ -= 6.103515625e-05f;                                                                       \
-    memcpy(&sub_, &half_, 4);                                                                        \
-    (y) = (exp_ == 0 ? sub_ : mag_ + (exp_ == 0x7c00u ? 0x70000000u : 0x38000000u)) | ((x) & 0x8000u) << 16;
-/* Round to nearest even; NaN gives a quiet NaN. A tiny number is rounded by adding 0.5, whose last place is a half's 2^-24. */
-#define DYNC__TILE_FLOAT_TO_HALF(x, y)                                                               \
-    uint32_t mag_ = (x) & 0x7fffffffu, sub_, odd_ = mag_ >> 13 & 1u;                                 \
-    float half_;                                                                                     \
-    memcpy(&half_, &mag_, 4);                                                                        \
-    half_ += 0.5f;                                                                                   \
-    memcpy(&sub_, &half_, 4);                                                                        \
-    uint32_t normal_ = (mag_ + 0xc8000fffu + odd_) >> 13;                                            \
-    uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;                                          \
-    (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) | ((x) >> 16 & 0x8000u);
+/* x: the bits of a half in a uint32_t; y: the float's. Subnormals are rebuilt by a float
+ * subtraction of normal numbers. */
+#define DYNC__TILE_HALF_TO_FLOAT(x, y)                                                             \
+    uint32_t exp_ = (x) & 0x7c00u, mag_ = ((x) & 0x7fffu) << 13, sub_;                             \
+    float half_;                                                                                   \
+    uint32_t low_ = mag_ + 0x38800000u;                                                            \
+    memcpy(&half_, &low_, 4);                                                                      \
+    half_ -= 6.103515625e-05f;                                                                     \
+    memcpy(&sub_, &half_, 4);                                                                      \
+    (y) = (exp_ == 0 ? sub_ : mag_ + (exp_ == 0x7c00u ? 0x70000000u : 0x38000000u)) |              \
+          ((x) & 0x8000u) << 16;
+/* Round to nearest even; NaN gives a quiet NaN. A tiny number is rounded by adding 0.5, whose
+ * last place is a half's 2^-24. */
+#define DYNC__TILE_FLOAT_TO_HALF(x, y)                                                             \
+    uint32_t mag_ = (x) & 0x7fffffffu, sub_, odd_ = mag_ >> 13 & 1u;                               \
+    float half_;                                                                                   \
+    memcpy(&half_, &mag_, 4);                                                                      \
+    half_ += 0.5f;                                                                                 \
+    memcpy(&sub_, &half_, 4);                                                                      \
+    uint32_t normal_ = (mag_ + 0xc8000fffu + odd_) >> 13;                                          \
+    uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;                                        \
+    (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) |       \
+          ((x) >> 16 & 0x8000u);
 #define DYNC__TILE_FLOAT_TO_BF16(x, y) \
-    (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u) : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
+    (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u)                                  \
+                                            : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 #define DYNC__TILE_HEAD(A, name) \
     A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
-/* GCC: the inner loop of known length becomes straight vector code and the rest of less than 16 stays scalar and small, which
- * compiles in a third of the time of one loop with versions and epilogues. Clang vectorises the plain loop as well as it needs. */
+/* GCC: the inner loop of known length becomes straight vector code and the rest of less than 16
+ * stays scalar and small, which compiles in a third of the time of one loop with versions and
+ * epilogues. Clang vectorises the plain loop as well as it needs. */
 #if defined(__clang__)
 #define DYNC__TILE_FOR(...) \
-    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)") for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
-#define DYNC__TILE_SLOW_FOR(...) for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }  /* what it cannot vectorise and would warn about */
+    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)") \
+    for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
+/* what it cannot vectorise and would warn about */
+#define DYNC__TILE_SLOW_FOR(...) for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
 #else
-#define DYNC__TILE_FOR(...)                                                                          \
-    int64_t i0 = 0;                                                                                  \
-    for (; i0 + 16 <= n; i0 += 16)                                                                   \
-        DYNC__TILE_IVDEP for (int k = 0; k < 16; k++) { int64_t i = i0 + k; __VA_ARGS__ }            \
+#define DYNC__TILE_FOR(...)                                                                        \
+    int64_t i0 = 0;                                                                                \
+    for (; i0 + 16 <= n; i0 += 16)                                                                 \
+        DYNC__TILE_IVDEP for (int k = 0; k < 16; k++) { int64_t i = i0 + k; __VA_ARGS__ }          \
     for (int64_t i = i0; i < n; i++) { __VA_ARGS__ }
 #define DYNC__TILE_SLOW_FOR DYNC__TILE_FOR
 #endif
-#define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                                \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T *x = a_;                                                                             \
-        (void)b_, (void)c_;                                                                          \
-        FOR(T a = x[i]; d[i] = (R)(e);)                                                              \
+#define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e)                                    \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T *x = a_;                                                                           \
+        (void)b_, (void)c_;                                                                        \
+        FOR(T a = x[i]; d[i] = (R)(e);)                                                            \
     }
-#define DYNC__TILE_DEFINE_UNARY(V, A, ...) DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_BINARY_V_AS(FOR, V, A, prim, t, T, R, e)                                          \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                                \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T *x = a_, *y = b_;                                                                    \
-        (void)c_;                                                                                    \
-        FOR(T a = x[i], b = y[i]; d[i] = (R)(e);)                                                    \
+#define DYNC__TILE_DEFINE_UNARY(V, A, ...) \
+    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) \
+    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_BINARY_V_AS(FOR, V, A, prim, t, T, R, e)                                 \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T *x = a_, *y = b_;                                                                  \
+        (void)c_;                                                                                  \
+        FOR(T a = x[i], b = y[i]; d[i] = (R)(e);)                                                  \
     }
-#define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW(V, A, ...) DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                               \
-    DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                               \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                            \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T *x = a_, b = *(const T *)b_;                                                         \
-        (void)c_;                                                                                    \
+#define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) \
+    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_SLOW(V, A, ...) \
+    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                             \
+    DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                             \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                          \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T *x = a_, b = *(const T *)b_;                                                       \
+        (void)c_;                                                                                  \
         DYNC__TILE_FOR(T a = x[i]; d[i] = (R)(e);)                                                 \
     }
-#define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                   \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                            \
-    {                                                                                                \
-        R *d = d_;                                                                                   \
-        const T a = *(const T *)a_, *y = b_;                                                         \
-        (void)c_;                                                                                    \
+#define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                           \
+    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                 \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                          \
+    {                                                                                              \
+        R *d = d_;                                                                                 \
+        const T a = *(const T *)a_, *y = b_;                                                       \
+        (void)c_;                                                                                  \
         DYNC__TILE_FOR(T b = y[i]; d[i] = (R)(e);)                                                 \
     }
 /* d = op(a, b, c) where b and c are arrays or scalars: LB, LC read them */
-#define DYNC__TILE_DEFINE_FMA(V, A, t, T, form, LB, LC, OP)                                          \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_fma_##t##form)                                               \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const T *x = a_, *y = b_, *z = c_;                                                           \
-        T b = *y, c = *z;                                                                            \
-        (void)b, (void)c, (void)y, (void)z;                                                          \
+#define DYNC__TILE_DEFINE_FMA(V, A, t, T, form, LB, LC, OP)                                        \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_fma_##t##form)                                             \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const T *x = a_, *y = b_, *z = c_;                                                         \
+        T b = *y, c = *z;                                                                          \
+        (void)b, (void)c, (void)y, (void)z;                                                        \
         DYNC__TILE_FOR(T a = x[i]; LB; LC; d[i] = OP;)                                             \
     }
-#define DYNC__TILE_DEFINE_FMAS(V, A, t, T, OP)                                                       \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, , b = y[i], c = z[i], OP)                                      \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _b, (void)0, c = z[i], OP)                                     \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _c, b = y[i], (void)0, OP)                                     \
+#define DYNC__TILE_DEFINE_FMAS(V, A, t, T, OP)                                                     \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, , b = y[i], c = z[i], OP)                                    \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, _b, (void)0, c = z[i], OP)                                   \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, _c, b = y[i], (void)0, OP)                                   \
     DYNC__TILE_DEFINE_FMA(V, A, t, T, _bc, (void)0, (void)0, OP)
-#define DYNC__TILE_DEFINE_SELECT(V, A, t, T, form, LB, LC)                                           \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_select_##t##form)                                            \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const uint8_t *x = a_;                                                                       \
-        const T *y = b_, *z = c_;                                                                    \
-        T b = *y, c = *z;                                                                            \
-        (void)y, (void)z;                                                                            \
+#define DYNC__TILE_DEFINE_SELECT(V, A, t, T, form, LB, LC)                                         \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_select_##t##form)                                          \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const uint8_t *x = a_;                                                                     \
+        const T *y = b_, *z = c_;                                                                  \
+        T b = *y, c = *z;                                                                          \
+        (void)y, (void)z;                                                                          \
         DYNC__TILE_FOR(LB; LC; d[i] = x[i] ? b : c;)                                               \
     }
-#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
-#define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                        \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                           \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                      \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                      \
+#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
+#define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                      \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                         \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                    \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                    \
     DYNC__TILE_DEFINE_SELECT(V, A, t, T, _bc, (void)0, (void)0)
-#define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                                                  \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                                                 \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const F *x = a_;                                                                             \
-        (void)b_, (void)c_;                                                                          \
+#define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                                                \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                                               \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const F *x = a_;                                                                           \
+        (void)b_, (void)c_;                                                                        \
         DYNC__TILE_FOR(F a = x[i]; d[i] = (T)(e);)                                                 \
     }
 /* Between storage and compute types; the last argument computes y0 from x0. */
-#define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                             \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##name)                                                      \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const F *s = a_;                                                                             \
-        (void)b_, (void)c_;                                                                          \
-        DYNC__TILE_FOR(F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)                                    \
+#define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                           \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##name)                                                    \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const F *s = a_;                                                                           \
+        (void)b_, (void)c_;                                                                        \
+        DYNC__TILE_FOR(F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)                                  \
     }
 #define DYNC__TILE_FLOAT_BITS uint32_t x, y; memcpy(&x, &x0, 4);
-#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float,                                      \
-        uint32_t x = x0, y; DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);)                      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float, uint32_t y = (uint32_t)x0 << 16; memcpy(&y0, &y, 4);) \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;)                           \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;)                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;)                            \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;)                     \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                     \
-        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;)                      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                    \
-        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y0 = (uint16_t)y;)                      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;)     \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)        \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t, y0 = (int16_t)(uint16_t)(uint32_t)x0;) \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i8, int32_t, int32_t, y0 = (int8_t)(uint8_t)(uint32_t)x0;)  \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_u8, int32_t, int32_t, y0 = x0 & 255;)                       \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_bf16, float, float,                                         \
+#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                           \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float,                                    \
+        uint32_t x = x0, y; DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);)                    \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float,                                   \
+        uint32_t y = (uint32_t)x0 << 16; memcpy(&y0, &y, 4);)                                      \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;)                         \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;)                           \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;)                          \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;)                   \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                   \
+        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;)                    \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                  \
+        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y0 = (uint16_t)y;)                    \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;)   \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)      \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t,                                    \
+        y0 = (int16_t)(uint16_t)(uint32_t)x0;)                                                     \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i8, int32_t, int32_t,                                     \
+        y0 = (int8_t)(uint8_t)(uint32_t)x0;)                                                       \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_u8, int32_t, int32_t, y0 = x0 & 255;)                     \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_bf16, float, float,                                       \
         DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y <<= 16; memcpy(&y0, &y, 4);)
-/* Two steps in one loop body would fight over the names of the macros above: a half is wrapped through the same bits. */
-#define DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_f16, float, float,                                          \
-        DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                     \
+/* Two steps in one loop body would fight over the names of the macros above: a half is wrapped
+ * through the same bits. */
+#define DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                           \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_f16, float, float,                                        \
+        DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                   \
         uint32_t z; { DYNC__TILE_HALF_TO_FLOAT(y, z) } memcpy(&y0, &z, 4);)
 
-/* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b {seed, offset}. */
-#define DYNC__TILE_PHILOX(i)                                                                         \
-    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;                                \
-    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1;                    \
+/* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
+ * {seed, offset}. */
+#define DYNC__TILE_PHILOX(i)                                                                       \
+    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;                              \
+    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1;                  \
     c2 = (uint32_t)(m0 >> 32) ^ c3 ^ (k1 + (i) * 0xbb67ae85u), c3 = (uint32_t)m0;
-#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                                \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                                 \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const int64_t *x = a_;                                                                       \
-        const uint64_t *seed = b_, offset = seed[1];                                                 \
-        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                       \
-        (void)c_;                                                                                    \
-        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                                \
-            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                   \
-            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)  \
-            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)  \
-            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)          \
+#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                              \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                               \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const int64_t *x = a_;                                                                     \
+        const uint64_t *seed = b_, offset = seed[1];                                               \
+        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                     \
+        (void)c_;                                                                                  \
+        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                              \
+            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                 \
+            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u)                                            \
+            DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)                                            \
+            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u)                                            \
+            DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)                                            \
+            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)        \
     }
-#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                             \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))      \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double, (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
+#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                           \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))    \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double,                                                     \
+        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
 
-/* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity. Short rows go one after another:
- * the machine overlaps them. */
-#define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                     \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                                \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const T *x = a_;                                                                             \
-        int64_t length = *(const int64_t *)c_, left = length;                                        \
-        (void)b_;                                                                                    \
-        for (const T *end = x + n; length < 32 && x < end; x += length) {                            \
-            T a = x[0];                                                                              \
-            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                             \
-            *d++ = a;                                                                                \
-        }                                                                                            \
-        for (const T *end = (const T *)a_ + n; x < end;) {                                                 \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;                \
-            T lane[32];                                                                              \
-            for (int k = 0; k < 32; k++) lane[k] = identity;                                         \
-            for (; j + 32 <= grain; j += 32)                                                         \
-                for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }          \
-            for (int k = 0; j + k < grain; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }       \
-            for (int k = 0; k < 16; k++) { T a = lane[k], b = lane[k + 16]; lane[k] = OP; }          \
-            for (int k = 0; k < 8; k++) { T a = lane[k], b = lane[k + 8]; lane[k] = OP; }            \
-            for (int k = 0; k < 4; k++) { T a = lane[k], b = lane[k + 4]; lane[k] = OP; }            \
-            for (int k = 0; k < 2; k++) { T a = lane[k], b = lane[k + 2]; lane[k] = OP; }            \
-            { T a = lane[0], b = lane[1]; *d++ = OP; }                                               \
-            x += grain;                                                                              \
-            left -= grain;                                                                           \
-            if (left == 0) left = length;                                                            \
-        }                                                                                            \
+/* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
+ * Short rows go one after another: the machine overlaps them. */
+#define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                   \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const T *x = a_;                                                                           \
+        int64_t length = *(const int64_t *)c_, left = length;                                      \
+        (void)b_;                                                                                  \
+        for (const T *end = x + n; length < 32 && x < end; x += length) {                          \
+            T a = x[0];                                                                            \
+            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                           \
+            *d++ = a;                                                                              \
+        }                                                                                          \
+        for (const T *end = (const T *)a_ + n; x < end;) {                                         \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;              \
+            T lane[32];                                                                            \
+            for (int k = 0; k < 32; k++) lane[k] = identity;                                       \
+            for (; j + 32 <= grain; j += 32)                                                       \
+                for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }        \
+            for (int k = 0; j + k < grain; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }     \
+            for (int k = 0; k < 16; k++) { T a = lane[k], b = lane[k + 16]; lane[k] = OP; }        \
+            for (int k = 0; k < 8; k++) { T a = lane[k], b = lane[k + 8]; lane[k] = OP; }          \
+            for (int k = 0; k < 4; k++) { T a = lane[k], b = lane[k + 4]; lane[k] = OP; }          \
+            for (int k = 0; k < 2; k++) { T a = lane[k], b = lane[k + 2]; lane[k] = OP; }          \
+            { T a = lane[0], b = lane[1]; *d++ = OP; }                                             \
+            x += grain;                                                                            \
+            left -= grain;                                                                         \
+            if (left == 0) left = length;                                                          \
+        }                                                                                          \
     }
 /* The same, one element after another: exact in any order, or rare. */
-#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)                               \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                               \
-    {                                                                                                \
-        T *d = d_;                                                                                   \
-        const T *x = a_;                                                                             \
-        int64_t length = *(const int64_t *)c_, left = length;                                        \
-        (void)b_;                                                                                    \
-        for (const T *end = x + n; x < end;) {                                                       \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                       \
-            T a = x[0];                                                                              \
-            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; }                              \
-            *d++ = a;                                                                                \
-            x += grain;                                                                              \
-            left -= grain;                                                                           \
-            if (left == 0) left = length;                                                            \
-        }                                                                                            \
+#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)                             \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
+    {                                                                                              \
+        T *d = d_;                                                                                 \
+        const T *x = a_;                                                                           \
+        int64_t length = *(const int64_t *)c_, left = length;                                      \
+        (void)b_;                                                                                  \
+        for (const T *end = x + n; x < end;) {                                                     \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                     \
+            T a = x[0];                                                                            \
+            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; }                            \
+            *d++ = a;                                                                              \
+            x += grain;                                                                            \
+            left -= grain;                                                                         \
+            if (left == 0) left = length;                                                          \
+        }                                                                                          \
     }
-#define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                            \
-    X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                  \
-    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b)) X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b)) \
-    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b)) X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
-#define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                            \
+#define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                          \
+    X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                \
+    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b))                  \
+    X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b))                  \
+    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b))                   \
+    X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
+#define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                          \
     X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
     X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
     X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
@@ -14464,12 +14792,18 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b) \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_N };
 enum { DYNC__P_maxsel = DYNC__TILE_MAXSEL, DYNC__P_minsel = DYNC__TILE_MINSEL };
-enum { DYNC__TILE_R_sum = DYNC__R_SUM, DYNC__TILE_R_prod = DYNC__R_PROD, DYNC__TILE_R_max = DYNC__R_MAX,
-       DYNC__TILE_R_min = DYNC__R_MIN, DYNC__TILE_R_any = DYNC__R_ANY, DYNC__TILE_R_all = DYNC__R_ALL };
+enum {
+    DYNC__TILE_R_sum = DYNC__R_SUM,
+    DYNC__TILE_R_prod = DYNC__R_PROD,
+    DYNC__TILE_R_max = DYNC__R_MAX,
+    DYNC__TILE_R_min = DYNC__R_MIN,
+    DYNC__TILE_R_any = DYNC__R_ANY,
+    DYNC__TILE_R_all = DYNC__R_ALL
+};
 typedef struct dync__tile_table {
     dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N][4];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
@@ -14477,69 +14811,83 @@ typedef struct dync__tile_table {
     dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
 } dync__tile_table;
 
-#define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
-#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e)                                                  \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b},
-#define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e)                                                \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
+#define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
+#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
+                                        dync__tile_##V##_##prim##_##t##_b},
+#define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
+                                        dync__tile_##V##_##prim##_##t##_b, \
                                         dync__tile_##V##_##prim##_##t##_a},
-#define DYNC__TILE_ROW_THREE(V, prim, t)                                                             \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
-                                        dync__tile_##V##_##prim##_##t##_c, dync__tile_##V##_##prim##_##t##_bc},
-#define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
-#define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
+#define DYNC__TILE_ROW_THREE(V, prim, t) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = { \
+        dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
+        dync__tile_##V##_##prim##_##t##_c, dync__tile_##V##_##prim##_##t##_bc},
+#define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) \
+    [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
+#define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
+    [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
 
-#define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                           \
-    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                              \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                          \
-    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                            \
-    DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                             \
-    DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                     \
-    DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                     \
-    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                      \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                    \
+#define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                         \
+    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                            \
+    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                        \
+    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                          \
+    DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                           \
+    DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                   \
+    DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                   \
+    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                   \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                  \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
-#define DYNC__TILES_WIDE(V, A)                                                                       \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
-    DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                      \
-    DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                   \
-    DYNC__TILE_DEFINE_CONVERTS(V, A)                                                                 \
-    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                                 \
+#define DYNC__TILES_WIDE(V, A)                                                                     \
+    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
+    DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                    \
+    DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                 \
+    DYNC__TILE_DEFINE_CONVERTS(V, A)                                                               \
+    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                               \
     DYNC__TILE_DEFINE_UNIFORMS(V, A)
-#define DYNC__TILES_PLAIN(V, A)                                                                      \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                            \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                     \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                                \
-    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                    \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                     \
+#define DYNC__TILES_PLAIN(V, A)                                                                    \
+    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                   \
+    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                              \
+    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                  \
+    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                   \
     DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                            \
-    DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                              \
+    DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                            \
     DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
 /* The table of one instruction set: F, W, P are the variants of the three families that it uses. */
-#define DYNC__TILES_TABLE(name, F, W, P)                                                             \
-    static const dync__tile_table name = {                                                           \
-        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                       \
-               DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                   \
-               DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, ) DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, ) \
-               DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                       \
-               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )         \
-               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                        \
-               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )  \
-               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )         \
-               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                        \
-               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, ) DYNC__TILE_ROW_UNARY(P, , select, l, , , )}, \
-        .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, ) DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )}, \
-        .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16, [DYNC_BF16] = dync__tile_##W##_widen_bf16, \
-                  [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,    \
-                  [DYNC_U8] = dync__tile_##W##_widen_u8, [DYNC_BOOL] = dync__tile_##W##_widen_bool}, \
-        .narrow = {[DYNC_F16] = dync__tile_##W##_narrow_f16, [DYNC_BF16] = dync__tile_##W##_narrow_bf16, \
-                   [DYNC_I16] = dync__tile_##W##_narrow_i16, [DYNC_I8] = dync__tile_##W##_narrow_i8, \
-                   [DYNC_U8] = dync__tile_##W##_narrow_i8},                                          \
-        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16,   \
-                 [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,       \
-                 [DYNC_U8] = dync__tile_##W##_wrap_u8},                                              \
-        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                         \
-        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, ) DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
+#define DYNC__TILES_TABLE(name, F, W, P)                                                           \
+    static const dync__tile_table name = {                                                         \
+        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                     \
+               DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                 \
+               DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, )                                   \
+               DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, )                                         \
+               DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                     \
+               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )       \
+               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                      \
+               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, )                                          \
+               DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )                                           \
+               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )       \
+               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                      \
+               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, )                                      \
+               DYNC__TILE_ROW_UNARY(P, , select, l, , , )},                                        \
+        .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, )                                        \
+                 DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                 \
+        .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16,                                         \
+                  [DYNC_BF16] = dync__tile_##W##_widen_bf16,                                       \
+                  [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,  \
+                  [DYNC_U8] = dync__tile_##W##_widen_u8,                                           \
+                  [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                      \
+        .narrow = {[DYNC_F16] = dync__tile_##W##_narrow_f16,                                       \
+                   [DYNC_BF16] = dync__tile_##W##_narrow_bf16,                                     \
+                   [DYNC_I16] = dync__tile_##W##_narrow_i16,                                       \
+                   [DYNC_I8] = dync__tile_##W##_narrow_i8, [DYNC_U8] = dync__tile_##W##_narrow_i8}, \
+        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16, \
+                 [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,     \
+                 [DYNC_U8] = dync__tile_##W##_wrap_u8},                                            \
+        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                       \
+        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, )                            \
+                   DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
@@ -14560,7 +14908,7 @@ DYNC__TILES_TABLE(dync__tiles_avx512, avx512, avx2, base)
 
 DYNC__STRICT_FP_END
 
-/* ---- looking up --------------------------------------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 static const dync__tile_table *dync__tile_tables(int isa)
 {
@@ -14600,27 +14948,48 @@ DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)
     return dync__tile_tables(isa)->cast[dync__tile_letter(from)][dync__tile_letter(to)];
 }
 
-DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage) { return dync__tile_tables(isa)->widen[storage]; }
-DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage) { return dync__tile_tables(isa)->narrow[storage]; }
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type) { return dync__tile_tables(isa)->uniform[dync__tile_letter(type)]; }
-DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage) { return dync__tile_tables(isa)->wrap[storage]; }
+DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage)
+{
+    return dync__tile_tables(isa)->widen[storage];
+}
+
+DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage)
+{
+    return dync__tile_tables(isa)->narrow[storage];
+}
+
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type)
+{
+    return dync__tile_tables(isa)->uniform[dync__tile_letter(type)];
+}
+
+DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage)
+{
+    return dync__tile_tables(isa)->wrap[storage];
+}
 
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type)
 {
-    return kind <= DYNC__R_ALL ? dync__tile_tables(isa)->reduce[kind][dync__tile_letter(type)] : NULL;
+    if (kind > DYNC__R_ALL) return NULL;
+    return dync__tile_tables(isa)->reduce[kind][dync__tile_letter(type)];
 }
 DYNC__COLD_BEGIN
 
 /* ==== codegen/csrc.c ============================================================================================ */
-/* codegen/csrc.c: a kernel as readable C11, for programs that run without this library. Before: loop/; after: program/csource.c.
+/* codegen/csrc.c: a kernel as readable C11, for programs that run without this library. Before:
+ * loop/; after: program/csource.c.
  *
- *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row code, phases } }
- * One parameter per buffer in their order; one loop per loop, one constant per value. The text needs stdint.h and math.h. Values of
- * an earlier phase are loaded again or kept in a static array, one element per inner index. fma is a * b + c; sums are plain;
- * everything else is what eval.c says. Random numbers and sizes beyond int are refused.
- * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and i<d> (loops). */
+ *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row
+ *     code, phases } }
+ * One parameter per buffer in their order; one loop per loop, one constant per value. The text
+ * needs stdint.h and math.h. Values of an earlier phase are loaded again or kept in a static
+ * array, one element per inner index. fma is a * b + c; sums are plain; everything else is what
+ * eval.c says. Random numbers and sizes beyond int are refused.
+ * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and
+ * i<d> (loops). */
 
-enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };  /* needed as a variable; only where a later phase loads it again */
+/* needed as a variable; only where a later phase loads it again */
+enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };
 
 typedef struct dync__csrc {
     dync__str *out;
@@ -14628,7 +14997,7 @@ typedef struct dync__csrc {
     const char *name;
     uint8_t *needed, *kept;
     int indent;
-    bool half_in[2], half_out[2];       /* conversions asked for: f16, bf16 */
+    bool half_in[2], half_out[2]; /* conversions asked for: f16, bf16 */
 } dync__csrc;
 
 static const char *dync__csrc_type(int dtype)
@@ -14640,7 +15009,8 @@ static const char *dync__csrc_type(int dtype)
     case DYNC_I32: return "int32_t";
     case DYNC_I16: return "int16_t";
     case DYNC_I8: return "int8_t";
-    case DYNC_F16: case DYNC_BF16: return "uint16_t";
+    case DYNC_F16:
+    case DYNC_BF16: return "uint16_t";
     default: return "uint8_t";
     }
 }
@@ -14653,19 +15023,23 @@ static void dync__csrc_line(dync__csrc *c)
     for (int i = 0; i < c->indent; i++) dync__str_add(c->out, "    ");
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------------ */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static void dync__csrc_float(dync__str *out, double x, int type)
 {
     char text[48];
     if (x - x != 0) {
-        dync__str_addf(out, "(%s)%s", dync__csrc_type(type), x != x ? "NAN" : x > 0 ? "INFINITY" : "-INFINITY");
+        dync__str_addf(out, "(%s)%s", dync__csrc_type(type),
+                       x != x  ? "NAN"
+                       : x > 0 ? "INFINITY"
+                               : "-INFINITY");
         return;
     }
     if (type == DYNC_F32) dync__float_text((float)x, text, sizeof text);
     else dync__double_text(x, text, sizeof text);
     bool negative = text[0] == '-';
-    dync__str_addf(out, "%s%s%s%s%s", negative ? "(" : "", text, strpbrk(text, ".e") ? "" : ".0", type == DYNC_F32 ? "f" : "", negative ? ")" : "");
+    dync__str_addf(out, "%s%s%s%s%s", negative ? "(" : "", text, strpbrk(text, ".e") ? "" : ".0",
+                   type == DYNC_F32 ? "f" : "", negative ? ")" : "");
 }
 
 static void dync__csrc_constant(dync__str *out, const dync__inst *in)
@@ -14673,7 +15047,9 @@ static void dync__csrc_constant(dync__str *out, const dync__inst *in)
     if (dync__csrc_is_float(in->type)) dync__csrc_float(out, in->imm.f, in->type);
     else if (in->imm.i == INT64_MIN) dync__str_add(out, "INT64_MIN");
     else if (in->type == DYNC_I32 && in->imm.i == INT32_MIN) dync__str_add(out, "INT32_MIN");
-    else dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld", in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
+    else
+        dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld",
+                       in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
 }
 
 /* The linear form of an access over its loops. */
@@ -14687,12 +15063,14 @@ static void dync__csrc_index(dync__csrc *c, int access)
         int number = d < c->k->n_outer ? d : d - c->k->n_outer;
         if (stride == 0 || c->k->extent[d] == 1) continue;
         dync__str_add(c->out, stride < 0 ? (first ? "-" : " - ") : first ? "" : " + ");
-        if (stride != 1 && stride != -1) dync__str_addf(c->out, "%lld * ", (long long)llabs(stride));
+        if (stride != 1 && stride != -1)
+            dync__str_addf(c->out, "%lld * ", (long long)llabs(stride));
         dync__str_addf(c->out, "%c%d", loop, number);
         first = false;
     }
     if (first) dync__str_addf(c->out, "%lld", (long long)a->offset);
-    else if (a->offset) dync__str_addf(c->out, " %c %lld", a->offset < 0 ? '-' : '+', (long long)llabs(a->offset));
+    else if (a->offset)
+        dync__str_addf(c->out, " %c %lld", a->offset < 0 ? '-' : '+', (long long)llabs(a->offset));
 }
 
 /* The linearised inner index, for kept values and positions. */
@@ -14723,7 +15101,8 @@ static void dync__csrc_memory(dync__csrc *c, const dync__inst *in, int index)
 /* A value of one phase that another phase asks for. */
 static bool dync__csrc_crosses(const dync__inst *in, int section)
 {
-    return (in->section & 1) && in->section != section && in->prim != DYNC__P_reduce && in->prim != DYNC__P_const_;
+    return (in->section & 1) && in->section != section && in->prim != DYNC__P_reduce &&
+           in->prim != DYNC__P_const_;
 }
 
 /* Such a value is loaded again where nothing has written the buffer since. */
@@ -14751,9 +15130,10 @@ static void dync__csrc_use(dync__csrc *c, int i, int section)
     }
 }
 
-/* ---- one value ------------------------------------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
-/* A template: $a $b $c operands, $T type, $U unsigned type, $F suffix of math functions, $M bits - 1, everything else as it is. */
+/* A template: $a $b $c operands, $T type, $U unsigned type, $F suffix of math functions, $M bits
+ * - 1, everything else as it is. */
 static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, const char *template)
 {
     for (const char *p = template; *p; p++) {
@@ -14762,7 +15142,9 @@ static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, con
             continue;
         }
         switch (*++p) {
-        case 'a': case 'b': case 'c': dync__csrc_use(c, in->arg[*p - 'a'], in->section); break;
+        case 'a':
+        case 'b':
+        case 'c': dync__csrc_use(c, in->arg[*p - 'a'], in->section); break;
         case 'T': dync__str_add(c->out, dync__csrc_type(type)); break;
         case 'U': dync__str_add(c->out, type == DYNC_I64 ? "uint64_t" : "uint32_t"); break;
         case 'F': dync__str_add(c->out, type == DYNC_F32 ? "f" : ""); break;
@@ -14799,7 +15181,8 @@ static const char *dync__csrc_template(int prim, int type)
     case DYNC__P_xor_: return "$a ^ $b";
     case DYNC__P_not_: return b ? "!$a" : "~$a";
     case DYNC__P_shl: return "($U)$b > $M ? 0 : ($T)(($U)$a << $b)";
-    case DYNC__P_shr: return "$a < 0 ? ~(~$a >> (($U)$b > $M ? $M : $b)) : $a >> (($U)$b > $M ? $M : $b)";
+    case DYNC__P_shr:
+        return "$a < 0 ? ~(~$a >> (($U)$b > $M ? $M : $b)) : $a >> (($U)$b > $M ? $M : $b)";
     case DYNC__P_select: return "$a ? $b : $c";
     default: return NULL;
     }
@@ -14810,10 +15193,16 @@ static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
     int from = dync__csrc_inst(c, in->arg[0])->type;
     bool wide = in->type == DYNC_I64;
     if (in->type == DYNC_BOOL) dync__csrc_expand(c, in, in->type, "$a != 0");
-    else if (!dync__csrc_is_float(from) && in->type == DYNC_I32 && from == DYNC_I64) dync__csrc_expand(c, in, in->type, "(int32_t)(uint32_t)(uint64_t)$a");
-    else if (!dync__csrc_is_float(from) || dync__csrc_is_float(in->type)) dync__csrc_expand(c, in, in->type, "($T)$a");
-    else dync__csrc_expand(c, in, from, wide ? "$a != $a ? 0 : $a >= ($T)9223372036854775808.0 ? INT64_MAX : $a < ($T)-9223372036854775808.0 ? INT64_MIN : (int64_t)$a"
-                                             : "$a != $a ? 0 : $a >= ($T)2147483648.0 ? INT32_MAX : $a < ($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
+    else if (!dync__csrc_is_float(from) && in->type == DYNC_I32 && from == DYNC_I64)
+        dync__csrc_expand(c, in, in->type, "(int32_t)(uint32_t)(uint64_t)$a");
+    else if (!dync__csrc_is_float(from) || dync__csrc_is_float(in->type))
+        dync__csrc_expand(c, in, in->type, "($T)$a");
+    else
+        dync__csrc_expand(c, in, from,
+                          wide ? "$a != $a ? 0 : $a >= ($T)9223372036854775808.0 ? INT64_MAX : $a "
+                                 "< ($T)-9223372036854775808.0 ? INT64_MIN : (int64_t)$a"
+                               : "$a != $a ? 0 : $a >= ($T)2147483648.0 ? INT32_MAX : $a < "
+                                 "($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
 }
 
 static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
@@ -14823,7 +15212,9 @@ static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
     case DYNC_I8: dync__csrc_expand(c, in, in->type, "(int8_t)(uint8_t)$a"); break;
     case DYNC_U8: dync__csrc_expand(c, in, in->type, "(uint8_t)$a"); break;
     default:
-        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name, dync__dtype_info((int)in->imm.i)->fx, c->name, dync__dtype_info((int)in->imm.i)->fx);
+        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name,
+                       dync__dtype_info((int)in->imm.i)->fx, c->name,
+                       dync__dtype_info((int)in->imm.i)->fx);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, "))");
     }
@@ -14841,8 +15232,10 @@ static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
 
 static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
 {
-    static const char *const unions[] = {"((union { float f; int32_t i; }){.f = $a}).i", "((union { float f; int32_t i; }){.i = $a}).f",
-                                         "((union { double f; int64_t i; }){.f = $a}).i", "((union { double f; int64_t i; }){.i = $a}).f"};
+    static const char *const unions[] = {"((union { float f; int32_t i; }){.f = $a}).i",
+                                         "((union { float f; int32_t i; }){.i = $a}).f",
+                                         "((union { double f; int64_t i; }){.f = $a}).i",
+                                         "((union { double f; int64_t i; }){.i = $a}).f"};
     switch (in->prim) {
     case DYNC__P_load:
     case DYNC__P_loadx: dync__csrc_load(c, in); break;
@@ -14854,7 +15247,11 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_bitcast:
-        dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32 ? 0 : in->type == DYNC_F32 ? 1 : in->type == DYNC_I64 ? 2 : 3]);
+        dync__csrc_expand(c, in, in->type,
+                          unions[in->type == DYNC_I32   ? 0
+                                 : in->type == DYNC_F32 ? 1
+                                 : in->type == DYNC_I64 ? 2
+                                                        : 3]);
         break;
     default: {
         int type = dync__csrc_inst(c, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
@@ -14866,7 +15263,8 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
 static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
 {
     int dtype = c->k->buf.at[in->buf].dtype;
-    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16, narrow = dync__dtype_info(dtype)->compute != dtype;
+    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16,
+         narrow = dync__dtype_info(dtype)->compute != dtype;
     dync__csrc_memory(c, in, in->prim == DYNC__P_storex ? in->arg[1] : -1);
     dync__str_add(c->out, " = ");
     if (half) dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
@@ -14875,14 +15273,15 @@ static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
     dync__str_add(c->out, half ? ");\n" : ";\n");
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------------ */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static void dync__csrc_reduce_begin(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
     int type = dync__csrc_inst(c, in->arg[0])->type;
     bool arg = in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN;
-    bool one = in->imm.i == DYNC__R_PROD || in->imm.i == DYNC__R_ALL, least = in->imm.i == DYNC__R_MAX, most = in->imm.i == DYNC__R_MIN;
+    bool one = in->imm.i == DYNC__R_PROD || in->imm.i == DYNC__R_ALL,
+         least = in->imm.i == DYNC__R_MAX, most = in->imm.i == DYNC__R_MIN;
     dync__csrc_line(c);
     if (arg) {
         dync__str_addf(c->out, "int64_t v%d = 0;\n", i);
@@ -14891,8 +15290,10 @@ static void dync__csrc_reduce_begin(dync__csrc *c, int i)
         return;
     }
     dync__str_addf(c->out, "%s v%d = ", dync__csrc_type(type), i);
-    if ((least || most) && dync__csrc_is_float(type)) dync__str_add(c->out, least ? "-INFINITY" : "INFINITY");
-    else if (least || most) dync__str_addf(c->out, "INT%s_%s", type == DYNC_I64 ? "64" : "32", least ? "MIN" : "MAX");
+    if ((least || most) && dync__csrc_is_float(type))
+        dync__str_add(c->out, least ? "-INFINITY" : "INFINITY");
+    else if (least || most)
+        dync__str_addf(c->out, "INT%s_%s", type == DYNC_I64 ? "64" : "32", least ? "MIN" : "MAX");
     else dync__str_add(c->out, one ? "1" : "0");
     dync__str_add(c->out, ";\n");
 }
@@ -14901,11 +15302,15 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
     int type = dync__csrc_inst(c, in->arg[0])->type;
-    bool f = dync__csrc_is_float(type), greatest = in->imm.i == DYNC__R_MAX || in->imm.i == DYNC__R_ARGMAX;
+    bool f = dync__csrc_is_float(type),
+         greatest = in->imm.i == DYNC__R_MAX || in->imm.i == DYNC__R_ARGMAX;
     if (in->imm.i < DYNC__R_MAX) {
-        const char *op = in->imm.i == DYNC__R_SUM ? "+" : "*", *u = type == DYNC_I64 ? "uint64_t" : "uint32_t";
+        const char *op = in->imm.i == DYNC__R_SUM ? "+" : "*",
+                   *u = type == DYNC_I64 ? "uint64_t" : "uint32_t";
         if (f) dync__str_addf(c->out, "v%d %s= ", i, op);
-        else dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op, u);
+        else
+            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op,
+                           u);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, f ? ";\n" : ");\n");
     } else if (in->imm.i == DYNC__R_ANY || in->imm.i == DYNC__R_ALL) {
@@ -14922,7 +15327,11 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
         }
         if (f) dync__str_addf(c->out, "(%s%d == %s%d && !(", best, i, best, i);
         dync__csrc_use(c, in->arg[0], in->section);
-        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ", f ? (greatest ? "<=" : ">=") : greatest ? ">" : "<", best, i);
+        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ",
+                       f          ? (greatest ? "<=" : ">=")
+                       : greatest ? ">"
+                                  : "<",
+                       best, i);
         dync__str_addf(c->out, arg ? "r%d = " : "v%d = ", i);
         dync__csrc_use(c, in->arg[0], in->section);
         if (arg) {
@@ -14933,7 +15342,7 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
     }
 }
 
-/* ---- sections --------------------------------------------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static void dync__csrc_statement(dync__csrc *c, int i)
 {
@@ -14965,7 +15374,8 @@ static int dync__csrc_open(dync__csrc *c, int from, int to)
         int number = d < c->k->n_outer ? d : d - c->k->n_outer;
         if (c->k->extent[d] == 1) continue;
         dync__csrc_line(c);
-        dync__str_addf(c->out, "for (int %c%d = 0; %c%d < %lld; %c%d++) {\n", loop, number, loop, number, (long long)c->k->extent[d], loop, number);
+        dync__str_addf(c->out, "for (int %c%d = 0; %c%d < %lld; %c%d++) {\n", loop, number, loop,
+                       number, (long long)c->k->extent[d], loop, number);
         c->indent++;
         opened++;
     }
@@ -14986,11 +15396,12 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
     bool any = false;
     for (int i = first; i < end; i++) {
         any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
-        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce) dync__csrc_reduce_begin(c, i);
+        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce)
+            dync__csrc_reduce_begin(c, i);
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);
-    bool block = opened == 0;           /* values of different phases never meet, but their scope must end */
+    bool block = opened == 0; /* values of different phases never meet, but their scope must end */
     if (block) {
         dync__csrc_line(c);
         dync__str_add(c->out, "{\n");
@@ -15009,12 +15420,15 @@ static void dync__csrc_analyse(dync__csrc *c)
         for (int a = 0; a < 3 && c->needed[i]; a++) {
             if (in->arg[a] < 0) continue;
             const dync__inst *arg = dync__csrc_inst(c, in->arg[a]);
-            bool crosses = dync__csrc_crosses(arg, in->section), reloads = crosses && dync__csrc_reloads(c, arg);
+            bool crosses = dync__csrc_crosses(arg, in->section),
+                 reloads = crosses && dync__csrc_reloads(c, arg);
             c->needed[in->arg[a]] |= reloads ? DYNC__CSRC_ELSEWHERE : DYNC__CSRC_HERE;
             if (crosses && !reloads) c->kept[in->arg[a]] = 1;
         }
         if (!c->needed[i]) continue;
-        int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i : in->buf >= 0 ? c->k->buf.at[in->buf].dtype : -1;
+        int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i
+                    : in->buf >= 0           ? c->k->buf.at[in->buf].dtype
+                                             : -1;
         if (dtype != DYNC_F16 && dtype != DYNC_BF16) continue;
         bool in_wrap = in->prim == DYNC__P_wrap, stores = !dync__inst_has_value(in);
         c->half_in[dtype == DYNC_BF16] |= in_wrap || !stores;
@@ -15025,15 +15439,22 @@ static void dync__csrc_analyse(dync__csrc *c)
 static void dync__csrc_halves(dync__csrc *c)
 {
     static const char *const text[2][2] = {
-        {"static float %s_from_f16(uint16_t h)\n{\n    uint32_t exp = h & 0x7c00u, mag = (h & 0x7fffu) << 13;\n"
-         "    union { uint32_t u; float f; } x = {mag + 0x38800000u};\n    x.f -= 6.103515625e-05f;\n"
-         "    if (exp) x.u = mag + (exp == 0x7c00u ? 0x70000000u : 0x38000000u);\n    x.u |= (h & 0x8000u) << 16;\n    return x.f;\n}\n",
-         "static float %s_from_bf16(uint16_t h)\n{\n    union { uint32_t u; float f; } x = {(uint32_t)h << 16};\n    return x.f;\n}\n"},
+        {"static float %s_from_f16(uint16_t h)\n{\n    uint32_t exp = h & 0x7c00u, mag = (h & "
+         "0x7fffu) << 13;\n"
+         "    union { uint32_t u; float f; } x = {mag + 0x38800000u};\n    x.f -= "
+         "6.103515625e-05f;\n"
+         "    if (exp) x.u = mag + (exp == 0x7c00u ? 0x70000000u : 0x38000000u);\n    x.u |= (h & "
+         "0x8000u) << 16;\n    return x.f;\n}\n",
+         "static float %s_from_bf16(uint16_t h)\n{\n    union { uint32_t u; float f; } x = "
+         "{(uint32_t)h << 16};\n    return x.f;\n}\n"},
         {"static uint16_t %s_to_f16(float f)\n{\n    union { float f; uint32_t u; } x = {f}, y;\n"
          "    uint32_t mag = x.u & 0x7fffffffu, sign = x.u >> 16 & 0x8000u;\n"
-         "    if (mag >= 0x47800000u) return (uint16_t)(sign | (mag > 0x7f800000u ? 0x7e00u : 0x7c00u));\n"
-         "    if (mag >= 0x38800000u) return (uint16_t)(sign | (mag + 0xc8000fffu + (mag >> 13 & 1u)) >> 13);\n"
-         "    y.u = mag;\n    y.f += 0.5f;\n    return (uint16_t)(sign | (y.u - 0x3f000000u));\n}\n",
+         "    if (mag >= 0x47800000u) return (uint16_t)(sign | (mag > 0x7f800000u ? 0x7e00u : "
+         "0x7c00u));\n"
+         "    if (mag >= 0x38800000u) return (uint16_t)(sign | (mag + 0xc8000fffu + (mag >> 13 & "
+         "1u)) >> 13);\n"
+         "    y.u = mag;\n    y.f += 0.5f;\n    return (uint16_t)(sign | (y.u - "
+         "0x3f000000u));\n}\n",
          "static uint16_t %s_to_bf16(float f)\n{\n    union { float f; uint32_t u; } x = {f};\n"
          "    if ((x.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(x.u >> 16 | 0x40u);\n"
          "    return (uint16_t)((x.u + 0x7fffu + (x.u >> 16 & 1u)) >> 16);\n}\n"}};
@@ -15048,10 +15469,13 @@ static dync_status dync__csrc_check(const dync__csrc *c)
     int64_t total = 1;
     for (int d = 0; d < c->k->n_dims; d++)
         if (!dync__mul_ok(total, DYNC__MAX(c->k->extent[d], 1), &total) || total > INT32_MAX)
-            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: more than 2^31 indices do not go into C source", c->k->name);
+            return dync__fail(DYNC_ERR_COMPILE,
+                              "kernel %s: more than 2^31 indices do not go into C source",
+                              c->k->name);
     for (int i = 0; i < c->k->inst.n; i++)
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_random)
-            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source", c->k->name);
+            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source",
+                              c->k->name);
     return DYNC_OK;
 }
 
@@ -15062,14 +15486,16 @@ static void dync__csrc_function(dync__csrc *c)
     dync__csrc_halves(c);
     dync__str_addf(c->out, "static void %s(", c->name);
     for (int i = 0; i < k->buf.n; i++)
-        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "", k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
+        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "",
+                       k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
                        dync__csrc_type(k->buf.at[i].dtype), i);
     dync__str_add(c->out, k->buf.n ? ")\n{\n" : "void)\n{\n");
     c->indent = 1;
     for (int d = k->n_outer; d < k->n_dims; d++) inner *= k->extent[d];
     for (int i = 0; i < k->inst.n; i++)
         if (c->kept[i] && c->needed[i])
-            dync__str_addf(c->out, "    static %s k%d[%lld];\n", dync__csrc_type(k->inst.at[i].type), i, (long long)DYNC__MAX(inner, 1));
+            dync__str_addf(c->out, "    static %s k%d[%lld];\n",
+                           dync__csrc_type(k->inst.at[i].type), i, (long long)DYNC__MAX(inner, 1));
     for (int b = 0; b < k->buf.n; b++) {
         bool used = false;
         for (int i = 0; i < k->inst.n; i++) used |= c->needed[i] && k->inst.at[i].buf == b;
@@ -15080,13 +15506,15 @@ static void dync__csrc_function(dync__csrc *c)
         int section = k->inst.at[first].section;
         for (end = first; end < k->inst.n && k->inst.at[end].section == section;) end++;
         if (section & 1) dync__csrc_phase(c, first, end);
-        else for (int i = first; i < end; i++) dync__csrc_statement(c, i);
+        else
+            for (int i = first; i < end; i++) dync__csrc_statement(c, i);
     }
     dync__csrc_close(c, opened);
     dync__str_add(c->out, "}\n");
 }
 
-DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k, const char *fn_name)
+DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
+                                          const char *fn_name)
 {
     dync__csrc c;
     size_t n = (size_t)DYNC__MAX(k->inst.n, 1);
@@ -40153,7 +40581,7 @@ static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in
         if (in[i].kind == DYNC__A_NODE) {
             int k = in[i].as.node->index;
             out[i] = dync__arg_t(w->fake[k]);
-            if (!w->fake[k] || *n_operands == DYNC__MAX_LEAVES) return dync__fail(DYNC_ERR_INTERNAL, "lower: an operand is missing");
+            if (!w->fake[k]) return dync__fail(DYNC_ERR_INTERNAL, "lower: an operand is missing");
             operand[(*n_operands)++] = w->value[k][0];
         } else if (in[i].kind == DYNC__A_LIST) {
             out[i].as.list = dync__arena_alloc(&w->arena, (size_t)(in[i].n + 1) * sizeof *out);
@@ -40214,8 +40642,10 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
 static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves)
 {
     dync__arg args[DYNC__MAX_ARGS];
-    dync__operand in[DYNC__MAX_LEAVES];
-    int n_in = 0;
+    int n_in = 0, room = 1;
+    for (int i = 0; i < n->nargs; i++) room += dync__arg_count_tensors(&n->args[i]);
+    dync__operand *in = dync__arena_alloc(&w->arena, (size_t)room * sizeof *in);
+    if (!in) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__lower_args(w, n->nargs, n->args, args, in, &n_in));
     DYNC__TRY(dync__lower_slots(w, n, leaves));
     dync__opcall c;
@@ -43648,6 +44078,42 @@ DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_
     if (o) return dync__custom_op_call(o, nargs, args);
     dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: there is no operator %s", name);
     return DYNC_NONE;
+}
+
+/* ==== compile/declined.c ======================================================================================== */
+/* compile/declined.c: public functions of parts that this version does not have: each says so and changes nothing. */
+
+static dync_status dync__declined(const char *name)
+{
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this version of dync does not have it", name);
+}
+DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
+{
+    if (mode != DYNC_TRACE_REAL) dync__declined("dync_make_graph_mode: fake and symbolic modes");
+}
+DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out)
+{
+    (void)graph, (void)inputs, (void)n, (void)joint;
+    if (out) *out = NULL;
+    return dync__declined("dync_aot_export");
+}
+DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
+{
+    (void)graph;
+    dync__declined("dync_graph_seq_table");
+    return NULL;
+}
+DYNC_API void dync_profile_start(void) { dync__declined("dync_profile_start"); }
+DYNC_API void dync_profile_stop(void) { dync__declined("dync_profile_stop"); }
+DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
+{
+    (void)i, (void)out;
+    return false;
+}
+DYNC_API dync_status dync_profile_save(const char *path)
+{
+    (void)path;
+    return dync__declined("dync_profile_save");
 }
 DYNC__COLD_END
 #endif

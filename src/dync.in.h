@@ -217,5 +217,6 @@ DYNC__COLD_BEGIN
 #include "compile/compile.c"
 #include "compile/config.c"
 #include "compile/custom_op.c"
+#include "compile/declined.c"
 DYNC__COLD_END
 #endif
