@@ -37,7 +37,7 @@ static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in
         if (in[i].kind == DYNC__A_NODE) {
             int k = in[i].as.node->index;
             out[i] = dync__arg_t(w->fake[k]);
-            if (!w->fake[k] || *n_operands == DYNC__MAX_LEAVES) return dync__fail(DYNC_ERR_INTERNAL, "lower: an operand is missing");
+            if (!w->fake[k]) return dync__fail(DYNC_ERR_INTERNAL, "lower: an operand is missing");
             operand[(*n_operands)++] = w->value[k][0];
         } else if (in[i].kind == DYNC__A_LIST) {
             out[i].as.list = dync__arena_alloc(&w->arena, (size_t)(in[i].n + 1) * sizeof *out);
@@ -98,8 +98,10 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
 static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves)
 {
     dync__arg args[DYNC__MAX_ARGS];
-    dync__operand in[DYNC__MAX_LEAVES];
-    int n_in = 0;
+    int n_in = 0, room = 1;
+    for (int i = 0; i < n->nargs; i++) room += dync__arg_count_tensors(&n->args[i]);
+    dync__operand *in = dync__arena_alloc(&w->arena, (size_t)room * sizeof *in);
+    if (!in) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__lower_args(w, n->nargs, n->args, args, in, &n_in));
     DYNC__TRY(dync__lower_slots(w, n, leaves));
     dync__opcall c;

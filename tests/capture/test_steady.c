@@ -185,4 +185,21 @@ TEST(many_outputs_and_constants)
             dync_compiled_free(g);
         }
 }
+static dync_value long_join(const dync_value *a, int n, void *user)
+{
+    dync_value parts[100];
+    (void)n, (void)user;
+    for (int i = 0; i < 100; i++) parts[i] = DYNC_V(dync_mul(a[0], i));
+    return DYNC_V(dync_cat(dync_tuple_of(100, parts), 0));
+}
+TEST(an_operator_of_many_operands)
+{
+    for (int b = 0; b < 3; b++) {
+        dync_value x = DYNC_V(dync_ones(dync_shape(2)));
+        dync_compiled *f = dync_compile(long_join, .backend = backends[b]);
+        EXPECT(same(dync_as_tensor(dync_call_values(f, 1, &x)), dync_as_tensor(long_join(&x, 1, NULL)), 1e-6));
+        EXPECT_OK(dync_error());
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN
