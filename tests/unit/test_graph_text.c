@@ -307,7 +307,7 @@ TEST(c_form_of_arguments)
     EXPECT_HAS_STR(fx, "torch.zeros((2, 3), dtype=torch.float64, device=torch.device('cpu'))");
     EXPECT_HAS_STR(fx, "torch._C._set_grad_enabled(False)");
     EXPECT_HAS_STR(fx, "torch.clamp(slice_1, None, float('inf'))");
-    EXPECT_HAS_STR(fx, "slice_1.to(torch.float64)" + 7);
+    EXPECT_HAS_STR(fx, &"slice_1.to(torch.float64)"[7]);
     EXPECT_HAS_STR(fx, "torch.cat([to_dtype, zeros], 0);  to_dtype = zeros = None");
     EXPECT_HAS_STR(fx, "torch.sum(cat);");
     EXPECT_HAS_STR(fx, "torch.ops.mylib.foo(convolution, 'a\"b\\\\\\x0a', True)");
