@@ -224,7 +224,7 @@ TEST(graphs)
 {
     dync_graph *g = dync_make_graph(id, ones(2, 2));
     BAD(dync_graph_node(g, 99), DYNC_ERR_INDEX);
-    BAD(dync_graph_node(NULL, 0), DYNC_ERR_INDEX);
+    BAD(dync_graph_node(NULL, 0), DYNC_ERR_VALUE);
     BAD(dync_graph_str(NULL), DYNC_ERR_VALUE);
     BAD(dync_graph_readable(NULL), DYNC_ERR_VALUE);
     BAD(dync_graph_run(NULL, NULL, 0), DYNC_ERR_VALUE);
