@@ -12949,7 +12949,7 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     bool load = in->prim == DYNC__P_loadx;
     int dtype = b->k->buf.at[in->buf].dtype, level = b->level[i];
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
-    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] < 2 &&
+    if (load && level == 2 && b->mode == DYNC__INTERP_CHUNK && b->level[in->arg[0]] == 1 &&
         !(b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) &&
         dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims) <= 1)
         return dync__ib_emit_line_load(b, i, phase);
