@@ -31876,7 +31876,9 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g)
  * below the values it reads, arrows between. After text.c; capture/explain_html.c shows the SVG.
  *
  * Layers by longest path (Sugiyama, Tagawa, Toda 1981); inside a layer boxes stand in the order of
- * the mean place of what they read. An input stands one layer above its first reader. */
+ * the mean place of what they read. An input stands one layer above its first reader. A value that
+ * is read further down passes the layers between in bends, which take room as boxes do: arrows
+ * never run behind boxes. */
 
 static void dync__draw_label(dync__str *s, const dync_node *n)
 {
@@ -31957,18 +31959,21 @@ DYNC_API char *dync_graph_dot(const dync_graph *g)
     return text;
 }
 
-/* ---- SVG: layout ------------------------------------------------------------------------------ */
+/* ---- SVG: layout ----------------------------------------------------------------------------- */
 enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
 typedef struct dync__box {
+    dync_node *node;                    /* NULL: a bend */
     int layer, width, x;                /* x: of the middle */
-    int sum, n_in;                      /* of the middles of what it reads */
-    int first_reader;                   /* lowest layer that reads it */
-    dync_node *node;
+    int64_t sum;                        /* of the middles of what it reads */
+    int n_in;
+    int first_reader, last_reader;      /* layers */
+    int bends;                          /* the first of its bends, one for each layer it passes */
+    int above;                          /* a bend: the box or bend it continues */
 } dync__box;
 typedef struct dync__picture {
-    dync__box *box;                     /* one per node */
+    dync__box *box;                     /* one per node, then the bends */
     int *order;                         /* of the boxes of one layer */
-    int n, n_layers, width;
+    int n, n_nodes, n_layers, width;
     dync__box *at;                      /* the one being looked at */
     dync__str *s;
 } dync__picture;
@@ -31976,19 +31981,26 @@ typedef struct dync__picture {
 static void dync__picture_below(void *user, dync__arg *a)
 {
     dync__picture *p = user;
-    int layer = p->box[a->as.node->index].layer + 1;
-    if (layer > p->at->layer) p->at->layer = layer;
+    p->at->layer = DYNC__MAX(p->at->layer, p->box[a->as.node->index].layer + 1);
 }
 static void dync__picture_reader(void *user, dync__arg *a)
 {
     dync__picture *p = user;
     dync__box *from = &p->box[a->as.node->index];
-    if (p->at->layer < from->first_reader) from->first_reader = p->at->layer;
+    from->first_reader = DYNC__MIN(from->first_reader, p->at->layer);
+    from->last_reader = DYNC__MAX(from->last_reader, p->at->layer);
+}
+
+/* Where the arrow from a node into a layer begins: at its box, or at its last bend before. */
+static const dync__box *dync__picture_from(const dync__picture *p, const dync_node *n, int layer)
+{
+    const dync__box *b = &p->box[n->index];
+    return layer == b->layer + 1 ? b : &p->box[b->bends + layer - b->layer - 2];
 }
 static void dync__picture_mean(void *user, dync__arg *a)
 {
     dync__picture *p = user;
-    p->at->sum += p->box[a->as.node->index].x;
+    p->at->sum += dync__picture_from(p, a->as.node, p->at->layer)->x;
     p->at->n_in++;
 }
 
@@ -32005,19 +32017,40 @@ static int dync__picture_text_width(const dync_node *n)
 
 static void dync__picture_layers(dync__picture *p, const dync_graph *g)
 {
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0; i < p->n_nodes; i++) {
         p->at = &p->box[i];
         p->at->node = g->node.at[i];
         p->at->width = dync__picture_text_width(p->at->node);
-        p->at->first_reader = p->n;
+        p->at->first_reader = p->n_nodes;
         dync__node_each_input(p->at->node, dync__picture_below, p);
         dync__node_each_input(p->at->node, dync__picture_reader, p);
     }
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0; i < p->n_nodes; i++) {
         dync__box *b = &p->box[i];
-        if (b->layer == 0 && b->first_reader < p->n) b->layer = b->first_reader - 1;
-        if (b->layer >= p->n_layers) p->n_layers = b->layer + 1;
+        if (b->layer == 0 && b->first_reader < p->n_nodes) b->layer = b->first_reader - 1;
+        p->n_layers = DYNC__MAX(p->n_layers, b->layer + 1);
     }
+}
+
+/* Adds the bends: values that pass a layer. False: no memory. */
+static bool dync__picture_bends(dync__picture *p, dync__arena *arena)
+{
+    int n = p->n_nodes;
+    for (int i = 0; i < p->n_nodes; i++)
+        n += DYNC__MAX(0, p->box[i].last_reader - p->box[i].layer - 1);
+    dync__box *box = dync__arena_alloc(arena, (size_t)(n + 1) * sizeof *box);
+    p->order = dync__arena_alloc(arena, (size_t)(n + 1) * sizeof *p->order);
+    if (!box || !p->order) return false;
+    memcpy(box, p->box, (size_t)p->n_nodes * sizeof *box);
+    p->box = box;
+    for (int i = 0, k = p->n = p->n_nodes; i < k; i++) {
+        box[i].bends = p->n;
+        for (int layer = box[i].layer + 1; layer < box[i].last_reader; layer++) {
+            int above = layer == box[i].layer + 1 ? i : p->n - 1;
+            box[p->n++] = (dync__box){.layer = layer, .above = above};
+        }
+    }
+    return true;
 }
 
 /* Boxes of a layer, ordered by the mean place of what they read. */
@@ -32028,8 +32061,9 @@ static int dync__picture_layer(dync__picture *p, int layer)
         dync__box *b = &p->box[i];
         if (b->layer != layer) continue;
         p->at = b;
-        b->sum = b->n_in = 0;
-        dync__node_each_input(b->node, dync__picture_mean, p);
+        b->n_in = !b->node;
+        b->sum = b->node ? 0 : p->box[b->above].x;
+        if (b->node) dync__node_each_input(b->node, dync__picture_mean, p);
         int64_t mean = b->n_in ? b->sum / b->n_in : 0;
         int k = n++;
         for (; k > 0 && b->n_in; k--) {
@@ -32058,7 +32092,7 @@ static void dync__picture_places(dync__picture *p)
     for (int i = 0; i < p->n; i++) p->box[i].x += p->width / 2;
 }
 
-/* ---- SVG: text -------------------------------------------------------------------------------- */
+/* ---- SVG: text ------------------------------------------------------------------------------- */
 DYNC__FN void dync__html_text(dync__str *s, const char *text)
 {
     for (; *text; text++) {
@@ -32077,15 +32111,20 @@ static int dync__box_top(const dync__box *b)
     return 8 + b->layer * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y);
 }
 
+/* A curve from the lower edge of one box to the upper edge of the other. */
+static void dync__picture_line(dync__str *s, const dync__box *from, const dync__box *to)
+{
+    int x1 = from->x, y1 = dync__box_top(from) + DYNC__DRAW_H, x2 = to->x, y2 = dync__box_top(to);
+    int bend = (y2 - y1) / 2;
+    dync__str_addf(s, "<path class=\"e\" d=\"M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1 + bend, x2,
+                   y2 - bend, x2, y2);
+    if (to->node) dync__str_addf(s, "\"/><path class=\"h\" d=\"M%d %dl-4 -7h8z\"/>\n", x2, y2);
+    else dync__str_addf(s, "v%d\"/>\n", DYNC__DRAW_H);
+}
 static void dync__picture_arrow(void *user, dync__arg *a)
 {
     dync__picture *p = user;
-    const dync__box *from = &p->box[a->as.node->index], *to = p->at;
-    int x1 = from->x, y1 = dync__box_top(from) + DYNC__DRAW_H, x2 = to->x, y2 = dync__box_top(to);
-    int bend = (y2 - y1) / 2;
-    dync__str_addf(p->s, "<path class=\"e\" d=\"M%d %dC%d %d %d %d %d %d\"/>"
-                   "<path class=\"h\" d=\"M%d %dl-4 -7h8z\"/>\n",
-                   x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2 - 6, x2, y2);
+    dync__picture_line(p->s, dync__picture_from(p, a->as.node, p->at->layer), p->at);
 }
 
 static void dync__picture_box(dync__str *s, const dync__box *b)
@@ -32117,27 +32156,27 @@ static void dync__picture_box(dync__str *s, const dync__box *b)
 DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g)
 {
     dync__arena arena = {0};
-    dync__picture p = {.n = g->node.n, .s = s};
-    p.box = dync__arena_alloc(&arena, (size_t)(p.n + 1) * sizeof *p.box);
-    p.order = dync__arena_alloc(&arena, (size_t)(p.n + 1) * sizeof *p.order);
-    if (!p.box || !p.order) {
+    dync__picture p = {.n_nodes = g->node.n, .s = s};
+    p.box = dync__arena_alloc(&arena, (size_t)(p.n_nodes + 1) * sizeof *p.box);
+    if (p.box) dync__picture_layers(&p, g);
+    if (!p.box || !dync__picture_bends(&p, &arena)) {
         s->failed = true;
         dync__arena_free(&arena);
         return;
     }
-    dync__picture_layers(&p, g);
     dync__picture_places(&p);
     int height = 16 + p.n_layers * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y) - DYNC__DRAW_GAP_Y;
     dync__str_addf(s, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                    "viewBox=\"0 0 %d %d\">\n", p.width, height, p.width, height);
-    dync__str_add(s, "<style>text{font:12px monospace;text-anchor:middle}.t{fill:#666;font-size:10px}"
-                     "rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
+    dync__str_add(s, "<style>text{font:12px monospace;text-anchor:middle}"
+                     ".t{fill:#666;font-size:10px}rect{fill:#fff;stroke:#555}.in{fill:#dbeafe}.attr{fill:#fef3c7}"
                      ".out{fill:#dcfce7}.e{fill:none;stroke:#888}.h{fill:#888}</style>\n");
     for (int i = 0; i < p.n; i++) {
         p.at = &p.box[i];
-        dync__node_each_input(p.at->node, dync__picture_arrow, &p);
+        if (p.at->node) dync__node_each_input(p.at->node, dync__picture_arrow, &p);
+        else dync__picture_line(s, &p.box[p.at->above], p.at);
     }
-    for (int i = 0; i < p.n; i++) dync__picture_box(s, &p.box[i]);
+    for (int i = 0; i < p.n_nodes; i++) dync__picture_box(s, &p.box[i]);
     dync__str_add(s, "</svg>\n");
     dync__arena_free(&arena);
 }
@@ -36273,15 +36312,15 @@ static const char *dync__lint_row_name(const dync__lint_row *r)
 /* ---- differences ---------------------------------------------------------------------------- */
 static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const char *more)
 {
-    if (l->told) return;
+    if (l->told || dync_error() == DYNC_ERR_MEMORY) return;
     l->told = true;
     DYNC__COUNTER_ADD(lint_warnings, 1);
     char place[300] = "";
     if (at.file) dync__format(place, sizeof place, " at %.250s:%d", at.file, at.line);
     dync__warn("lint: %s between two traces%s%s\n"
-               "  A compiled function sees C variables as they were when it was traced: pass it as an\n"
-               "  argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a "
-               "dync_cell.",
+               "  A compiled function sees C variables as they were when it was traced: pass it as\n"
+               "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
+               "  dync_cell.",
                what, place, more);
 }
 
@@ -36320,7 +36359,8 @@ static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
         dync__lint_tell(l, what, now->at, more);
         return;
     }
-    if (was->data != now->data) dync__lint_tell(l, "the elements of a dync_constant changed", now->at, "");
+    if (was->data != now->data)
+        dync__lint_tell(l, "the elements of a dync_constant changed", now->at, "");
 }
 
 static void dync__lint_add(dync__lint *l, const dync__lint_row *r)
@@ -36427,7 +36467,7 @@ static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entr
     dync_scope_end(&scope);
 }
 
-/* status: of the first trace. Takes l over; leaves grad mode, random state and errors as they were. */
+/* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
 DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, const dync__callargs *call,
                              dync_status status)
 {
@@ -38333,7 +38373,8 @@ static dync_status dync__verify_elements(const dync__verify *v, const char *what
             a = p, b = q;
             memcpy(first, index, sizeof first);
         }
-        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--) index[d] = 0;
+        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--)
+            index[d] = 0;
     }
     if (!wrong) return DYNC_OK;
     dync__str s = {0};
@@ -38404,8 +38445,9 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
         return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
     size_t n = path->n;
     for (int i = 0; i < got.as.l->n; i++) {
+        dync_value a = got.as.l->items[i], b = expected.as.l->items[i];
         dync__str_addf(path, "[%d]", i);
-        DYNC__TRY(dync__verify_value(v, path, got.as.l->items[i], expected.as.l->items[i], narrowed));
+        DYNC__TRY(dync__verify_value(v, path, a, b, narrowed));
         if (!path->failed) path->at[path->n = n] = 0;
     }
     return DYNC_OK;
@@ -39241,7 +39283,7 @@ DYNC_API dync_counters dync_get_counters(void)
 }
 
 /* ==== capture/explain_html.c ==================================================================================== */
-/* capture/explain_html.c: what dync_explain collected as one page without any file beside it: graphs
+/* capture/explain_html.c: what dync_explain collected as one page without files beside it: graphs
  * drawn by graph/draw.c, breaks with the source lines around them, guards, recompiles. After
  * explain.c. The graphs are read back from their text, so an output is plain data. */
 
@@ -39352,7 +39394,8 @@ static void dync__html_list(dync__str *s, const char *title, const char *each, i
 DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path)
 {
     if (!o || !path)
-        return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL", o ? "the path" : "the output");
+        return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL",
+                          o ? "the path" : "the output");
     dync__str s = {0};
     dync__str_addf(&s, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                    "<title>dync explain</title>\n<style>%s</style>\n<h1>dync explain</h1>\n",

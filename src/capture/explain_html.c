@@ -1,4 +1,4 @@
-/* capture/explain_html.c: what dync_explain collected as one page without any file beside it: graphs
+/* capture/explain_html.c: what dync_explain collected as one page without files beside it: graphs
  * drawn by graph/draw.c, breaks with the source lines around them, guards, recompiles. After
  * explain.c. The graphs are read back from their text, so an output is plain data. */
 #include "../dync.in.h"
@@ -111,7 +111,8 @@ static void dync__html_list(dync__str *s, const char *title, const char *each, i
 DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path)
 {
     if (!o || !path)
-        return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL", o ? "the path" : "the output");
+        return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL",
+                          o ? "the path" : "the output");
     dync__str s = {0};
     dync__str_addf(&s, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                    "<title>dync explain</title>\n<style>%s</style>\n<h1>dync explain</h1>\n",

@@ -99,15 +99,15 @@ static const char *dync__lint_row_name(const dync__lint_row *r)
 /* ---- differences ---------------------------------------------------------------------------- */
 static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const char *more)
 {
-    if (l->told) return;
+    if (l->told || dync_error() == DYNC_ERR_MEMORY) return;
     l->told = true;
     DYNC__COUNTER_ADD(lint_warnings, 1);
     char place[300] = "";
     if (at.file) dync__format(place, sizeof place, " at %.250s:%d", at.file, at.line);
     dync__warn("lint: %s between two traces%s%s\n"
-               "  A compiled function sees C variables as they were when it was traced: pass it as an\n"
-               "  argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a "
-               "dync_cell.",
+               "  A compiled function sees C variables as they were when it was traced: pass it as\n"
+               "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
+               "  dync_cell.",
                what, place, more);
 }
 
@@ -146,7 +146,8 @@ static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
         dync__lint_tell(l, what, now->at, more);
         return;
     }
-    if (was->data != now->data) dync__lint_tell(l, "the elements of a dync_constant changed", now->at, "");
+    if (was->data != now->data)
+        dync__lint_tell(l, "the elements of a dync_constant changed", now->at, "");
 }
 
 static void dync__lint_add(dync__lint *l, const dync__lint_row *r)
@@ -253,7 +254,7 @@ static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entr
     dync_scope_end(&scope);
 }
 
-/* status: of the first trace. Takes l over; leaves grad mode, random state and errors as they were. */
+/* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
 DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, const dync__callargs *call,
                              dync_status status)
 {

@@ -215,7 +215,8 @@ static dync_status dync__verify_elements(const dync__verify *v, const char *what
             a = p, b = q;
             memcpy(first, index, sizeof first);
         }
-        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--) index[d] = 0;
+        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--)
+            index[d] = 0;
     }
     if (!wrong) return DYNC_OK;
     dync__str s = {0};
@@ -286,8 +287,9 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
         return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
     size_t n = path->n;
     for (int i = 0; i < got.as.l->n; i++) {
+        dync_value a = got.as.l->items[i], b = expected.as.l->items[i];
         dync__str_addf(path, "[%d]", i);
-        DYNC__TRY(dync__verify_value(v, path, got.as.l->items[i], expected.as.l->items[i], narrowed));
+        DYNC__TRY(dync__verify_value(v, path, a, b, narrowed));
         if (!path->failed) path->at[path->n = n] = 0;
     }
     return DYNC_OK;
