@@ -125,7 +125,7 @@ check: $(QUICK) $(B)/tools/runtests
 test: $(QUICK) $(LONG) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
 	@$(RUN) $(QUICK) $(LONG) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
 	        --plain $(STRUCTURE) $(BUILDS)
-PICKED    := $(strip $(if $(T),$(foreach t,$(QUICK) $(LONG),$(if $(foreach w,$(T),$(findstring $w,$t)),$t)),$(QUICK) $(LONG)))
+PICKED    := $(strip $(if $(T),$(foreach t,$(QUICK) $(LONG),$(if $(strip $(foreach w,$(T),$(findstring $w,$t))),$t)),$(QUICK) $(LONG)))
 run: $(PICKED) $(B)/tools/runtests
 	@$(RUN) $(PICKED)
 examples: $(EXAMPLES) $(B)/tools/runtests
