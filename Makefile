@@ -121,9 +121,9 @@ STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s lay
 BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "switches=$(MAKE) -s switches" \
              "embed=$(MAKE) -s embed" "docs-check=$(MAKE) -s docs-check"
 check: $(QUICK) $(B)/tools/runtests
-	@$(RUN) $(QUICK) $(STRUCTURE)
+	+@$(RUN) $(QUICK) $(STRUCTURE)
 test: $(QUICK) $(LONG) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
-	@$(RUN) $(QUICK) $(LONG) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
+	+@$(RUN) $(QUICK) $(LONG) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
 	        --plain $(STRUCTURE) $(BUILDS)
 PICKED    := $(strip $(if $(T),$(foreach t,$(QUICK) $(LONG),$(if $(strip $(foreach w,$(T),$(findstring $w,$t))),$t)),$(QUICK) $(LONG)))
 run: $(PICKED) $(B)/tools/runtests
