@@ -12086,28 +12086,26 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, con
 #ifndef DYNC__INTERP_H
 #define DYNC__INTERP_H
 
-/* ---- tile kernels (interp_tile.c)
- * ------------------------------------------------------------------------------------- A tile
- * kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the elements are
- * of one size; other overlap is not allowed. A scalar operand is read from element 0 alone. */
-typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
-enum { /* forms: which operands are scalars */
-    DYNC__FORM_V = 0,
-    DYNC__FORM_B = 1,
-    DYNC__FORM_A = 2, /* of two operands */
-    DYNC__FORM_C = 2, /* of three: fma, select */
-    DYNC__FORM_BC = 3
-};
+/* ---- tile kernels (interp_tile.c) --------------------------------------------------------------
+ * A tile kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the
+ * elements are of one size; other overlap is not allowed. A scalar operand (bit 0, 1, 2 of
+ * scalars: a, b, c) is DYNC__TILE_LANES equal elements; only operators of two and three operands
+ * take them. Constants are kept so, other scalars are spread by the run. */
+typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n,
+                              int scalars);
+enum { DYNC__TILE_LANES = 32 };
 enum { DYNC__TILE_GRAIN = 128 };                       /* elements of one partial result of a reduction */
 enum {
     DYNC__TILE_MAXSEL = DYNC__N_PRIMS,                 /* a < b ? b : a */
     DYNC__TILE_MINSEL,                                 /* b < a ? b : a */
     DYNC__N_TILES
 };
+/* DYNC__TILE_LANES times the scalar of 1, 4 or 8 bytes */
+DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
 /* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512. NULL: there is no such kernel, or (widen, narrow) the
  * bits are the same. */
 DYNC__FN int dync__tile_isa(void);                     /* the best this machine has */
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int operand_type, int form);
+DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int operand_type);
 DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
@@ -12119,14 +12117,16 @@ DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
-/* ---- compiled form (made by interp.c, run by interp_run.c)
- * -------------------------------------------------------------- The row loops are linearised to
- * N rows, the inner loops to I indices. Work is done in tiles of up to R rows x J inner indices:
- * chunk     R = 1, J < I or J = I       lanes run along the inner loops block     R > 1, J = I
- * lanes: row after row vertical  J = 1, or R = N             lanes: inner index after inner
- * index, the rows side by side square    R > 1, J < I                lanes: row after row; the
- * rows are neighbours along the last row loop: for transpositions A value has a level: 0 one for
- * the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
+/* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------
+ * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
+ * up to R rows x J inner indices:
+ *   chunk     R = 1, J < I or J = I    lanes run along the inner loops
+ *   block     R > 1, J = I             lanes: row after row
+ *   vertical  J = 1, or R = N          lanes: inner index after inner index, the rows side by side
+ *   square    R > 1, J < I             lanes: row after row; the rows are neighbours along the last
+ *                                      row loop: for transpositions
+ * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index
+ * (a tile). */
 typedef enum {
     DYNC__INTERP_CHUNK,
     DYNC__INTERP_BLOCK,
@@ -12169,7 +12169,8 @@ typedef enum {
 } dync__step_kind;
 typedef struct dync__interp_step {
     uint8_t kind, level, type;        /* type: compute type of the value */
-    uint8_t bytes;                    /* of one element in memory */
+    uint8_t bytes;                    /* of one element in memory; OP: of a scalar operand */
+    uint8_t scalars, spread;          /* OP: operands that are scalars; those that are one element */
     int32_t dst, a, b, c;             /* values */
     int32_t stream, buf, reduce;
     int64_t imm;
@@ -12616,8 +12617,8 @@ DYNC__FN void dync__ib_plan(dync__ib *b)
  *            scalar operand or row code; the rest is copied into a tile by an odometer
  *   stores   the last operation computes straight into dense output memory where nothing can
  *            observe it
- *   operand  a tile kernel takes scalars where it has such a form; others are spread over a tile,
- *            once a phase
+ *   operand  tile kernels of two and three operands take scalars; for others they are spread over
+ *            a tile, once a phase
  * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
  * but in range. */
 
@@ -12725,18 +12726,20 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
 {
     int v = dync__ib_value(b, DYNC__HOME_CONST, in->type, 0);
     dync__scalar x = dync__const_scalar(in);
-    uint64_t bits = 0;
+    uint64_t lanes[DYNC__TILE_LANES];
     int32_t i = (int32_t)x.i;
     uint8_t byte = (uint8_t)x.i;
+    int bytes = (int)dync__type_bytes(in->type);
     switch (in->type) {
-    case DYNC_F32: memcpy(&bits, &x.f, sizeof x.f); break;
-    case DYNC_I32: memcpy(&bits, &i, sizeof i); break;
-    case DYNC_BOOL: memcpy(&bits, &byte, sizeof byte); break;
-    default: memcpy(&bits, &x, sizeof x); break;
+    case DYNC_F32: dync__tile_spread(&x.f, bytes, lanes); break;
+    case DYNC_I32: dync__tile_spread(&i, bytes, lanes); break;
+    case DYNC_BOOL: dync__tile_spread(&byte, bytes, lanes); break;
+    default: dync__tile_spread(&x, bytes, lanes); break;
     }
     if (b->failed) return v;
     b->value.at[v].at = (size_t)b->constant.n;
-    if (!dync__avec_push(b->arena, &b->constant, bits)) b->failed = true;
+    for (int k = 0; k < DYNC__TILE_LANES * bytes / 8; k++)
+        if (!dync__avec_push(b->arena, &b->constant, lanes[k])) b->failed = true;
     return v;
 }
 
@@ -12790,74 +12793,21 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
     o->value = dst;
 }
 
-static bool dync__ib_commutes(int prim, int type)
-{
-    switch (prim) {
-    case DYNC__P_add:
-    case DYNC__P_mul:
-    case DYNC__P_eq:
-    case DYNC__P_ne:
-    case DYNC__P_and_:
-    case DYNC__P_or_:
-    case DYNC__P_xor_: return true;
-    case DYNC__P_min:
-    case DYNC__P_max: return type != DYNC_F32 && type != DYNC_F64;
-    default: return false;
-    }
-}
-
-static void dync__ib_swap(dync__ib_operand *a, dync__ib_operand *b)
-{
-    dync__ib_operand t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* Picks the tile kernel for the operands at hand; scalars that no form takes are widened. */
-static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync__ib_operand *o,
-                                   int level, int phase)
-{
-    int form = 0;
-    if (n == 3) {
-        if (prim == DYNC__P_fma && o[0].scalar && !o[1].scalar) dync__ib_swap(&o[0], &o[1]);
-        dync__ib_make_vector(b, &o[0], level, phase);
-        form = (o[1].scalar ? DYNC__FORM_B : 0) | (o[2].scalar ? DYNC__FORM_C : 0);
-        if (!dync__tile_find(b->isa, prim, type, form)) {
-            for (int a = 1; a < 3; a++) dync__ib_make_vector(b, &o[a], level, phase);
-            form = 0;
-        }
-    } else if (n == 2) {
-        if (o[0].scalar && dync__ib_commutes(prim, type)) dync__ib_swap(&o[0], &o[1]);
-        if (o[0].scalar && o[1].scalar) dync__ib_make_vector(b, &o[0], level, phase);
-        form = o[0].scalar ? DYNC__FORM_A : o[1].scalar ? DYNC__FORM_B : 0;
-        if (!dync__tile_find(b->isa, prim, type, form)) {
-            for (int a = 0; a < 2; a++) dync__ib_make_vector(b, &o[a], level, phase);
-            form = 0;
-        }
-    } else {
-        dync__ib_make_vector(b, &o[0], level, phase);
-    }
-    return dync__tile_find(b->isa, prim, type, form);
-}
-
 static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
                                      int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int type = dync__ib_inst(b, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+    if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
     switch (in->prim) {
-    case DYNC__P_cast:
-        dync__ib_make_vector(b, &o[0], level, phase);
-        return dync__tile_cast(b->isa, type, in->type);
-    case DYNC__P_wrap:
-        dync__ib_make_vector(b, &o[0], level, phase);
-        return dync__tile_wrap(b->isa, (int)in->imm.i);
+    case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
+    case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
-        return dync__ib_pick(b,
-                             b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
-                             : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
-                                                : in->prim,
-                             type, n, o, level, phase);
+        return dync__tile_find(b->isa,
+                               b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
+                               : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
+                                                  : in->prim,
+                               type);
     }
 }
 
@@ -13035,7 +12985,7 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     r.partials = dync__tile_reduce(b->isa, r.kind, r.type);
     static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
                                       DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
-    if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type, 0);
+    if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type);
     dync__ib_identity(&r);
     if (!dync__avec_push(b->arena, &b->reduce, r)) b->failed = true;
     dync__interp_step s = dync__ib_step(DYNC__STEP_REDUCE, 2, r.type, -1, o.value);
@@ -13073,6 +13023,13 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     s.c = o[2].value;
     s.imm = in->imm.i;
     s.fn = fn;
+    for (int a = 0; a < n; a++) {
+        if (!o[a].scalar) continue;
+        bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
+        s.scalars |= (uint8_t)(1 << a);
+        s.spread |= (uint8_t)(constant ? 0 : 1 << a);
+        s.bytes = (uint8_t)dync__type_bytes(dync__ib_inst(b, arg[a])->type);
+    }
     dync__ib_emit(b, s);
     return dst;
 }
@@ -13306,12 +13263,13 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
     c->streams = DYNC__IB_PLACE(b->stream);
     c->dims = DYNC__IB_PLACE(b->dim);
     c->reduces = DYNC__IB_PLACE(b->reduce);
-    c->consts = DYNC__IB_PLACE(b->constant);
-#undef DYNC__IB_PLACE
     c->section =
         dync__ib_place(block, &at, section, (size_t)(2 * b->n_phases + 3) * sizeof *section);
     c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->k->buf.n * sizeof *sizes);
     c->name = dync__ib_place(block, &at, b->k->name, strlen(b->k->name) + 1);
+    at += block ? -(uintptr_t)(block + at) & 63 : 63; /* vector loads do not cross cache lines */
+    c->consts = DYNC__IB_PLACE(b->constant);
+#undef DYNC__IB_PLACE
     return at;
 }
 
@@ -13756,11 +13714,11 @@ static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n
     if (!s->fn) {
         dync__irun_gather(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
-        s->fn(to, from + start * s->bytes, NULL, NULL, n);
+        s->fn(to, from + start * s->bytes, NULL, NULL, n, 0);
     } else {
         char *raw = r->scratch + r->c->raw_at;
         dync__irun_gather(r, raw, from, s->level, st->lanes, start, n, s->bytes);
-        s->fn(to, raw, NULL, NULL, n);
+        s->fn(to, raw, NULL, NULL, n, 0);
     }
 }
 
@@ -13774,10 +13732,10 @@ static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, in
     if (!s->fn) {
         dync__irun_scatter(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
-        s->fn(to + start * s->bytes, from, NULL, NULL, n);
+        s->fn(to + start * s->bytes, from, NULL, NULL, n, 0);
     } else {
         char *raw = r->scratch + r->c->raw_at;
-        s->fn(raw, from, NULL, NULL, n);
+        s->fn(raw, from, NULL, NULL, n, 0);
         dync__irun_scatter(r, to, raw, s->level, st->lanes, start, n, s->bytes);
     }
 }
@@ -13837,7 +13795,7 @@ static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t 
         default: ((uint64_t *)(void *)to)[i] = ((const uint64_t *)(const void *)from)[at]; break;
         }
     }
-    if (s->fn) s->fn(r->ptr[s->dst], to, NULL, NULL, n);
+    if (s->fn) s->fn(r->ptr[s->dst], to, NULL, NULL, n, 0);
 }
 
 static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t n)
@@ -13848,7 +13806,7 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
                   *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
     if (s->fn) {
-        s->fn(r->scratch + r->c->raw_at, from, NULL, NULL, n);
+        s->fn(r->scratch + r->c->raw_at, from, NULL, NULL, n, 0);
         from = r->scratch + r->c->raw_at;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -13864,7 +13822,7 @@ static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, i
     double *d = (double *)(void *)r->ptr[s->dst];
     const uint64_t seed[2] = {r->seed, r->offset};
     if (s->fn) {
-        s->fn(d, index, seed, NULL, n);
+        s->fn(d, index, seed, NULL, n, 0);
         return;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -13903,7 +13861,7 @@ static void dync__irun_push(const dync__interp_reduce *red, char *acc, const voi
     uint64_t x;
     memcpy(&x, partial, red->bytes);
     for (int64_t bits = count; bits & 1; bits >>= 1, level += 8)
-        red->combine(&x, level, &x, NULL, 1);
+        red->combine(&x, level, &x, NULL, 1, 0);
     memcpy(level, &x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
@@ -13919,7 +13877,7 @@ static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, v
     for (; count; count >>= 1, level += 8) {
         if (!(count & 1)) continue;
         if (first) memcpy(out, level, red->bytes);
-        else red->combine(out, level, out, NULL, 1);
+        else red->combine(out, level, out, NULL, 1, 0);
         first = false;
     }
 }
@@ -13934,7 +13892,7 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     char *at = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count + (size_t)level * bytes;
     if (count[level] == 0) return;
     if (count[level + 1] == 0) memcpy(at + bytes, at, (size_t)r->rows * red->bytes);
-    else red->combine(at + bytes, at + bytes, at, NULL, r->rows);
+    else red->combine(at + bytes, at + bytes, at, NULL, r->rows, 0);
     count[level + 1]++;
     count[level] = 0;
 }
@@ -13947,13 +13905,13 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
          *fold = r->scratch + red->partial;
     for (int64_t j = r->inner; j > 1;) {
         int64_t half = j / 2;
-        red->combine(fold, tile, tile + (j - half) * row, NULL, half * r->rows);
+        red->combine(fold, tile, tile + (j - half) * row, NULL, half * r->rows, 0);
         if (tile != fold && j % 2) memcpy(fold + half * row, tile + half * row, (size_t)row);
         tile = fold;
         j -= half;
     }
     if (count[0] == 0) memcpy(level, tile, (size_t)row);
-    else red->combine(level, level, tile, NULL, r->rows);
+    else red->combine(level, level, tile, NULL, r->rows, 0);
     count[0]++;
     for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
         dync__irun_flush(r, red, l);
@@ -14054,12 +14012,12 @@ static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *re
     }
     int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
     if (r->c->mode == DYNC__INTERP_CHUNK) {
-        red->partials(partial, tile, NULL, &r->inner, r->n);
+        red->partials(partial, tile, NULL, &r->inner, r->n, 0);
         for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + g * red->bytes);
         return;
     }
     char *out = r->ptr[red->dst];
-    red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n);
+    red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n, 0);
     for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
         for (int64_t g = 0; g < grains; g++)
@@ -14112,6 +14070,27 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     }
 }
 
+/* An operator with operands that are one element each. */
+static void dync__irun_spread(const dync__interp_step *s, void *to, const void *a, const void *b,
+                              const void *c, int64_t n)
+{
+    _Alignas(64) uint64_t lanes[3][DYNC__TILE_LANES];
+    const void *arg[3] = {a, b, c};
+    for (int i = 0; i < 3; i++) {
+        if (!(s->spread >> i & 1)) continue;
+        dync__tile_spread(arg[i], s->bytes, lanes[i]);
+        arg[i] = lanes[i];
+    }
+    s->fn(to, arg[0], arg[1], arg[2], n, s->scalars);
+}
+
+static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t n)
+{
+    const void *b = s->b >= 0 ? ptr[s->b] : NULL, *c = s->c >= 0 ? ptr[s->c] : NULL;
+    if (s->spread) dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
+    else s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
+}
+
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
@@ -14119,8 +14098,7 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
     char **ptr = r->ptr;
     for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
-            s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL,
-                  s->c >= 0 ? ptr[s->c] : NULL, n);
+            dync__irun_op(ptr, s, n);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
         else dync__irun_other_step(r, s, n);
@@ -14275,7 +14253,7 @@ static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cu
                                     (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1,
                                     1, 1, 1, part_where[i]);
         if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
-        else if (!arg) red->combine(out, out, result, NULL, r->rows);
+        else if (!arg) red->combine(out, out, result, NULL, r->rows, 0);
     }
     if (arg) dync__irun_reduce_end(r, red);
 }
@@ -14371,9 +14349,10 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 #if defined(__clang__)
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
-#define DYNC__TILE_CODE \
-    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
-                            "fp-contract=off", "no-trapping-math")))
+#define DYNC__TILE_CODE                                                                            \
+    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math",  \
+        "fp-contract=off", "no-trapping-math",                                                     \
+                             "no-tree-scev-cprop")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
 #define DYNC__TILE_CODE
@@ -14388,8 +14367,8 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
 #define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
-#define DYNC__TILE_AVX512 \
-    DYNC__TILE_CODE __attribute__(( \
+#define DYNC__TILE_AVX512                                                                          \
+    DYNC__TILE_CODE __attribute__((                                                                \
         target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
@@ -14440,66 +14419,52 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_SHL(T, U, bits) ((U)b < (bits) ? (T)((U)a << ((U)b & ((bits) - 1))) : (T)0)
 /* a >> b of a negative number: of the complement, complemented, as C leaves the shift itself
  * open */
-#define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ? \
-    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : \
+#define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ?                                                \
+    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) :             \
     (T)((U)0 - (U)(a < 0)))
 /* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float
  * types. */
-#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH) \
-    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : \
+#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH)                                                       \
+    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW :                                              \
      (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 
-/* Families. Each function costs the user some 5 ms of compile time, so: floats have three
- * variants; 32-bit integers and conversions two (AVX-512 uses AVX2's); int64, BOOL and what does
- * not vectorise one. Most have a form with the second operand a scalar; interp.c swaps operands
- * that commute and spreads scalars that no form takes. X(V, A, primitive, letter, operand type,
- * result type, expression) */
-#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                             \
-    X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)             \
-    X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)             \
-    X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)            \
-    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)            \
-    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)            \
-    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b))                       \
-    X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b))                     \
-    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b))                       \
-    X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b))                     \
-    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a))                              \
-    X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a))                            \
-    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a))                              \
-    X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
-/* These have a form with the first operand a scalar, too. */
-#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                           \
-    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)             \
-    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)             \
-    X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, le, f, float, uint8_t, a <= b)
-#define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                            \
-    X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                \
-    X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))           \
-    X(V, A, floor, f, float, float, floorf(a))  X(V, A, floor, d, double, double, floor(a))        \
-    X(V, A, ceil, f, float, float, ceilf(a))    X(V, A, ceil, d, double, double, ceil(a))          \
-    X(V, A, trunc, f, float, float, truncf(a))  X(V, A, trunc, d, double, double, trunc(a))        \
-    X(V, A, rint, f, float, float, rintf(a))    X(V, A, rint, d, double, double, rint(a))
-#define DYNC__TILE_SQRTS(X, V, A)                                                                  \
-    X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a))                                          \
-    X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
-#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                            \
-    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))         \
+/* Families. Each function costs the user some 5 ms of compile time, so: float has three variants;
+ * double, 32-bit integers and conversions two (AVX-512 uses AVX2's); int64, BOOL and what does not
+ * vectorise one. Scalar operands have none of their own.
+ * X(V, A, primitive, letter, operand type, result type, expression)
+ * F: what C's mathematical functions of that type end in */
+#define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T)                                                     \
+    X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b)                       \
+    X(V, A, mul, t, T, T, a * b)                X(V, A, div, t, T, T, a / b)                       \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
+    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
+    X(V, A, min, t, T, T, DYNC__TILE_PICK(t, a < b || a != a, a, b))                               \
+    X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b))                               \
+    X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a))                                      \
+    X(V, A, minsel, t, T, T, DYNC__TILE_PICK(t, b < a, b, a))
+#define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F)                                                   \
+    X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a))                  \
+    X(V, A, floor, t, T, T, floor##F(a))        X(V, A, ceil, t, T, T, ceil##F(a))                 \
+    X(V, A, trunc, t, T, T, trunc##F(a))        X(V, A, rint, t, T, T, rint##F(a))
+#define DYNC__TILE_FLOAT_SQRT(X, V, A, t, T, F) X(V, A, sqrt, t, T, T, DYNC__TILE_SQRT(F, a))
+#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP)                                          \
+    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*))                       \
     X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)               \
     X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))       \
-    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
     X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
+    X(V, A, sub, t, T, T, OP(-))                X(V, A, lt, t, T, uint8_t, a < b)                  \
+    X(V, A, le, t, T, uint8_t, a <= b)                                                             \
     X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits))                                              \
     X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
 #define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                     \
     X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a)          \
     X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                          \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                        \
-    DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                          \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                        \
-    DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
+#define DYNC__TILE_I32(BINARY, UNARY, V, A)                                                        \
+    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                    \
+        DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
+#define DYNC__TILE_I64(BINARY, UNARY, V, A)                                                        \
+    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                    \
+        DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
 #define DYNC__TILE_BOOL(X, V, A)                                                                   \
     X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)           \
     X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)           \
@@ -14556,112 +14521,84 @@ DYNC__STRICT_FP_BEGIN
     uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;                                        \
     (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) |       \
           ((x) >> 16 & 0x8000u);
-#define DYNC__TILE_FLOAT_TO_BF16(x, y) \
+#define DYNC__TILE_FLOAT_TO_BF16(x, y)                                                             \
     (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u)                                  \
                                             : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-#define DYNC__TILE_HEAD(A, name) \
-    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
-/* GCC: the inner loop of known length becomes straight vector code and the rest of less than 16
- * stays scalar and small, which compiles in a third of the time of one loop with versions and
- * epilogues. Clang vectorises the plain loop as well as it needs. */
+#define DYNC__TILE_HEAD(A, name)                                                                   \
+    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n,        \
+        int scalars)
+/* The inner loop of known length becomes straight vector code and the rest stays scalar and small,
+ * which compiles in a third of the time of one loop with versions and epilogues. NEXT moves the
+ * pointers; a scalar operand, which is there DYNC__TILE_LANES times, stands still. */
 #if defined(__clang__)
-#define DYNC__TILE_FOR(...) \
-    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)") \
-    for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
-/* what it cannot vectorise and would warn about */
-#define DYNC__TILE_SLOW_FOR(...) for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
+#define DYNC__TILE_LOOP \
+    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)")
 #else
-#define DYNC__TILE_FOR(...)                                                                        \
-    int64_t i0 = 0;                                                                                \
-    for (; i0 + 16 <= n; i0 += 16)                                                                 \
-        DYNC__TILE_IVDEP for (int k = 0; k < 16; k++) { int64_t i = i0 + k; __VA_ARGS__ }          \
-    for (int64_t i = i0; i < n; i++) { __VA_ARGS__ }
+#define DYNC__TILE_LOOP DYNC__TILE_IVDEP
+#endif
+#define DYNC__TILE_FOR_AS(LOOP, NEXT, ...)                                                         \
+    for (; n >= DYNC__TILE_LANES; n -= DYNC__TILE_LANES) {                                         \
+        LOOP for (int i = 0; i < DYNC__TILE_LANES; i++) { __VA_ARGS__ }                            \
+        d += DYNC__TILE_LANES;                                                                     \
+        NEXT;                                                                                      \
+    }                                                                                              \
+    for (int i = 0; i < (int)n; i++) { __VA_ARGS__ }
+#define DYNC__TILE_FOR(NEXT, ...) DYNC__TILE_FOR_AS(DYNC__TILE_LOOP, NEXT, __VA_ARGS__)
+#if defined(__clang__)
+/* what it cannot vectorise and would warn about */
+#define DYNC__TILE_SLOW_FOR(NEXT, ...) DYNC__TILE_FOR_AS(, NEXT, __VA_ARGS__)
+#else
 #define DYNC__TILE_SLOW_FOR DYNC__TILE_FOR
 #endif
+#define DYNC__TILE_STEP(operand) (int64_t)(DYNC__TILE_LANES * (~scalars >> (operand) & 1))
 #define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e)                                    \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
     {                                                                                              \
         R *d = d_;                                                                                 \
         const T *x = a_;                                                                           \
-        (void)b_, (void)c_;                                                                        \
-        FOR(T a = x[i]; d[i] = (R)(e);)                                                            \
+        (void)b_, (void)c_, (void)scalars;                                                         \
+        FOR(x += DYNC__TILE_LANES, T a = x[i]; d[i] = (R)(e);)                                     \
     }
 #define DYNC__TILE_DEFINE_UNARY(V, A, ...) \
     DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
 #define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) \
     DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_BINARY_V_AS(FOR, V, A, prim, t, T, R, e)                                 \
+#define DYNC__TILE_DEFINE_BINARY_AS(FOR, V, A, prim, t, T, R, e)                                   \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
     {                                                                                              \
         R *d = d_;                                                                                 \
         const T *x = a_, *y = b_;                                                                  \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1);                            \
         (void)c_;                                                                                  \
-        FOR(T a = x[i], b = y[i]; d[i] = (R)(e);)                                                  \
+        FOR((x += dx, y += dy), T a = x[i], b = y[i]; d[i] = (R)(e);)                              \
     }
-#define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_BINARY(V, A, ...) \
+    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
 #define DYNC__TILE_DEFINE_SLOW(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                          \
-    {                                                                                              \
-        R *d = d_;                                                                                 \
-        const T *x = a_, b = *(const T *)b_;                                                       \
-        (void)c_;                                                                                  \
-        DYNC__TILE_FOR(T a = x[i]; d[i] = (R)(e);)                                                 \
-    }
-#define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                           \
-    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                 \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                          \
-    {                                                                                              \
-        R *d = d_;                                                                                 \
-        const T a = *(const T *)a_, *y = b_;                                                       \
-        (void)c_;                                                                                  \
-        DYNC__TILE_FOR(T b = y[i]; d[i] = (R)(e);)                                                 \
-    }
-/* d = op(a, b, c) where b and c are arrays or scalars: LB, LC read them */
-#define DYNC__TILE_DEFINE_FMA(V, A, t, T, form, LB, LC, OP)                                        \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_fma_##t##form)                                             \
+    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_THREE(V, A, prim, t, T, X, e)                                            \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
     {                                                                                              \
         T *d = d_;                                                                                 \
-        const T *x = a_, *y = b_, *z = c_;                                                         \
-        T b = *y, c = *z;                                                                          \
-        (void)b, (void)c, (void)y, (void)z;                                                        \
-        DYNC__TILE_FOR(T a = x[i]; LB; LC; d[i] = OP;)                                             \
-    }
-#define DYNC__TILE_DEFINE_FMAS(V, A, t, T, OP)                                                     \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, , b = y[i], c = z[i], OP)                                    \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _b, (void)0, c = z[i], OP)                                   \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _c, b = y[i], (void)0, OP)                                   \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _bc, (void)0, (void)0, OP)
-#define DYNC__TILE_DEFINE_SELECT(V, A, t, T, form, LB, LC)                                         \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_select_##t##form)                                          \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const uint8_t *x = a_;                                                                     \
+        const X *x = a_;                                                                           \
         const T *y = b_, *z = c_;                                                                  \
-        T b = *y, c = *z;                                                                          \
-        (void)y, (void)z;                                                                          \
-        DYNC__TILE_FOR(LB; LC; d[i] = x[i] ? b : c;)                                               \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2);   \
+        DYNC__TILE_FOR((x += dx, y += dy, z += dz), X a = x[i]; T b = y[i], c = z[i];              \
+            d[i] = (e);)                                                                           \
     }
-#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
-#define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                      \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                         \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                    \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                    \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _bc, (void)0, (void)0)
+#define DYNC__TILE_DEFINE_FMA(V, A, t, T, e) DYNC__TILE_DEFINE_THREE(V, A, fma, t, T, T, e)
+#define DYNC__TILE_DEFINE_SELECT(V, A, t, T) \
+    DYNC__TILE_DEFINE_THREE(V, A, select, t, T, uint8_t, a ? b : c)
 #define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                                                \
     DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                                               \
     {                                                                                              \
         T *d = d_;                                                                                 \
         const F *x = a_;                                                                           \
-        (void)b_, (void)c_;                                                                        \
-        DYNC__TILE_FOR(F a = x[i]; d[i] = (T)(e);)                                                 \
+        (void)b_, (void)c_, (void)scalars;                                                         \
+        DYNC__TILE_FOR(x += DYNC__TILE_LANES, F a = x[i]; d[i] = (T)(e);)                          \
     }
 /* Between storage and compute types; the last argument computes y0 from x0. */
 #define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                           \
@@ -14669,8 +14606,8 @@ DYNC__STRICT_FP_BEGIN
     {                                                                                              \
         T *d = d_;                                                                                 \
         const F *s = a_;                                                                           \
-        (void)b_, (void)c_;                                                                        \
-        DYNC__TILE_FOR(F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)                                  \
+        (void)b_, (void)c_, (void)scalars;                                                         \
+        DYNC__TILE_FOR(s += DYNC__TILE_LANES, F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)           \
     }
 #define DYNC__TILE_FLOAT_BITS uint32_t x, y; memcpy(&x, &x0, 4);
 #define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                           \
@@ -14715,13 +14652,13 @@ DYNC__STRICT_FP_BEGIN
         const int64_t *x = a_;                                                                     \
         const uint64_t *seed = b_, offset = seed[1];                                               \
         const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                     \
-        (void)c_;                                                                                  \
-        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                              \
+        (void)c_, (void)scalars;                                                                   \
+        DYNC__TILE_FOR(x += DYNC__TILE_LANES, uint64_t at = offset + (uint64_t)x[i], m0, m1;       \
             uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                 \
-            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u)                                            \
-            DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)                                            \
-            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u)                                            \
-            DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)                                            \
+            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u)                      \
+                DYNC__TILE_PHILOX(3u)                                                              \
+            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u)                      \
+                DYNC__TILE_PHILOX(7u)                                                              \
             DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)        \
     }
 #define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                           \
@@ -14737,7 +14674,7 @@ DYNC__STRICT_FP_BEGIN
         T *d = d_;                                                                                 \
         const T *x = a_;                                                                           \
         int64_t length = *(const int64_t *)c_, left = length;                                      \
-        (void)b_;                                                                                  \
+        (void)b_, (void)scalars;                                                                   \
         for (const T *end = x + n; length < 32 && x < end; x += length) {                          \
             T a = x[0];                                                                            \
             for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                           \
@@ -14767,7 +14704,7 @@ DYNC__STRICT_FP_BEGIN
         T *d = d_;                                                                                 \
         const T *x = a_;                                                                           \
         int64_t length = *(const int64_t *)c_, left = length;                                      \
-        (void)b_;                                                                                  \
+        (void)b_, (void)scalars;                                                                   \
         for (const T *end = x + n; x < end;) {                                                     \
             int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                     \
             T a = x[0];                                                                            \
@@ -14778,18 +14715,16 @@ DYNC__STRICT_FP_BEGIN
             if (left == 0) left = length;                                                          \
         }                                                                                          \
     }
-#define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                          \
-    X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                \
-    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b))                  \
-    X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b))                  \
-    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b))                   \
-    X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
+#define DYNC__TILE_FLOAT_REDUCES(X, V, A, t, T)                                                    \
+    X(V, A, sum, t, T, 0, a + b)                                                                   \
+    X(V, A, max, t, T, (T)-HUGE_VAL, DYNC__TILE_PICK(t, a > b || a != a, a, b))                    \
+    X(V, A, min, t, T, (T)HUGE_VAL, DYNC__TILE_PICK(t, a < b || a != a, a, b))
 #define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                          \
-    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
+    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                      \
     X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
     X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
-    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b) \
-    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b) \
+    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b)            \
+    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b)            \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -14805,104 +14740,95 @@ enum {
     DYNC__TILE_R_all = DYNC__R_ALL
 };
 typedef struct dync__tile_table {
-    dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N][4];
+    dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
     dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
 } dync__tile_table;
 
-#define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
-#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
-                                        dync__tile_##V##_##prim##_##t##_b},
-#define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
-                                        dync__tile_##V##_##prim##_##t##_b, \
-                                        dync__tile_##V##_##prim##_##t##_a},
-#define DYNC__TILE_ROW_THREE(V, prim, t) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = { \
-        dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
-        dync__tile_##V##_##prim##_##t##_c, dync__tile_##V##_##prim##_##t##_bc},
+#define DYNC__TILE_ROW(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = dync__tile_##V##_##prim##_##t,
 #define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) \
     [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
 #define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
     [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
 
-#define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                         \
-    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                            \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                        \
-    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                          \
-    DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                           \
-    DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                   \
-    DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                   \
-    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                   \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                  \
-    DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
+#define DYNC__TILES_FLOAT(V, A, t, T, U, F, FMA)                                                   \
+    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A, t, T)                                  \
+    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A, t, T, F)                                 \
+    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_DEFINE_SLOW_UNARY, V, A, t, T, F)                             \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, FMA)                                                         \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, U)                                                           \
+    DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A, t, T)
 #define DYNC__TILES_WIDE(V, A)                                                                     \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
-    DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                    \
+    DYNC__TILE_I32(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)                        \
+    DYNC__TILE_DEFINE_SELECT(V, A, i, int32_t)                                                     \
     DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                 \
     DYNC__TILE_DEFINE_CONVERTS(V, A)                                                               \
     DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                               \
     DYNC__TILE_DEFINE_UNIFORMS(V, A)
 #define DYNC__TILES_PLAIN(V, A)                                                                    \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                   \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                              \
+    DYNC__TILE_I64(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)                        \
+    DYNC__TILE_DEFINE_SELECT(V, A, l, int64_t)                                                     \
+    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY, V, A)                                                \
     DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                  \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                   \
-    DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                            \
+    DYNC__TILE_DEFINE_SELECT(V, A, b, uint8_t)                                                     \
+    DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                              \
     DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                            \
     DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
-/* The table of one instruction set: F, W, P are the variants of the three families that it uses. */
+#define DYNC__TILE_ROWS_FLOAT(V, t)                                                                \
+    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW, V, , t, )                                              \
+        DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW, V, , t, , )                                         \
+    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_ROW, V, , t, , ) DYNC__TILE_ROW(V, , fma, t, , , )            \
+        DYNC__TILE_ROW(V, , select, t, , , )
+/* The table of one instruction set: F, W, P are the variants that float, the wide families and the
+ * plain ones use. */
 #define DYNC__TILES_TABLE(name, F, W, P)                                                           \
     static const dync__tile_table name = {                                                         \
-        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                     \
-               DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                 \
-               DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, )                                   \
-               DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, )                                         \
-               DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                     \
-               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )       \
-               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                      \
-               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, )                                          \
-               DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )                                           \
-               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )       \
-               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                      \
-               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, )                                      \
-               DYNC__TILE_ROW_UNARY(P, , select, l, , , )},                                        \
+        .op = {DYNC__TILE_ROWS_FLOAT(F, f) DYNC__TILE_ROWS_FLOAT(W, d)                             \
+               DYNC__TILE_I32(DYNC__TILE_ROW, DYNC__TILE_ROW, W, )                                 \
+               DYNC__TILE_BOOL(DYNC__TILE_ROW, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW, P, )            \
+               DYNC__TILE_ROW(W, , select, i, , , ) DYNC__TILE_ROW(P, , select, b, , , )           \
+               DYNC__TILE_I64(DYNC__TILE_ROW, DYNC__TILE_ROW, P, )                                 \
+               DYNC__TILE_DIVISION(DYNC__TILE_ROW, P, ) DYNC__TILE_ROW(P, , select, l, , , )},     \
         .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, )                                        \
-                 DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                 \
+            DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                      \
         .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16,                                         \
-                  [DYNC_BF16] = dync__tile_##W##_widen_bf16,                                       \
+            [DYNC_BF16] = dync__tile_##W##_widen_bf16,                                             \
                   [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,  \
                   [DYNC_U8] = dync__tile_##W##_widen_u8,                                           \
-                  [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                      \
+                      [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                  \
         .narrow = {[DYNC_F16] = dync__tile_##W##_narrow_f16,                                       \
-                   [DYNC_BF16] = dync__tile_##W##_narrow_bf16,                                     \
+            [DYNC_BF16] = dync__tile_##W##_narrow_bf16,                                            \
                    [DYNC_I16] = dync__tile_##W##_narrow_i16,                                       \
-                   [DYNC_I8] = dync__tile_##W##_narrow_i8, [DYNC_U8] = dync__tile_##W##_narrow_i8}, \
-        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16, \
+                       [DYNC_I8] = dync__tile_##W##_narrow_i8,                                     \
+                   [DYNC_U8] = dync__tile_##W##_narrow_i8},                                        \
+        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16,                                           \
+            [DYNC_BF16] = dync__tile_##W##_wrap_bf16,                                              \
                  [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,     \
                  [DYNC_U8] = dync__tile_##W##_wrap_u8},                                            \
         .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                       \
-        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, )                            \
+        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, )                       \
+            DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, )                              \
                    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, fmaf(a, b, c), fma(a, b, c))
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f, fmaf(a, b, c))
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, , fma(a, b, c))
 #else
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, a * b + c, a * b + c)
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f, a * b + c)
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, , a * b + c)
 #endif
 DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
 DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
 DYNC__TILES_TABLE(dync__tiles_base, base, base, base)
 #if DYNC__TILE_X86
-DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
+DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, f, float, uint32_t, f, __builtin_fmaf(a, b, c))
+DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, , __builtin_fma(a, b, c))
 DYNC__TILES_WIDE(avx2, DYNC__TILE_AVX2)
 DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base)
-DYNC__TILES_FLOAT(avx512, DYNC__TILE_AVX512, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
+DYNC__TILES_FLOAT(avx512, DYNC__TILE_AVX512, f, float, uint32_t, f, __builtin_fmaf(a, b, c))
 DYNC__TILES_TABLE(dync__tiles_avx512, avx512, avx2, base)
 #endif
 
@@ -14938,9 +14864,24 @@ DYNC__FN int dync__tile_isa(void)
     return f & DYNC__CPU_AVX512 ? 2 : 1;
 }
 
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type, int form)
+DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
 {
-    return dync__tile_tables(isa)->op[prim][dync__tile_letter(type)][form];
+    uint64_t x = 0;
+    if (bytes == 4) {
+        uint32_t half;
+        memcpy(&half, scalar, sizeof half);
+        x = half | (uint64_t)half << 32;
+    } else if (bytes == 8) {
+        memcpy(&x, scalar, sizeof x);
+    } else {
+        x = *(const uint8_t *)scalar * UINT64_C(0x0101010101010101);
+    }
+    for (int i = 0; i < DYNC__TILE_LANES * bytes / 8; i++) to[i] = x;
+}
+
+DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type)
+{
+    return dync__tile_tables(isa)->op[prim][dync__tile_letter(type)];
 }
 
 DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)
@@ -15683,7 +15624,7 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
         dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype), narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
-        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n);
+        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n, 0);
         return;
     }
     for (int64_t i = 0; i < n; i++)

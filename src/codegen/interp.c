@@ -164,12 +164,13 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
     c->streams = DYNC__IB_PLACE(b->stream);
     c->dims = DYNC__IB_PLACE(b->dim);
     c->reduces = DYNC__IB_PLACE(b->reduce);
-    c->consts = DYNC__IB_PLACE(b->constant);
-#undef DYNC__IB_PLACE
     c->section =
         dync__ib_place(block, &at, section, (size_t)(2 * b->n_phases + 3) * sizeof *section);
     c->buf_size = dync__ib_place(block, &at, sizes, (size_t)b->k->buf.n * sizeof *sizes);
     c->name = dync__ib_place(block, &at, b->k->name, strlen(b->k->name) + 1);
+    at += block ? -(uintptr_t)(block + at) & 63 : 63; /* vector loads do not cross cache lines */
+    c->consts = DYNC__IB_PLACE(b->constant);
+#undef DYNC__IB_PLACE
     return at;
 }
 

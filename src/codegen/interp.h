@@ -4,28 +4,26 @@
 #define DYNC__INTERP_H
 #include "codegen.h"
 
-/* ---- tile kernels (interp_tile.c)
- * ------------------------------------------------------------------------------------- A tile
- * kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the elements are
- * of one size; other overlap is not allowed. A scalar operand is read from element 0 alone. */
-typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
-enum { /* forms: which operands are scalars */
-    DYNC__FORM_V = 0,
-    DYNC__FORM_B = 1,
-    DYNC__FORM_A = 2, /* of two operands */
-    DYNC__FORM_C = 2, /* of three: fma, select */
-    DYNC__FORM_BC = 3
-};
+/* ---- tile kernels (interp_tile.c) --------------------------------------------------------------
+ * A tile kernel computes n lanes: d[i] = f(a[i], b[i], c[i]). d may be a, b or c where the
+ * elements are of one size; other overlap is not allowed. A scalar operand (bit 0, 1, 2 of
+ * scalars: a, b, c) is DYNC__TILE_LANES equal elements; only operators of two and three operands
+ * take them. Constants are kept so, other scalars are spread by the run. */
+typedef void (*dync__tile_fn)(void *d, const void *a, const void *b, const void *c, int64_t n,
+                              int scalars);
+enum { DYNC__TILE_LANES = 32 };
 enum { DYNC__TILE_GRAIN = 128 };                       /* elements of one partial result of a reduction */
 enum {
     DYNC__TILE_MAXSEL = DYNC__N_PRIMS,                 /* a < b ? b : a */
     DYNC__TILE_MINSEL,                                 /* b < a ? b : a */
     DYNC__N_TILES
 };
+/* DYNC__TILE_LANES times the scalar of 1, 4 or 8 bytes */
+DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
 /* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512. NULL: there is no such kernel, or (widen, narrow) the
  * bits are the same. */
 DYNC__FN int dync__tile_isa(void);                     /* the best this machine has */
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int operand_type, int form);
+DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int operand_type);
 DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
@@ -37,14 +35,16 @@ DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
-/* ---- compiled form (made by interp.c, run by interp_run.c)
- * -------------------------------------------------------------- The row loops are linearised to
- * N rows, the inner loops to I indices. Work is done in tiles of up to R rows x J inner indices:
- * chunk     R = 1, J < I or J = I       lanes run along the inner loops block     R > 1, J = I
- * lanes: row after row vertical  J = 1, or R = N             lanes: inner index after inner
- * index, the rows side by side square    R > 1, J < I                lanes: row after row; the
- * rows are neighbours along the last row loop: for transpositions A value has a level: 0 one for
- * the kernel, 1 one per row (a vector of R lanes), 2 one per index (a tile). */
+/* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------
+ * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
+ * up to R rows x J inner indices:
+ *   chunk     R = 1, J < I or J = I    lanes run along the inner loops
+ *   block     R > 1, J = I             lanes: row after row
+ *   vertical  J = 1, or R = N          lanes: inner index after inner index, the rows side by side
+ *   square    R > 1, J < I             lanes: row after row; the rows are neighbours along the last
+ *                                      row loop: for transpositions
+ * A value has a level: 0 one for the kernel, 1 one per row (a vector of R lanes), 2 one per index
+ * (a tile). */
 typedef enum {
     DYNC__INTERP_CHUNK,
     DYNC__INTERP_BLOCK,
@@ -87,7 +87,8 @@ typedef enum {
 } dync__step_kind;
 typedef struct dync__interp_step {
     uint8_t kind, level, type;        /* type: compute type of the value */
-    uint8_t bytes;                    /* of one element in memory */
+    uint8_t bytes;                    /* of one element in memory; OP: of a scalar operand */
+    uint8_t scalars, spread;          /* OP: operands that are scalars; those that are one element */
     int32_t dst, a, b, c;             /* values */
     int32_t stream, buf, reduce;
     int64_t imm;

@@ -5,8 +5,8 @@
  *            scalar operand or row code; the rest is copied into a tile by an odometer
  *   stores   the last operation computes straight into dense output memory where nothing can
  *            observe it
- *   operand  a tile kernel takes scalars where it has such a form; others are spread over a tile,
- *            once a phase
+ *   operand  tile kernels of two and three operands take scalars; for others they are spread over
+ *            a tile, once a phase
  * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
  * but in range. */
 #include "../dync.in.h"
@@ -116,18 +116,20 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
 {
     int v = dync__ib_value(b, DYNC__HOME_CONST, in->type, 0);
     dync__scalar x = dync__const_scalar(in);
-    uint64_t bits = 0;
+    uint64_t lanes[DYNC__TILE_LANES];
     int32_t i = (int32_t)x.i;
     uint8_t byte = (uint8_t)x.i;
+    int bytes = (int)dync__type_bytes(in->type);
     switch (in->type) {
-    case DYNC_F32: memcpy(&bits, &x.f, sizeof x.f); break;
-    case DYNC_I32: memcpy(&bits, &i, sizeof i); break;
-    case DYNC_BOOL: memcpy(&bits, &byte, sizeof byte); break;
-    default: memcpy(&bits, &x, sizeof x); break;
+    case DYNC_F32: dync__tile_spread(&x.f, bytes, lanes); break;
+    case DYNC_I32: dync__tile_spread(&i, bytes, lanes); break;
+    case DYNC_BOOL: dync__tile_spread(&byte, bytes, lanes); break;
+    default: dync__tile_spread(&x, bytes, lanes); break;
     }
     if (b->failed) return v;
     b->value.at[v].at = (size_t)b->constant.n;
-    if (!dync__avec_push(b->arena, &b->constant, bits)) b->failed = true;
+    for (int k = 0; k < DYNC__TILE_LANES * bytes / 8; k++)
+        if (!dync__avec_push(b->arena, &b->constant, lanes[k])) b->failed = true;
     return v;
 }
 
@@ -181,74 +183,21 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
     o->value = dst;
 }
 
-static bool dync__ib_commutes(int prim, int type)
-{
-    switch (prim) {
-    case DYNC__P_add:
-    case DYNC__P_mul:
-    case DYNC__P_eq:
-    case DYNC__P_ne:
-    case DYNC__P_and_:
-    case DYNC__P_or_:
-    case DYNC__P_xor_: return true;
-    case DYNC__P_min:
-    case DYNC__P_max: return type != DYNC_F32 && type != DYNC_F64;
-    default: return false;
-    }
-}
-
-static void dync__ib_swap(dync__ib_operand *a, dync__ib_operand *b)
-{
-    dync__ib_operand t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* Picks the tile kernel for the operands at hand; scalars that no form takes are widened. */
-static dync__tile_fn dync__ib_pick(dync__ib *b, int prim, int type, int n, dync__ib_operand *o,
-                                   int level, int phase)
-{
-    int form = 0;
-    if (n == 3) {
-        if (prim == DYNC__P_fma && o[0].scalar && !o[1].scalar) dync__ib_swap(&o[0], &o[1]);
-        dync__ib_make_vector(b, &o[0], level, phase);
-        form = (o[1].scalar ? DYNC__FORM_B : 0) | (o[2].scalar ? DYNC__FORM_C : 0);
-        if (!dync__tile_find(b->isa, prim, type, form)) {
-            for (int a = 1; a < 3; a++) dync__ib_make_vector(b, &o[a], level, phase);
-            form = 0;
-        }
-    } else if (n == 2) {
-        if (o[0].scalar && dync__ib_commutes(prim, type)) dync__ib_swap(&o[0], &o[1]);
-        if (o[0].scalar && o[1].scalar) dync__ib_make_vector(b, &o[0], level, phase);
-        form = o[0].scalar ? DYNC__FORM_A : o[1].scalar ? DYNC__FORM_B : 0;
-        if (!dync__tile_find(b->isa, prim, type, form)) {
-            for (int a = 0; a < 2; a++) dync__ib_make_vector(b, &o[a], level, phase);
-            form = 0;
-        }
-    } else {
-        dync__ib_make_vector(b, &o[0], level, phase);
-    }
-    return dync__tile_find(b->isa, prim, type, form);
-}
-
 static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
                                      int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int type = dync__ib_inst(b, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+    if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
     switch (in->prim) {
-    case DYNC__P_cast:
-        dync__ib_make_vector(b, &o[0], level, phase);
-        return dync__tile_cast(b->isa, type, in->type);
-    case DYNC__P_wrap:
-        dync__ib_make_vector(b, &o[0], level, phase);
-        return dync__tile_wrap(b->isa, (int)in->imm.i);
+    case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
+    case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
-        return dync__ib_pick(b,
-                             b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
-                             : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
-                                                : in->prim,
-                             type, n, o, level, phase);
+        return dync__tile_find(b->isa,
+                               b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
+                               : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
+                                                  : in->prim,
+                               type);
     }
 }
 
@@ -426,7 +375,7 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     r.partials = dync__tile_reduce(b->isa, r.kind, r.type);
     static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
                                       DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
-    if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type, 0);
+    if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type);
     dync__ib_identity(&r);
     if (!dync__avec_push(b->arena, &b->reduce, r)) b->failed = true;
     dync__interp_step s = dync__ib_step(DYNC__STEP_REDUCE, 2, r.type, -1, o.value);
@@ -464,6 +413,13 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     s.c = o[2].value;
     s.imm = in->imm.i;
     s.fn = fn;
+    for (int a = 0; a < n; a++) {
+        if (!o[a].scalar) continue;
+        bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
+        s.scalars |= (uint8_t)(1 << a);
+        s.spread |= (uint8_t)(constant ? 0 : 1 << a);
+        s.bytes = (uint8_t)dync__type_bytes(dync__ib_inst(b, arg[a])->type);
+    }
     dync__ib_emit(b, s);
     return dst;
 }

@@ -296,11 +296,11 @@ static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n
     if (!s->fn) {
         dync__irun_gather(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
-        s->fn(to, from + start * s->bytes, NULL, NULL, n);
+        s->fn(to, from + start * s->bytes, NULL, NULL, n, 0);
     } else {
         char *raw = r->scratch + r->c->raw_at;
         dync__irun_gather(r, raw, from, s->level, st->lanes, start, n, s->bytes);
-        s->fn(to, raw, NULL, NULL, n);
+        s->fn(to, raw, NULL, NULL, n, 0);
     }
 }
 
@@ -314,10 +314,10 @@ static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, in
     if (!s->fn) {
         dync__irun_scatter(r, to, from, s->level, st->lanes, start, n, s->bytes);
     } else if (dense) {
-        s->fn(to + start * s->bytes, from, NULL, NULL, n);
+        s->fn(to + start * s->bytes, from, NULL, NULL, n, 0);
     } else {
         char *raw = r->scratch + r->c->raw_at;
-        s->fn(raw, from, NULL, NULL, n);
+        s->fn(raw, from, NULL, NULL, n, 0);
         dync__irun_scatter(r, to, raw, s->level, st->lanes, start, n, s->bytes);
     }
 }
@@ -377,7 +377,7 @@ static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t 
         default: ((uint64_t *)(void *)to)[i] = ((const uint64_t *)(const void *)from)[at]; break;
         }
     }
-    if (s->fn) s->fn(r->ptr[s->dst], to, NULL, NULL, n);
+    if (s->fn) s->fn(r->ptr[s->dst], to, NULL, NULL, n, 0);
 }
 
 static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t n)
@@ -388,7 +388,7 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
                   *offset = (const int64_t *)(void *)r->ptr[s->c];
     int64_t at;
     if (s->fn) {
-        s->fn(r->scratch + r->c->raw_at, from, NULL, NULL, n);
+        s->fn(r->scratch + r->c->raw_at, from, NULL, NULL, n, 0);
         from = r->scratch + r->c->raw_at;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -404,7 +404,7 @@ static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, i
     double *d = (double *)(void *)r->ptr[s->dst];
     const uint64_t seed[2] = {r->seed, r->offset};
     if (s->fn) {
-        s->fn(d, index, seed, NULL, n);
+        s->fn(d, index, seed, NULL, n, 0);
         return;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -443,7 +443,7 @@ static void dync__irun_push(const dync__interp_reduce *red, char *acc, const voi
     uint64_t x;
     memcpy(&x, partial, red->bytes);
     for (int64_t bits = count; bits & 1; bits >>= 1, level += 8)
-        red->combine(&x, level, &x, NULL, 1);
+        red->combine(&x, level, &x, NULL, 1, 0);
     memcpy(level, &x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
@@ -459,7 +459,7 @@ static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, v
     for (; count; count >>= 1, level += 8) {
         if (!(count & 1)) continue;
         if (first) memcpy(out, level, red->bytes);
-        else red->combine(out, level, out, NULL, 1);
+        else red->combine(out, level, out, NULL, 1, 0);
         first = false;
     }
 }
@@ -474,7 +474,7 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     char *at = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count + (size_t)level * bytes;
     if (count[level] == 0) return;
     if (count[level + 1] == 0) memcpy(at + bytes, at, (size_t)r->rows * red->bytes);
-    else red->combine(at + bytes, at + bytes, at, NULL, r->rows);
+    else red->combine(at + bytes, at + bytes, at, NULL, r->rows, 0);
     count[level + 1]++;
     count[level] = 0;
 }
@@ -487,13 +487,13 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
          *fold = r->scratch + red->partial;
     for (int64_t j = r->inner; j > 1;) {
         int64_t half = j / 2;
-        red->combine(fold, tile, tile + (j - half) * row, NULL, half * r->rows);
+        red->combine(fold, tile, tile + (j - half) * row, NULL, half * r->rows, 0);
         if (tile != fold && j % 2) memcpy(fold + half * row, tile + half * row, (size_t)row);
         tile = fold;
         j -= half;
     }
     if (count[0] == 0) memcpy(level, tile, (size_t)row);
-    else red->combine(level, level, tile, NULL, r->rows);
+    else red->combine(level, level, tile, NULL, r->rows, 0);
     count[0]++;
     for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
         dync__irun_flush(r, red, l);
@@ -594,12 +594,12 @@ static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *re
     }
     int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
     if (r->c->mode == DYNC__INTERP_CHUNK) {
-        red->partials(partial, tile, NULL, &r->inner, r->n);
+        red->partials(partial, tile, NULL, &r->inner, r->n, 0);
         for (int64_t g = 0; g < grains; g++) dync__irun_push(red, acc, partial + g * red->bytes);
         return;
     }
     char *out = r->ptr[red->dst];
-    red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n);
+    red->partials(grains == 1 ? out : partial, tile, NULL, &r->inner, r->n, 0);
     for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
         for (int64_t g = 0; g < grains; g++)
@@ -652,6 +652,27 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     }
 }
 
+/* An operator with operands that are one element each. */
+static void dync__irun_spread(const dync__interp_step *s, void *to, const void *a, const void *b,
+                              const void *c, int64_t n)
+{
+    _Alignas(64) uint64_t lanes[3][DYNC__TILE_LANES];
+    const void *arg[3] = {a, b, c};
+    for (int i = 0; i < 3; i++) {
+        if (!(s->spread >> i & 1)) continue;
+        dync__tile_spread(arg[i], s->bytes, lanes[i]);
+        arg[i] = lanes[i];
+    }
+    s->fn(to, arg[0], arg[1], arg[2], n, s->scalars);
+}
+
+static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t n)
+{
+    const void *b = s->b >= 0 ? ptr[s->b] : NULL, *c = s->c >= 0 ? ptr[s->c] : NULL;
+    if (s->spread) dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
+    else s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
+}
+
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
@@ -659,8 +680,7 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
     char **ptr = r->ptr;
     for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
-            s->fn(ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL,
-                  s->c >= 0 ? ptr[s->c] : NULL, n);
+            dync__irun_op(ptr, s, n);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
         else dync__irun_other_step(r, s, n);
@@ -815,7 +835,7 @@ static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cu
                                     (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1,
                                     1, 1, 1, part_where[i]);
         if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
-        else if (!arg) red->combine(out, out, result, NULL, r->rows);
+        else if (!arg) red->combine(out, out, result, NULL, r->rows, 0);
     }
     if (arg) dync__irun_reduce_end(r, red);
 }

@@ -14,9 +14,10 @@
 #if defined(__clang__)
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
-#define DYNC__TILE_CODE \
-    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
-                            "fp-contract=off", "no-trapping-math")))
+#define DYNC__TILE_CODE                                                                            \
+    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math",  \
+        "fp-contract=off", "no-trapping-math",                                                     \
+                             "no-tree-scev-cprop")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
 #define DYNC__TILE_CODE
@@ -31,8 +32,8 @@
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
 #define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
-#define DYNC__TILE_AVX512 \
-    DYNC__TILE_CODE __attribute__(( \
+#define DYNC__TILE_AVX512                                                                          \
+    DYNC__TILE_CODE __attribute__((                                                                \
         target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
@@ -83,66 +84,52 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_SHL(T, U, bits) ((U)b < (bits) ? (T)((U)a << ((U)b & ((bits) - 1))) : (T)0)
 /* a >> b of a negative number: of the complement, complemented, as C leaves the shift itself
  * open */
-#define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ? \
-    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : \
+#define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ?                                                \
+    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) :             \
     (T)((U)0 - (U)(a < 0)))
 /* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float
  * types. */
-#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH) \
-    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : \
+#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH)                                                       \
+    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW :                                              \
      (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 
-/* Families. Each function costs the user some 5 ms of compile time, so: floats have three
- * variants; 32-bit integers and conversions two (AVX-512 uses AVX2's); int64, BOOL and what does
- * not vectorise one. Most have a form with the second operand a scalar; interp.c swaps operands
- * that commute and spreads scalars that no form takes. X(V, A, primitive, letter, operand type,
- * result type, expression) */
-#define DYNC__TILE_FLOAT_PAIR(X, V, A)                                                             \
-    X(V, A, add, f, float, float, a + b)        X(V, A, add, d, double, double, a + b)             \
-    X(V, A, mul, f, float, float, a * b)        X(V, A, mul, d, double, double, a * b)             \
-    X(V, A, eq, f, float, uint8_t, a == b)      X(V, A, eq, d, double, uint8_t, a == b)            \
-    X(V, A, ne, f, float, uint8_t, a != b)      X(V, A, ne, d, double, uint8_t, a != b)            \
-    X(V, A, lt, d, double, uint8_t, a < b)      X(V, A, le, d, double, uint8_t, a <= b)            \
-    X(V, A, min, f, float, float, DYNC__TILE_PICK(f, a < b || a != a, a, b))                       \
-    X(V, A, min, d, double, double, DYNC__TILE_PICK(d, a < b || a != a, a, b))                     \
-    X(V, A, max, f, float, float, DYNC__TILE_PICK(f, a > b || a != a, a, b))                       \
-    X(V, A, max, d, double, double, DYNC__TILE_PICK(d, a > b || a != a, a, b))                     \
-    X(V, A, maxsel, f, float, float, DYNC__TILE_PICK(f, a < b, b, a))                              \
-    X(V, A, maxsel, d, double, double, DYNC__TILE_PICK(d, a < b, b, a))                            \
-    X(V, A, minsel, f, float, float, DYNC__TILE_PICK(f, b < a, b, a))                              \
-    X(V, A, minsel, d, double, double, DYNC__TILE_PICK(d, b < a, b, a))
-/* These have a form with the first operand a scalar, too. */
-#define DYNC__TILE_FLOAT_BINARY(X, V, A)                                                           \
-    X(V, A, sub, f, float, float, a - b)        X(V, A, sub, d, double, double, a - b)             \
-    X(V, A, div, f, float, float, a / b)        X(V, A, div, d, double, double, a / b)             \
-    X(V, A, lt, f, float, uint8_t, a < b)       X(V, A, le, f, float, uint8_t, a <= b)
-#define DYNC__TILE_FLOAT_UNARY(X, V, A)                                                            \
-    X(V, A, neg, f, float, float, -a)           X(V, A, neg, d, double, double, -a)                \
-    X(V, A, abs, f, float, float, fabsf(a))     X(V, A, abs, d, double, double, fabs(a))           \
-    X(V, A, floor, f, float, float, floorf(a))  X(V, A, floor, d, double, double, floor(a))        \
-    X(V, A, ceil, f, float, float, ceilf(a))    X(V, A, ceil, d, double, double, ceil(a))          \
-    X(V, A, trunc, f, float, float, truncf(a))  X(V, A, trunc, d, double, double, trunc(a))        \
-    X(V, A, rint, f, float, float, rintf(a))    X(V, A, rint, d, double, double, rint(a))
-#define DYNC__TILE_SQRTS(X, V, A)                                                                  \
-    X(V, A, sqrt, f, float, float, DYNC__TILE_SQRT(f, a))                                          \
-    X(V, A, sqrt, d, double, double, DYNC__TILE_SQRT(, a))
-#define DYNC__TILE_INT_PAIR(X, V, A, t, T, U, bits, OP)                                            \
-    X(V, A, add, t, T, T, OP(+)) X(V, A, sub, t, T, T, OP(-)) X(V, A, mul, t, T, T, OP(*))         \
+/* Families. Each function costs the user some 5 ms of compile time, so: float has three variants;
+ * double, 32-bit integers and conversions two (AVX-512 uses AVX2's); int64, BOOL and what does not
+ * vectorise one. Scalar operands have none of their own.
+ * X(V, A, primitive, letter, operand type, result type, expression)
+ * F: what C's mathematical functions of that type end in */
+#define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T)                                                     \
+    X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b)                       \
+    X(V, A, mul, t, T, T, a * b)                X(V, A, div, t, T, T, a / b)                       \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
+    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
+    X(V, A, min, t, T, T, DYNC__TILE_PICK(t, a < b || a != a, a, b))                               \
+    X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b))                               \
+    X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a))                                      \
+    X(V, A, minsel, t, T, T, DYNC__TILE_PICK(t, b < a, b, a))
+#define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F)                                                   \
+    X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a))                  \
+    X(V, A, floor, t, T, T, floor##F(a))        X(V, A, ceil, t, T, T, ceil##F(a))                 \
+    X(V, A, trunc, t, T, T, trunc##F(a))        X(V, A, rint, t, T, T, rint##F(a))
+#define DYNC__TILE_FLOAT_SQRT(X, V, A, t, T, F) X(V, A, sqrt, t, T, T, DYNC__TILE_SQRT(F, a))
+#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP)                                          \
+    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*))                       \
     X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)               \
     X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))       \
-    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
     X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
+    X(V, A, sub, t, T, T, OP(-))                X(V, A, lt, t, T, uint8_t, a < b)                  \
+    X(V, A, le, t, T, uint8_t, a <= b)                                                             \
     X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits))                                              \
     X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
 #define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                     \
     X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a)          \
     X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(PAIR, UNARY, V, A)                                                          \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                        \
-    DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(PAIR, UNARY, V, A)                                                          \
-    DYNC__TILE_INT_PAIR(PAIR, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                        \
-    DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
+#define DYNC__TILE_I32(BINARY, UNARY, V, A)                                                        \
+    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                    \
+        DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
+#define DYNC__TILE_I64(BINARY, UNARY, V, A)                                                        \
+    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                    \
+        DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
 #define DYNC__TILE_BOOL(X, V, A)                                                                   \
     X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)           \
     X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)           \
@@ -199,112 +186,84 @@ DYNC__STRICT_FP_BEGIN
     uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;                                        \
     (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) |       \
           ((x) >> 16 & 0x8000u);
-#define DYNC__TILE_FLOAT_TO_BF16(x, y) \
+#define DYNC__TILE_FLOAT_TO_BF16(x, y)                                                             \
     (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u)                                  \
                                             : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-#define DYNC__TILE_HEAD(A, name) \
-    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
-/* GCC: the inner loop of known length becomes straight vector code and the rest of less than 16
- * stays scalar and small, which compiles in a third of the time of one loop with versions and
- * epilogues. Clang vectorises the plain loop as well as it needs. */
+#define DYNC__TILE_HEAD(A, name)                                                                   \
+    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n,        \
+        int scalars)
+/* The inner loop of known length becomes straight vector code and the rest stays scalar and small,
+ * which compiles in a third of the time of one loop with versions and epilogues. NEXT moves the
+ * pointers; a scalar operand, which is there DYNC__TILE_LANES times, stands still. */
 #if defined(__clang__)
-#define DYNC__TILE_FOR(...) \
-    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)") \
-    for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
-/* what it cannot vectorise and would warn about */
-#define DYNC__TILE_SLOW_FOR(...) for (int64_t i = 0; i < n; i++) { __VA_ARGS__ }
+#define DYNC__TILE_LOOP \
+    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)")
 #else
-#define DYNC__TILE_FOR(...)                                                                        \
-    int64_t i0 = 0;                                                                                \
-    for (; i0 + 16 <= n; i0 += 16)                                                                 \
-        DYNC__TILE_IVDEP for (int k = 0; k < 16; k++) { int64_t i = i0 + k; __VA_ARGS__ }          \
-    for (int64_t i = i0; i < n; i++) { __VA_ARGS__ }
+#define DYNC__TILE_LOOP DYNC__TILE_IVDEP
+#endif
+#define DYNC__TILE_FOR_AS(LOOP, NEXT, ...)                                                         \
+    for (; n >= DYNC__TILE_LANES; n -= DYNC__TILE_LANES) {                                         \
+        LOOP for (int i = 0; i < DYNC__TILE_LANES; i++) { __VA_ARGS__ }                            \
+        d += DYNC__TILE_LANES;                                                                     \
+        NEXT;                                                                                      \
+    }                                                                                              \
+    for (int i = 0; i < (int)n; i++) { __VA_ARGS__ }
+#define DYNC__TILE_FOR(NEXT, ...) DYNC__TILE_FOR_AS(DYNC__TILE_LOOP, NEXT, __VA_ARGS__)
+#if defined(__clang__)
+/* what it cannot vectorise and would warn about */
+#define DYNC__TILE_SLOW_FOR(NEXT, ...) DYNC__TILE_FOR_AS(, NEXT, __VA_ARGS__)
+#else
 #define DYNC__TILE_SLOW_FOR DYNC__TILE_FOR
 #endif
+#define DYNC__TILE_STEP(operand) (int64_t)(DYNC__TILE_LANES * (~scalars >> (operand) & 1))
 #define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e)                                    \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
     {                                                                                              \
         R *d = d_;                                                                                 \
         const T *x = a_;                                                                           \
-        (void)b_, (void)c_;                                                                        \
-        FOR(T a = x[i]; d[i] = (R)(e);)                                                            \
+        (void)b_, (void)c_, (void)scalars;                                                         \
+        FOR(x += DYNC__TILE_LANES, T a = x[i]; d[i] = (R)(e);)                                     \
     }
 #define DYNC__TILE_DEFINE_UNARY(V, A, ...) \
     DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
 #define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) \
     DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_BINARY_V_AS(FOR, V, A, prim, t, T, R, e)                                 \
+#define DYNC__TILE_DEFINE_BINARY_AS(FOR, V, A, prim, t, T, R, e)                                   \
     DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
     {                                                                                              \
         R *d = d_;                                                                                 \
         const T *x = a_, *y = b_;                                                                  \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1);                            \
         (void)c_;                                                                                  \
-        FOR(T a = x[i], b = y[i]; d[i] = (R)(e);)                                                  \
+        FOR((x += dx, y += dy), T a = x[i], b = y[i]; d[i] = (R)(e);)                              \
     }
-#define DYNC__TILE_DEFINE_BINARY_V(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_BINARY(V, A, ...) \
+    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
 #define DYNC__TILE_DEFINE_SLOW(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_V_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_DEFINE_BINARY_V(V, A, prim, t, T, R, e)                                             \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_b)                                          \
-    {                                                                                              \
-        R *d = d_;                                                                                 \
-        const T *x = a_, b = *(const T *)b_;                                                       \
-        (void)c_;                                                                                  \
-        DYNC__TILE_FOR(T a = x[i]; d[i] = (R)(e);)                                                 \
-    }
-#define DYNC__TILE_DEFINE_BINARY(V, A, prim, t, T, R, e)                                           \
-    DYNC__TILE_DEFINE_PAIR(V, A, prim, t, T, R, e)                                                 \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t##_a)                                          \
-    {                                                                                              \
-        R *d = d_;                                                                                 \
-        const T a = *(const T *)a_, *y = b_;                                                       \
-        (void)c_;                                                                                  \
-        DYNC__TILE_FOR(T b = y[i]; d[i] = (R)(e);)                                                 \
-    }
-/* d = op(a, b, c) where b and c are arrays or scalars: LB, LC read them */
-#define DYNC__TILE_DEFINE_FMA(V, A, t, T, form, LB, LC, OP)                                        \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_fma_##t##form)                                             \
+    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_THREE(V, A, prim, t, T, X, e)                                            \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
     {                                                                                              \
         T *d = d_;                                                                                 \
-        const T *x = a_, *y = b_, *z = c_;                                                         \
-        T b = *y, c = *z;                                                                          \
-        (void)b, (void)c, (void)y, (void)z;                                                        \
-        DYNC__TILE_FOR(T a = x[i]; LB; LC; d[i] = OP;)                                             \
-    }
-#define DYNC__TILE_DEFINE_FMAS(V, A, t, T, OP)                                                     \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, , b = y[i], c = z[i], OP)                                    \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _b, (void)0, c = z[i], OP)                                   \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _c, b = y[i], (void)0, OP)                                   \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, _bc, (void)0, (void)0, OP)
-#define DYNC__TILE_DEFINE_SELECT(V, A, t, T, form, LB, LC)                                         \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_select_##t##form)                                          \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const uint8_t *x = a_;                                                                     \
+        const X *x = a_;                                                                           \
         const T *y = b_, *z = c_;                                                                  \
-        T b = *y, c = *z;                                                                          \
-        (void)y, (void)z;                                                                          \
-        DYNC__TILE_FOR(LB; LC; d[i] = x[i] ? b : c;)                                               \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2);   \
+        DYNC__TILE_FOR((x += dx, y += dy, z += dz), X a = x[i]; T b = y[i], c = z[i];              \
+            d[i] = (e);)                                                                           \
     }
-#define DYNC__TILE_DEFINE_SELECT_V(V, A, t, T) \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, , b = y[i], c = z[i])
-#define DYNC__TILE_DEFINE_SELECTS(V, A, t, T)                                                      \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, t, T)                                                         \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _b, (void)0, c = z[i])                                    \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _c, b = y[i], (void)0)                                    \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, T, _bc, (void)0, (void)0)
+#define DYNC__TILE_DEFINE_FMA(V, A, t, T, e) DYNC__TILE_DEFINE_THREE(V, A, fma, t, T, T, e)
+#define DYNC__TILE_DEFINE_SELECT(V, A, t, T) \
+    DYNC__TILE_DEFINE_THREE(V, A, select, t, T, uint8_t, a ? b : c)
 #define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                                                \
     DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                                               \
     {                                                                                              \
         T *d = d_;                                                                                 \
         const F *x = a_;                                                                           \
-        (void)b_, (void)c_;                                                                        \
-        DYNC__TILE_FOR(F a = x[i]; d[i] = (T)(e);)                                                 \
+        (void)b_, (void)c_, (void)scalars;                                                         \
+        DYNC__TILE_FOR(x += DYNC__TILE_LANES, F a = x[i]; d[i] = (T)(e);)                          \
     }
 /* Between storage and compute types; the last argument computes y0 from x0. */
 #define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                           \
@@ -312,8 +271,8 @@ DYNC__STRICT_FP_BEGIN
     {                                                                                              \
         T *d = d_;                                                                                 \
         const F *s = a_;                                                                           \
-        (void)b_, (void)c_;                                                                        \
-        DYNC__TILE_FOR(F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)                                  \
+        (void)b_, (void)c_, (void)scalars;                                                         \
+        DYNC__TILE_FOR(s += DYNC__TILE_LANES, F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)           \
     }
 #define DYNC__TILE_FLOAT_BITS uint32_t x, y; memcpy(&x, &x0, 4);
 #define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                           \
@@ -358,13 +317,13 @@ DYNC__STRICT_FP_BEGIN
         const int64_t *x = a_;                                                                     \
         const uint64_t *seed = b_, offset = seed[1];                                               \
         const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                     \
-        (void)c_;                                                                                  \
-        DYNC__TILE_FOR(uint64_t at = offset + (uint64_t)x[i], m0, m1;                              \
+        (void)c_, (void)scalars;                                                                   \
+        DYNC__TILE_FOR(x += DYNC__TILE_LANES, uint64_t at = offset + (uint64_t)x[i], m0, m1;       \
             uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                 \
-            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u)                                            \
-            DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u)                                            \
-            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u)                                            \
-            DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u)                                            \
+            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u)                      \
+                DYNC__TILE_PHILOX(3u)                                                              \
+            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u)                      \
+                DYNC__TILE_PHILOX(7u)                                                              \
             DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)        \
     }
 #define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                           \
@@ -380,7 +339,7 @@ DYNC__STRICT_FP_BEGIN
         T *d = d_;                                                                                 \
         const T *x = a_;                                                                           \
         int64_t length = *(const int64_t *)c_, left = length;                                      \
-        (void)b_;                                                                                  \
+        (void)b_, (void)scalars;                                                                   \
         for (const T *end = x + n; length < 32 && x < end; x += length) {                          \
             T a = x[0];                                                                            \
             for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                           \
@@ -410,7 +369,7 @@ DYNC__STRICT_FP_BEGIN
         T *d = d_;                                                                                 \
         const T *x = a_;                                                                           \
         int64_t length = *(const int64_t *)c_, left = length;                                      \
-        (void)b_;                                                                                  \
+        (void)b_, (void)scalars;                                                                   \
         for (const T *end = x + n; x < end;) {                                                     \
             int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                     \
             T a = x[0];                                                                            \
@@ -421,18 +380,16 @@ DYNC__STRICT_FP_BEGIN
             if (left == 0) left = length;                                                          \
         }                                                                                          \
     }
-#define DYNC__TILE_FLOAT_REDUCES(X, V, A)                                                          \
-    X(V, A, sum, f, float, 0.0f, a + b)         X(V, A, sum, d, double, 0.0, a + b)                \
-    X(V, A, max, f, float, -HUGE_VALF, DYNC__TILE_PICK(f, a > b || a != a, a, b))                  \
-    X(V, A, max, d, double, -HUGE_VAL, DYNC__TILE_PICK(d, a > b || a != a, a, b))                  \
-    X(V, A, min, f, float, HUGE_VALF, DYNC__TILE_PICK(f, a < b || a != a, a, b))                   \
-    X(V, A, min, d, double, HUGE_VAL, DYNC__TILE_PICK(d, a < b || a != a, a, b))
+#define DYNC__TILE_FLOAT_REDUCES(X, V, A, t, T)                                                    \
+    X(V, A, sum, t, T, 0, a + b)                                                                   \
+    X(V, A, max, t, T, (T)-HUGE_VAL, DYNC__TILE_PICK(t, a > b || a != a, a, b))                    \
+    X(V, A, min, t, T, (T)HUGE_VAL, DYNC__TILE_PICK(t, a < b || a != a, a, b))
 #define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                          \
-    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                 \
+    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                      \
     X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
     X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
-    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b) \
-    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b) \
+    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b)            \
+    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b)            \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -448,104 +405,95 @@ enum {
     DYNC__TILE_R_all = DYNC__R_ALL
 };
 typedef struct dync__tile_table {
-    dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N][4];
+    dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
     dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
 } dync__tile_table;
 
-#define DYNC__TILE_ROW_UNARY(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t},
-#define DYNC__TILE_ROW_PAIR(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
-                                        dync__tile_##V##_##prim##_##t##_b},
-#define DYNC__TILE_ROW_BINARY(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = {dync__tile_##V##_##prim##_##t, \
-                                        dync__tile_##V##_##prim##_##t##_b, \
-                                        dync__tile_##V##_##prim##_##t##_a},
-#define DYNC__TILE_ROW_THREE(V, prim, t) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = { \
-        dync__tile_##V##_##prim##_##t, dync__tile_##V##_##prim##_##t##_b, \
-        dync__tile_##V##_##prim##_##t##_c, dync__tile_##V##_##prim##_##t##_bc},
+#define DYNC__TILE_ROW(V, A, prim, t, T, R, e) \
+    [DYNC__P_##prim][DYNC__TILE_##t] = dync__tile_##V##_##prim##_##t,
 #define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) \
     [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
 #define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
     [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
 
-#define DYNC__TILES_FLOAT(V, A, FMAF, FMA)                                                         \
-    DYNC__TILE_FLOAT_PAIR(DYNC__TILE_DEFINE_PAIR, V, A)                                            \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A)                                        \
-    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A)                                          \
-    DYNC__TILE_SQRTS(DYNC__TILE_DEFINE_SLOW_UNARY, V, A)                                           \
-    DYNC__TILE_DEFINE_FMAS(V, A, f, float, FMAF)                                                   \
-    DYNC__TILE_DEFINE_FMAS(V, A, d, double, FMA)                                                   \
-    DYNC__TILE_DEFINE_SELECTS(V, A, f, uint32_t)                                                   \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, d, uint64_t)                                                  \
-    DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A)
+#define DYNC__TILES_FLOAT(V, A, t, T, U, F, FMA)                                                   \
+    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A, t, T)                                  \
+    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A, t, T, F)                                 \
+    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_DEFINE_SLOW_UNARY, V, A, t, T, F)                             \
+    DYNC__TILE_DEFINE_FMA(V, A, t, T, FMA)                                                         \
+    DYNC__TILE_DEFINE_SELECT(V, A, t, U)                                                           \
+    DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A, t, T)
 #define DYNC__TILES_WIDE(V, A)                                                                     \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
-    DYNC__TILE_DEFINE_SELECTS(V, A, i, int32_t)                                                    \
+    DYNC__TILE_I32(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)                        \
+    DYNC__TILE_DEFINE_SELECT(V, A, i, int32_t)                                                     \
     DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                 \
     DYNC__TILE_DEFINE_CONVERTS(V, A)                                                               \
     DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                               \
     DYNC__TILE_DEFINE_UNIFORMS(V, A)
 #define DYNC__TILES_PLAIN(V, A)                                                                    \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_PAIR, DYNC__TILE_DEFINE_UNARY, V, A)                          \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, l, int64_t)                                                   \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY_V, V, A)                                              \
+    DYNC__TILE_I64(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)                        \
+    DYNC__TILE_DEFINE_SELECT(V, A, l, int64_t)                                                     \
+    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY, V, A)                                                \
     DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                  \
-    DYNC__TILE_DEFINE_SELECT_V(V, A, b, uint8_t)                                                   \
-    DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                            \
+    DYNC__TILE_DEFINE_SELECT(V, A, b, uint8_t)                                                     \
+    DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                              \
     DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                            \
     DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
-/* The table of one instruction set: F, W, P are the variants of the three families that it uses. */
+#define DYNC__TILE_ROWS_FLOAT(V, t)                                                                \
+    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW, V, , t, )                                              \
+        DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW, V, , t, , )                                         \
+    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_ROW, V, , t, , ) DYNC__TILE_ROW(V, , fma, t, , , )            \
+        DYNC__TILE_ROW(V, , select, t, , , )
+/* The table of one instruction set: F, W, P are the variants that float, the wide families and the
+ * plain ones use. */
 #define DYNC__TILES_TABLE(name, F, W, P)                                                           \
     static const dync__tile_table name = {                                                         \
-        .op = {DYNC__TILE_FLOAT_PAIR(DYNC__TILE_ROW_PAIR, F, )                                     \
-               DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW_BINARY, F, )                                 \
-               DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW_UNARY, F, )                                   \
-               DYNC__TILE_SQRTS(DYNC__TILE_ROW_UNARY, F, )                                         \
-               DYNC__TILE_ROW_THREE(F, fma, f) DYNC__TILE_ROW_THREE(F, fma, d)                     \
-               DYNC__TILE_ROW_THREE(F, select, f) DYNC__TILE_ROW_UNARY(F, , select, d, , , )       \
-               DYNC__TILE_I32(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, W, )                      \
-               DYNC__TILE_BOOL(DYNC__TILE_ROW_UNARY, P, )                                          \
-               DYNC__TILE_NOT(DYNC__TILE_ROW_UNARY, P, )                                           \
-               DYNC__TILE_ROW_THREE(W, select, i) DYNC__TILE_ROW_UNARY(P, , select, b, , , )       \
-               DYNC__TILE_I64(DYNC__TILE_ROW_PAIR, DYNC__TILE_ROW_UNARY, P, )                      \
-               DYNC__TILE_DIVISION(DYNC__TILE_ROW_UNARY, P, )                                      \
-               DYNC__TILE_ROW_UNARY(P, , select, l, , , )},                                        \
+        .op = {DYNC__TILE_ROWS_FLOAT(F, f) DYNC__TILE_ROWS_FLOAT(W, d)                             \
+               DYNC__TILE_I32(DYNC__TILE_ROW, DYNC__TILE_ROW, W, )                                 \
+               DYNC__TILE_BOOL(DYNC__TILE_ROW, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW, P, )            \
+               DYNC__TILE_ROW(W, , select, i, , , ) DYNC__TILE_ROW(P, , select, b, , , )           \
+               DYNC__TILE_I64(DYNC__TILE_ROW, DYNC__TILE_ROW, P, )                                 \
+               DYNC__TILE_DIVISION(DYNC__TILE_ROW, P, ) DYNC__TILE_ROW(P, , select, l, , , )},     \
         .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, )                                        \
-                 DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                 \
+            DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                      \
         .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16,                                         \
-                  [DYNC_BF16] = dync__tile_##W##_widen_bf16,                                       \
+            [DYNC_BF16] = dync__tile_##W##_widen_bf16,                                             \
                   [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,  \
                   [DYNC_U8] = dync__tile_##W##_widen_u8,                                           \
-                  [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                      \
+                      [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                  \
         .narrow = {[DYNC_F16] = dync__tile_##W##_narrow_f16,                                       \
-                   [DYNC_BF16] = dync__tile_##W##_narrow_bf16,                                     \
+            [DYNC_BF16] = dync__tile_##W##_narrow_bf16,                                            \
                    [DYNC_I16] = dync__tile_##W##_narrow_i16,                                       \
-                   [DYNC_I8] = dync__tile_##W##_narrow_i8, [DYNC_U8] = dync__tile_##W##_narrow_i8}, \
-        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, [DYNC_BF16] = dync__tile_##W##_wrap_bf16, \
+                       [DYNC_I8] = dync__tile_##W##_narrow_i8,                                     \
+                   [DYNC_U8] = dync__tile_##W##_narrow_i8},                                        \
+        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16,                                           \
+            [DYNC_BF16] = dync__tile_##W##_wrap_bf16,                                              \
                  [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,     \
                  [DYNC_U8] = dync__tile_##W##_wrap_u8},                                            \
         .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                       \
-        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, )                            \
+        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, )                       \
+            DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, )                              \
                    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, fmaf(a, b, c), fma(a, b, c))
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f, fmaf(a, b, c))
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, , fma(a, b, c))
 #else
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, a * b + c, a * b + c)
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f, a * b + c)
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, , a * b + c)
 #endif
 DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
 DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
 DYNC__TILES_TABLE(dync__tiles_base, base, base, base)
 #if DYNC__TILE_X86
-DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
+DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, f, float, uint32_t, f, __builtin_fmaf(a, b, c))
+DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, , __builtin_fma(a, b, c))
 DYNC__TILES_WIDE(avx2, DYNC__TILE_AVX2)
 DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base)
-DYNC__TILES_FLOAT(avx512, DYNC__TILE_AVX512, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
+DYNC__TILES_FLOAT(avx512, DYNC__TILE_AVX512, f, float, uint32_t, f, __builtin_fmaf(a, b, c))
 DYNC__TILES_TABLE(dync__tiles_avx512, avx512, avx2, base)
 #endif
 
@@ -581,9 +529,24 @@ DYNC__FN int dync__tile_isa(void)
     return f & DYNC__CPU_AVX512 ? 2 : 1;
 }
 
-DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type, int form)
+DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
 {
-    return dync__tile_tables(isa)->op[prim][dync__tile_letter(type)][form];
+    uint64_t x = 0;
+    if (bytes == 4) {
+        uint32_t half;
+        memcpy(&half, scalar, sizeof half);
+        x = half | (uint64_t)half << 32;
+    } else if (bytes == 8) {
+        memcpy(&x, scalar, sizeof x);
+    } else {
+        x = *(const uint8_t *)scalar * UINT64_C(0x0101010101010101);
+    }
+    for (int i = 0; i < DYNC__TILE_LANES * bytes / 8; i++) to[i] = x;
+}
+
+DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type)
+{
+    return dync__tile_tables(isa)->op[prim][dync__tile_letter(type)];
 }
 
 DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)

@@ -46,7 +46,7 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
         dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype), narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
-        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n);
+        (from_dtype == DYNC_F32 ? narrow : widen)(to, from, NULL, NULL, n, 0);
         return;
     }
     for (int64_t i = 0; i < n; i++)
