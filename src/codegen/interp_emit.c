@@ -116,16 +116,17 @@ static int dync__ib_constant(dync__ib *b, const dync__inst *in)
 {
     int v = dync__ib_value(b, DYNC__HOME_CONST, in->type, 0);
     dync__scalar x = dync__const_scalar(in);
-    uint64_t lanes[DYNC__TILE_LANES];
+    uint64_t bits = 0, lanes[DYNC__TILE_LANES];
     int32_t i = (int32_t)x.i;
     uint8_t byte = (uint8_t)x.i;
     int bytes = (int)dync__type_bytes(in->type);
     switch (in->type) {
-    case DYNC_F32: dync__tile_spread(&x.f, bytes, lanes); break;
-    case DYNC_I32: dync__tile_spread(&i, bytes, lanes); break;
-    case DYNC_BOOL: dync__tile_spread(&byte, bytes, lanes); break;
-    default: dync__tile_spread(&x, bytes, lanes); break;
+    case DYNC_F32: memcpy(&bits, &x.f, sizeof x.f); break;
+    case DYNC_I32: memcpy(&bits, &i, sizeof i); break;
+    case DYNC_BOOL: memcpy(&bits, &byte, sizeof byte); break;
+    default: memcpy(&bits, &x, sizeof x); break;
     }
+    dync__tile_spread(&bits, bytes, lanes);
     if (b->failed) return v;
     b->value.at[v].at = (size_t)b->constant.n;
     for (int k = 0; k < DYNC__TILE_LANES * bytes / 8; k++)
