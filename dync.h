@@ -39433,6 +39433,13 @@ DYNC__FN dync_status dync__aot_partition(dync_graph *joint, int n_fw_out, dync_n
 /* runtime.c: the whole as a callable for capture */
 DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
                                        dync_callable *out);
+/* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
+ * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
+ * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */
+DYNC__FN const dync__gnode_class *dync__aot_node_class(void);
+DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out);
+DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+                                               const bool *needed, dync__tensor **grad_in);
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
@@ -40227,6 +40234,47 @@ static const dync_node *dync__placeholder_at(const dync_graph *g, int k)
     return NULL;
 }
 
+/* Under a tracer (gradients are fakes): the backward graph's nodes are run one by one through dispatch, so that they become part of what
+ * is recorded. saved: what stands for the saved tensors there. */
+DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+                                               const bool *needed, dync__tensor **grad_in)
+{
+    const dync__aot_saved *s = state;
+    const dync__aot_graphs *g = &s->code->g;
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(g->n_saved + g->n_tangents + 1) * sizeof *args), result = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->n_saved && args; i++) args[i] = dync__arg_t(saved[i]);
+    for (int i = 0; i < g->n_tangents && status == DYNC_OK; i++) {
+        int value = g->tangent_value.at[i];
+        dync__tensor *t = value < n_out ? grad_out[value] : NULL;
+        if (t) dync__ref(t);
+        else t = dync__aot_tangent(dync__placeholder_at(g->bw, g->n_saved + i), NULL);
+        if (!t) status = DYNC_ERR_MEMORY;
+        else args[g->n_saved + i] = dync__arg_t(dync__open(dync__give(t)));
+    }
+    if (status == DYNC_OK) status = dync__graph_eval(g->bw, args, g->n_saved + g->n_tangents, &arena, &result);
+    for (int i = 0; i < g->grad_of.n && status == DYNC_OK; i++) {
+        int input = g->grad_of.at[i];
+        if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
+    }
+    if (status == DYNC_OK) dync__arg_release(&result);
+    dync__arena_free(&arena);
+    return status;
+}
+DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
+{
+    const dync__aot_saved *s = state;
+    *out = s->tensor;
+    return s->n;
+}
+static bool dync__any_fake(int n, dync__tensor *const *t)
+{
+    for (int i = 0; i < n; i++)
+        if (t[i] && (t[i]->flags & DYNC__T_FAKE)) return true;
+    return false;
+}
+
 static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                       dync__tensor **grad_in, bool create_graph)
 {
@@ -40235,6 +40283,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     const dync__aot_graphs *g = &s->code->g;
     if (s->n != g->n_saved) return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through the graph a second time (or directly access "
         "saved tensors after they have already been freed). Specify retain_graph=True if you need to backward through the graph a second time.");
+    if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     int n = g->n_saved + g->n_tangents, n_grads = g->grad_of.n;
     dync__tensor **in = dync__calloc((size_t)(n + n_grads + 1) * sizeof *in), **out = in ? in + n : NULL;
     dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -40268,9 +40317,12 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     return status;
 }
 
+static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
+                                                 dync__aot_saved_destroy};
+DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
+
 static dync_status dync__aot_attach(dync__aot_code *c, int n_in, dync__tensor *const *in, dync__tensor *const *fw_out)
 {
-    static const dync__gnode_class cls = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release, dync__aot_saved_destroy};
     const dync__aot_graphs *g = &c->g;
     dync__aot_saved *s = dync__calloc(sizeof *s);
     if (!s) return DYNC_ERR_MEMORY;
@@ -40294,7 +40346,7 @@ static dync_status dync__aot_attach(dync__aot_code *c, int n_in, dync__tensor *c
     }
     memset(requires, 0, (size_t)g->n_values * sizeof *requires);
     for (int i = 0; i < g->n_tangents; i++) requires[g->tangent_value.at[i]] = true;
-    dync_status status = dync__tape_attach(&cls, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
+    dync_status status = dync__tape_attach(&dync__aot_node, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
     dync__room_end(requires, few, g->n_values, sizeof *requires);
     return status;
 }
