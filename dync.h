@@ -26286,6 +26286,10 @@ DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *);
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *);
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);               /* borrowed, or NULL */
 DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool);           /* leaf flag */
+DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *, dync__tensor *grad_or_null);   /* nothing is checked */
+DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);    /* dync_grad; captured: in a trace no break */
+DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
+DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward through it would find saved tensors gone */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
 DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
@@ -26295,7 +26299,8 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
 typedef struct dync__grad_intercept {
     bool (*backward)(dync_value outputs, dync_value grad_outputs, dync_grad_options, dync_status *status);
     bool (*gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options, dync_value *result);
-    bool (*grad)(const dync_tensor *, dync_tensor **result);                  /* dync_grad */
+    bool (*grad)(const dync_tensor *, bool captured, dync_tensor **result);   /* dync_grad; captured: never a break (an optimizer's step) */
+    bool (*accumulate)(dync__tensor *leaf, dync_status *status);              /* the gradient of a fake leaf is about to be read and set; false: go on */
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
     bool (*set_grad_enabled)(bool);
@@ -26420,6 +26425,7 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
 /* tape.c */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
 DYNC__FN const char *dync__opnode_op_name(const dync__gnode *);
+DYNC__FN bool dync__gnode_is_spent(const dync__gnode *);           /* what it saved is gone, and it saved something */
 /* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would take (that of the node's argument). */
 typedef struct dync__saved {
     dync__tensor *t;                   /* owned; NULL: nothing saved */
@@ -26856,14 +26862,50 @@ DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_v
 
 /* ---- what a tensor says of itself --------------------------------------------------------------------------------------------- */
 
-DYNC_API dync_tensor *dync_grad(const dync_tensor *handle)
+DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *handle, bool captured)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_tensor *result = NULL;
     const dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
-    if (traced && traced->grad && traced->grad(handle, &result)) return result;
+    if (traced && traced->grad && traced->grad(handle, captured, &result)) return result;
     return dync__handle(dync__tensor_grad(t));
+}
+
+DYNC_API dync_tensor *dync_grad(const dync_tensor *handle) { return dync__grad_read(handle, false); }
+
+DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *t, dync__tensor *g)
+{
+    if (!g && !t->grad) return DYNC_OK;
+    dync__grad_meta *meta = dync__grad_meta_of(t);
+    if (!meta) return DYNC_ERR_MEMORY;
+    dync__tensor *before = meta->grad;
+    if (g) dync__ref(g);
+    meta->grad = g;
+    dync__unref(before);
+    return DYNC_OK;
+}
+
+DYNC__FN bool dync__tensor_has_history(const dync__tensor *t) { return t->grad && t->grad->node; }
+
+/* Every node once, however it is reached; out of memory counts as not spent. */
+DYNC__FN bool dync__tensor_history_spent(const dync__tensor *t)
+{
+    DYNC__VEC(const dync__gnode *) todo = {NULL, 0, 0};
+    dync__map seen = {0};
+    bool spent = false, ok = dync__tensor_has_history(t) && dync__vec_push(&todo, t->grad->node);
+    while (ok && todo.n && !spent) {
+        const dync__gnode *node = todo.at[--todo.n];
+        spent = dync__gnode_is_spent(node);
+        for (int i = 0; i < node->n_in && ok && !spent; i++) {
+            const dync__gnode *next = node->edge[i].node;
+            uint64_t known, key = (uint64_t)(uintptr_t)next;
+            if (next && !dync__map_get(&seen, key, &known)) ok = dync__map_put(&seen, key, 1) && dync__vec_push(&todo, next);
+        }
+    }
+    dync__vec_free(&todo);
+    dync__map_free(&seen);
+    return spent;
 }
 
 static bool dync__grad_same_form(const dync__tensor *a, const dync__tensor *b)
@@ -26893,13 +26935,7 @@ DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad)
         return;
     }
     if (traced && traced->set_grad && traced->set_grad(handle, grad)) return;
-    if (!g && !t->grad) return;
-    dync__grad_meta *meta = dync__grad_meta_of(t);
-    if (!meta) return;
-    dync__tensor *before = meta->grad;
-    if (g) dync__ref(g);
-    meta->grad = g;
-    dync__unref(before);
+    dync__tensor_set_grad(t, g);
 }
 
 DYNC_API bool dync_requires_grad(const dync_tensor *handle)
@@ -29131,10 +29167,12 @@ static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
     return true;
 }
 
-/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. */
+/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. A value being recorded is held once
+ * by its recorder. */
 static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
 {
-    if (g->refs != 1 || g->storage->refs != 1 || (g->storage->flags & DYNC__STORAGE_BORROWED)) return false;
+    int32_t recorder = (g->flags & DYNC__T_FAKE) && g->node;
+    if (g->refs != 1 + recorder || g->storage->refs != 1 || (g->storage->flags & DYNC__STORAGE_BORROWED)) return false;
     if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
     return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
 }
@@ -29183,6 +29221,8 @@ DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *tak
     static dync__mutex locks[16];
     dync__tensor *sum = NULL, *before = NULL;
     dync_status status = dync__grad_meta_of(leaf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    const dync__grad_intercept *traced = leaf->flags & DYNC__T_FAKE ? dync__grad_intercepted() : NULL;
+    if (traced && traced->accumulate && status == DYNC_OK) traced->accumulate(leaf, &status);
     if (status == DYNC_OK) {
         dync__mutex *lock = &locks[leaf->id % (uint64_t)DYNC__COUNT_OF(locks)];
         dync__lock(lock);
@@ -29741,6 +29781,10 @@ static dync_status dync__tape_call(dync__opcall *c)
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
 DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
+DYNC__FN bool dync__gnode_is_spent(const dync__gnode *node)
+{
+    return node->released && (node->cls != &dync__opnode || ((const dync__opsave *)node->state)->lost);
+}
 DYNC__COLD_BEGIN
 
 /* ==== autograd/view.c =========================================================================================== */
@@ -31157,7 +31201,7 @@ static dync_status dync__optim_step_all(dync_optim *o)
     dync__optim_numbers k;
     DYNC__TRY(dync__optim_numbers_make(o, &k));
     for (int i = 0; i < o->n; i++) {
-        dync_tensor *g = dync_grad(dync__handle(o->slot[i].param));
+        dync_tensor *g = dync__grad_read(dync__handle(o->slot[i].param), true);
         if (!g) continue;
         dync_scope scope = dync_scope_begin();
         dync_tensor *done = (o->kind == DYNC_OPTIM_SGD ? dync__sgd_step : dync__adam_step)(o, &o->slot[i], g, &k);
@@ -34818,10 +34862,13 @@ typedef struct dync__guard_item {        /* one value of the arguments in preord
     uint64_t version;                    /* modules */
     const char *source;
 } dync__guard_item;
-typedef struct dync__foreign {           /* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same storage; or -1 */
+/* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same storage; or -1. By handle and id, or read again
+ * from its variable (address), or the gradient of another tensor (owner): of argument owner - 1, or of foreign tensor -owner - 1; 0: of none. */
+typedef struct dync__foreign {
     dync_tensor *handle;
     uint64_t id;
-    int env;
+    int32_t owner;
+    bool absent;                         /* the owner had no gradient */
     int32_t shares_foreign;              /* earliest foreign tensor on the same storage, or -1 */
     dync__tensor_guard guard;
     dync_tensor **address;
@@ -34845,7 +34892,17 @@ typedef struct dync__segment {
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
-typedef struct dync__foreign_use { int env, index; } dync__foreign_use;
+typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
+/* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
+typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
+typedef struct dync__effect {
+    uint8_t kind;
+    bool on;                             /* REQUIRES_GRAD */
+    int after;                           /* segments of the node that run before it */
+    int env, value;
+    dync_hook fn;
+    void *user;
+} dync__effect;
 typedef enum { DYNC__TN_OPEN /* being traced */, DYNC__TN_RETURN, DYNC__TN_BRANCH, DYNC__TN_OPAQUE } dync__tnode_kind;
 enum { DYNC__MAX_OUTCOMES = 8 };
 typedef struct dync__outval {            /* returned value, a tree */
@@ -34857,6 +34914,7 @@ typedef struct dync__tnode {
     dync__tnode_kind kind;
     DYNC__VEC(dync__segref) seg;
     DYNC__VEC(dync__foreign_use) foreign; /* foreign tensors that enter the environment here */
+    DYNC__VEC(dync__effect) effect;      /* by what runs before them */
     int branch_env;                      /* tensor branched on */
     bool branch_bool;                    /* by truth; else by its integer */
     int n_outcomes;
@@ -34914,6 +34972,8 @@ struct dync_compiled {
     dync_compiled *next;                 /* process-wide list, for dync_reset */
 };
 
+DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);     /* effects.c */
+
 /* One call in flight. */
 typedef struct dync__callargs {
     int nargs;
@@ -34942,6 +35002,9 @@ extern dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dyn
 #else
 static dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
 #endif
+/* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in the scope. */
+typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
+DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user);
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
 /* guard.c */
@@ -35022,7 +35085,10 @@ static DYNC__TLS dync__capture_log *dync__capture_log_now;
 #define DYNC__TRACE_H
 
 typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool broken; } dync__trace_frame;   /* mark: pending calls at its entry */
-typedef struct dync__origin { dync__segment *seg; const int *in_env; int out; } dync__origin;      /* what computed a place of the environment */
+/* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index + 1); or the gradient of another place. */
+typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, foreign; bool is_grad; } dync__origin;
+/* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
+typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__tracer {
     dync__handler handler;
     dync_compiled *fn;
@@ -35039,6 +35105,12 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
+    DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
+    DYNC__VEC(dync__effect) effects;     /* other effects since the last cut; env: index into done_to */
+    dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
+    dync__handler *bottom_before;
+    bool taped, restart;                 /* restart: backward was met, the trace begins again under the tape */
+    bool walking, walked;                /* inside backward, which runs over fakes; it ran */
     int leaf_env[DYNC__MAX_LEAVES];      /* place of each tensor argument */
     const dync__path_step *path;         /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
@@ -35066,11 +35138,28 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
+DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);     /* fakes in place of the call's tensors */
+/* effects.c */
+DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dync__tensor **grad_or_null);   /* borrowed */
+DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
+DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);              /* what effects need leaves the graph */
+DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
+DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
+DYNC__FN void dync__effects_free(dync__tracer *);
+/* step.c: backward inside a trace */
+DYNC__FN void dync__taped_open(dync__tracer *);
+DYNC__FN void dync__taped_close(dync__tracer *);
+DYNC__FN dync__tensor *dync__taped_value(dync__tracer *, dync__tensor *);        /* the recorded tensor that an alias of the tape stands for */
+DYNC__FN bool dync__taped_backward(dync__tracer *, dync_value outputs, dync_value grads, dync_grad_options, dync_status *status);
+DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options);
+DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result);
 /* lint.c: what a trace reports; nothing happens while there is no lint */
 DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
@@ -35078,6 +35167,7 @@ DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
 /* cut.c */
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
@@ -35121,6 +35211,19 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const 
         return dync__fail(DYNC_ERR_VALUE, nargs < 0 ? "expected a number of arguments, got %d" : "expected %d arguments, got NULL", nargs);
     for (int i = 0; i < nargs; i++) DYNC__TRY(dync__flatten_value(c, &args[i], 0));
     return DYNC_OK;
+}
+
+DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user)
+{
+    if (v.kind == DYNC_KIND_TENSOR) {
+        dync_tensor *h = fn(user, v.as.t);
+        return h ? dync_v_tensor(h) : DYNC_NONE;
+    }
+    if (v.kind != DYNC_KIND_LIST || !v.as.l) return v;
+    dync_value list = dync__list_new(v.as.l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++)
+        dync__list_set(list, i, dync__value_map(v.as.l->items[i], fn, user));
+    return list;
 }
 
 DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i)
@@ -35450,8 +35553,12 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
     return true;
 }
 
-static const dync__tensor *dync__foreign_now(const dync__foreign *f)
+static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c, const dync__foreign *f)
 {
+    if (f->owner) {                      /* an owner is no gradient itself */
+        const dync__tensor *owner = f->owner > 0 ? c->tensor[f->owner - 1] : dync__foreign_now(e, c, dync__entry_item(&e->foreign, -f->owner - 1));
+        return owner ? dync__tensor_grad(owner) : NULL;
+    }
     const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
     return t && (f->address || t->id == f->id) ? t : NULL;
 }
@@ -35464,7 +35571,7 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
         if (c->tensor[i]->storage == t->storage) f->guard.shares_storage = i;
     }
     for (int i = dync__entry_count(&e->foreign) - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        const dync__tensor *other = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
         if (dync__entry_item(&e->foreign, i) != f && other && other->storage == t->storage) f->shares_foreign = i;
     }
 }
@@ -35473,7 +35580,7 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
 static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
-    const dync__tensor *t = dync__foreign_now(f);
+    const dync__tensor *t = dync__foreign_now(e, c, f);
     if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
     if (!DYNC__ATOMIC_PEEK(&e->mutates)) return true;
     dync__foreign now = *f;
@@ -35481,7 +35588,7 @@ static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__c
     for (int i = c->n_tensors - 1; i >= 0; i--)
         if (c->tensor[i]->storage == t->storage) now.guard.shares_storage = i;
     for (int i = k - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        const dync__tensor *other = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
         if (other && other->storage == t->storage) now.shares_foreign = i;
     }
     return now.guard.shares_storage == f->guard.shares_storage && now.shares_foreign == f->shares_foreign;
@@ -35495,7 +35602,11 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
     for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < dync__entry_count(&e->foreign); i++) {
-        const dync__tensor *t = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        const dync__tensor *t = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
+        if (dync__entry_item(&e->foreign, i)->absent) {
+            if (t) return false;
+            continue;
+        }
         if (!t || !dync__tensor_guard_holds(&dync__entry_item(&e->foreign, i)->guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
     }
     return true;
@@ -35611,7 +35722,11 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
 static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
-    const dync__tensor *t = dync__foreign_now(f);
+    const dync__tensor *t = dync__foreign_now(e, c, f);
+    if (f->absent || (!t && f->owner)) {
+        if (!t != f->absent) dync__str_addf(out, f->absent ? "%s is None" : "%s is not None", f->guard.source);
+        return !t != f->absent;
+    }
     if (!t) {
         dync__str_addf(out, "%s is alive", f->guard.source);
         return true;
@@ -35695,7 +35810,11 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
         }
     }
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
-    for (int i = 0; i < dync__entry_count(&e->foreign); i++) dync__tensor_guard_text(&dync__entry_item(&e->foreign, i)->guard, out);
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
+        const dync__foreign *f = dync__entry_item(&e->foreign, i);
+        if (f->absent) dync__str_addf(out, "%s is None\n", f->guard.source);
+        else dync__tensor_guard_text(&f->guard, out);
+    }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         dync__str_addf(out, "G['%s'] == %lld\n", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
@@ -36467,7 +36586,7 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
     t->real.at[t->real.n++] = real;
     t->fake.at[t->fake.n++] = fake;
     t->holder.at[t->holder.n++] = NULL;
-    t->origin.at[t->origin.n++] = (dync__origin){NULL, NULL, 0};
+    t->origin.at[t->origin.n++] = (dync__origin){NULL, NULL, 0, 0, false};
     fake->trace_id = t->id;
     fake->node = NULL;
     fake->node_output = n;
@@ -36514,6 +36633,7 @@ static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *re
     int k = 0;
     for (; k < e->foreign.n; k++) {
         const dync__foreign *f = &e->foreign.at[k];
+        if (f->owner) continue;
         if (address ? f->address == address : f->address ? dync__peek(*f->address) == real : f->id == real->id) break;
     }
     return k;
@@ -36526,7 +36646,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;     /* the entry has it beside the arguments, whatever it is now */
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
-        if (t->real.at[i] == real) env = i;
+        if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;   /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
     bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
     if (!argument) env = dync__tracer_env_real(t, real);
@@ -36538,6 +36658,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
         dync__foreign_aliases(e, t->call, &f, real);
         if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
+    t->origin.at[env].foreign = argument ? 0 : k + 1;
     if (argument || t->path_pos < t->n_path) return env;          /* in place already; on a replayed way it is recorded */
     dync__foreign_use use = {.env = env, .index = k};
     return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
@@ -36586,7 +36707,7 @@ static const char *dync__env_source(dync__tracer *t, int env)
     for (int i = 0; t->at && i < t->at->foreign.n; i++)
         if (t->at->foreign.at[i].env == env) return e->foreign.at[t->at->foreign.at[i].index].guard.source;
     for (int i = 0; i < e->foreign.n; i++)
-        if (t->real.at[env] && e->foreign.at[i].id == t->real.at[env]->id) return e->foreign.at[i].guard.source;
+        if (t->real.at[env] && !e->foreign.at[i].owner && e->foreign.at[i].id == t->real.at[env]->id) return e->foreign.at[i].guard.source;
     return NULL;
 }
 
@@ -36751,27 +36872,51 @@ static void dync__tracer_guard_more(dync__tracer *t, bool *kind)
     if (t->n_path && !dync__guards_hold(t->entry, t->call)) DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
-static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+/* The arguments as fakes of this trace, and what a guard must know of the call. */
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
 {
-    dync__tracer *t = self->state;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
-    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
-    status = dync__tracer_leaf_written(c);
-    if (status != DYNC_OK) return status;
-    status = dync__op_fake(c);
-    if (status != DYNC_OK) return status;
-    status = dync__tracer_record(t, c);
+    return DYNC_OK;
+}
+
+/* Fakes as results, and a node. */
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
+{
+    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
+    DYNC__TRY(dync__op_fake(c));
+    dync_status status = dync__tracer_record(t, c);
     if (status != DYNC_OK) {
         dync__drop_outputs(c);
         return dync__tracer_fail(t, dync__fail_memory(0));
     }
     dync__lint_op(t, c);
     return DYNC_OK;
+}
+
+static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    DYNC__TRY(dync__tracer_enter(t, c));
+    DYNC__TRY(dync__tracer_leaf_written(c));
+    return dync__tracer_answer(t, c);
+}
+
+/* Grad mode is a node of the graph and counts for what is recorded next. */
+DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
+{
+    dync__arg mode = dync__arg_b(on);
+    dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
+    if (!n) dync__tracer_fail(t, dync__fail_memory(0));
+    else {
+        n->env = -1;
+        t->pending++;
+    }
+    dync__tls.grad_enabled_off = !on;
 }
 
 /* What the tape would say when the program runs eagerly: an in-place write to a leaf that requires grad, in grad mode. */
@@ -36817,6 +36962,8 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
 
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
+    dync__taped_close(t);
+    dync__effects_free(t);
     for (int i = 0; i < t->made.n; i++) {
         t->made.at[i]->node = NULL;
         dync__unref(t->made.at[i]);
@@ -36846,40 +36993,222 @@ DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
     dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
     dync__tls.compiling = false;
     dync__tls.capture_state = NULL;
-    (void)t;
+    if (t->taped) dync__bottom_swap(t->bottom_before);
     return p;
 }
 DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
 {
     dync__handler_swap(p.top);
+    if (t->taped) dync__bottom_swap(&t->recorder);
     dync__tls.compiling = p.compiling;
     dync__tls.capture_state = t;
 }
 
 /* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
-static dync_value dync__trace_value(dync__tracer *t, const dync_value *v, int *k)
+typedef struct dync__trace_leaves { dync__tracer *t; int k; } dync__trace_leaves;
+static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
 {
-    if (v->kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync__handle(t->fake.at[t->leaf_env[(*k)++]]));
-    if (v->kind != DYNC_KIND_LIST || !v->as.l) return *v;
-    dync_value list = dync__list_new(v->as.l->n);
-    if (list.kind != DYNC_KIND_LIST) return list;
-    for (int i = 0; i < v->as.l->n; i++) {
-        dync_value item = dync__trace_value(t, &v->as.l->items[i], k);
-        if (item.kind == DYNC_KIND_TENSOR) dync__ref(dync__open(item.as.t));
-        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        list.as.l->items[i] = item;
-    }
-    return list;
+    dync__trace_leaves *l = user;
+    (void)h;
+    return dync__handle(l->t->fake.at[l->t->leaf_env[l->k++]]);
 }
 
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 {
-    int k = 0;
+    dync__trace_leaves leaves = {t, 0};
     for (int i = 0; i < t->call->nargs; i++) {
-        out[i] = dync__trace_value(t, &t->call->args[i], &k);
+        out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
         if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
+}
+
+/* ==== capture/effects.c ========================================================================================= */
+/* capture/effects.c: what a traced function does besides computing: gradients read and set, hooks registered, requires_grad switched.
+ * After trace.c, before cut.c, which flushes effects after the segments that they follow.
+ *
+ * During the trace a fake's .grad is the value that the program would see there. A gradient read enters the environment as an input
+ * with a guard of its own (a foreign tensor found through its owner); what differs at a cut is set on the real tensors, and kept in
+ * the tree so that calls which do not run the C function do the same. */
+
+DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
+{
+    dync__tensor *x = env[e->env];
+    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
+    switch ((dync__effect_kind)e->kind) {
+    case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
+    case DYNC__DO_HOOK: return dync_register_hook(dync__handle(x), e->fn, e->user) >= 0 ? DYNC_OK : dync_error() ? dync_error() : DYNC_ERR_MEMORY;
+    case DYNC__DO_REQUIRES_GRAD: return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
+    }
+    return DYNC_OK;
+}
+
+/* ---- gradients --------------------------------------------------------------------------------------------------------------- */
+static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
+{
+    for (int i = 0; i < t->grads.n; i++)
+        if (t->grads.at[i].of == fake) return i;
+    return -1;
+}
+
+static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bool read)
+{
+    dync__grad_record g = {fake, dync__tensor_grad(fake), read};
+    if (!dync__vec_push(&t->grads, g)) return DYNC_ERR_MEMORY;
+    dync__ref(fake);
+    if (g.before) dync__ref(g.before);
+    return DYNC_OK;
+}
+
+/* How guards find the owner of a gradient: see dync__foreign; 0: not at all, it was computed by this call. */
+static int32_t dync__grad_owner(const dync__tracer *t, int env)
+{
+    for (int i = 0; i < t->entry->n_tensors; i++)
+        if (t->leaf_env[i] == env) return i + 1;
+    return -t->origin.at[env].foreign;
+}
+
+static int dync__grad_foreign_find(const dync__cache_entry *e, int32_t owner)
+{
+    int k = 0;
+    while (k < e->foreign.n && e->foreign.at[k].owner != owner) k++;
+    return k;
+}
+
+/* The entry serves calls only where the owner has a gradient like this one, or none. */
+static dync_status dync__grad_guard(dync__tracer *t, int env, int32_t owner, dync__tensor *grad)
+{
+    dync__cache_entry *e = t->entry;
+    dync__foreign f = {.owner = owner, .absent = !grad};
+    const char *of = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+    const char *source = dync__arena_printf(&e->arena, "%s.grad", of);
+    if (!source) return DYNC_ERR_MEMORY;
+    f.guard.source = source;
+    f.guard.same_as = f.guard.shares_storage = f.shares_foreign = -1;
+    if (grad) {
+        DYNC__TRY(dync__tensor_guard_make(&e->arena, &f.guard, grad, source));
+        dync__foreign_aliases(e, t->call, &f, grad);
+    }
+    (void)env;
+    return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* The place of a real tensor's gradient; an argument that is that very tensor has one already. -1: no memory. */
+static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
+{
+    for (int i = 0; i < t->entry->n_leaf_env; i++)
+        if (t->real.at[i] == grad) return i;
+    int at = dync__tracer_env_real(t, grad);
+    if (at < 0) return -1;
+    t->origin.at[at].is_grad = true;
+    dync__foreign_use use = {.env = at, .index = k, .owner_env = env};
+    if (!t->at || t->path_pos < t->n_path) return at;
+    return dync__avec_push(&t->entry->arena, &t->at->foreign, use) ? at : -1;
+}
+
+/* The gradient that the real tensor has now enters the trace. On a replayed way it is what the run so far found there. */
+static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
+{
+    int env = fake->node_output, k = 0;
+    dync__tensor *real = dync__env_real(t, env);
+    if (!real) return DYNC_ERR_INTERNAL;
+    dync__tensor *grad = dync__tensor_grad(real);
+    if (t->at || t->path_pos < t->n_path) {
+        int32_t owner = dync__grad_owner(t, env);
+        if (!owner) return DYNC_OK;                  /* a value of this call: nobody has set its gradient yet */
+        k = dync__grad_foreign_find(t->entry, owner);
+        if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, env, owner, grad));
+        else if (t->entry->foreign.at[k].absent) grad = NULL;
+        else if (t->path_pos < t->n_path) grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
+    }
+    if (!grad) return DYNC_OK;
+    int at = dync__grad_env(t, env, k, grad);
+    return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->fake.at[at]);
+}
+
+DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dync__tensor **grad)
+{
+    dync_status status = DYNC_OK;
+    if (dync__trace_grad_at(t, fake) < 0) {
+        if (!fake->node) status = dync__trace_grad_read(t, fake);
+        if (status == DYNC_OK) status = dync__trace_grad_note(t, fake, true);
+    }
+    *grad = dync__tensor_grad(fake);
+    return status;
+}
+
+DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, dync__tensor *grad)
+{
+    if (dync__trace_grad_at(t, fake) < 0) DYNC__TRY(dync__trace_grad_note(t, fake, false));
+    return dync__tensor_set_grad(fake, grad);
+}
+
+/* ---- at a cut ------------------------------------------------------------------------------------------------------------------ */
+static bool dync__grad_changed(const dync__grad_record *g) { return !g->read || g->before != dync__tensor_grad(g->of); }
+
+DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
+{
+    for (int k = 0; k < t->grads.n; k++) {
+        const dync__tensor *grad = dync__tensor_grad(t->grads.at[k].of);
+        for (int i = 0; grad && dync__grad_changed(&t->grads.at[k]) && i < t->made.n; i++)
+            if (t->made.at[i] == grad) live[i] = true;
+    }
+}
+
+/* The place of a fake, -1 where it did not leave its graph. */
+static int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
+{
+    int env = fake->node ? -1 : fake->node_output;
+    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+}
+
+static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
+{
+    if (t->path_pos < t->n_path) return DYNC_OK;     /* the run that led here has done it */
+    e.after = t->at ? t->at->seg.n : 0;
+    if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, e)) return DYNC_ERR_MEMORY;
+    if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync_status status = dync__effect_run(&e, t->real.at);
+    dync__trace_pause_end(t, pause);
+    return status;
+}
+
+static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
+{
+    dync__tensor *grad = dync__tensor_grad(g->of);
+    int env = dync__effect_env(t, g->of), value = grad ? dync__effect_env(t, grad) : -1;
+    if (!dync__grad_changed(g) || env < 0) return DYNC_OK;       /* of a value that nobody sees */
+    if (grad && value < 0) return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced function did not leave its graph");
+    dync__effect e = {.kind = DYNC__DO_SET_GRAD, .env = env, .value = value};
+    DYNC__TRY(dync__effect_do(t, e));
+    if (grad) dync__ref(grad);
+    dync__unref(g->before);
+    g->before = grad;
+    g->read = true;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
+{
+    for (int i = 0; i < t->grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->grads.at[i]));
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__effects_forget(dync__tracer *t)
+{
+    for (int i = 0; i < t->grads.n; i++) {
+        (void)dync__tensor_set_grad(t->grads.at[i].of, NULL);
+        dync__unref(t->grads.at[i].of);
+        dync__unref(t->grads.at[i].before);
+    }
+    t->grads.n = 0;
+}
+
+DYNC__FN void dync__effects_free(dync__tracer *t)
+{
+    dync__effects_forget(t);
+    dync__vec_free(&t->grads);
 }
 
 /* ==== capture/cut.c ============================================================================================= */
@@ -36973,8 +37302,6 @@ static int *dync__in_env(dync__arena *arena, const dync_graph *g)
     return in;
 }
 
-static dync__tensor *dync__env_real(dync__tracer *t, int env);
-
 /* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once, and from now on it is kept. */
 static dync_status dync__env_recompute(dync__tracer *t, int env)
 {
@@ -37005,7 +37332,7 @@ static dync_status dync__env_recompute(dync__tracer *t, int env)
     return status;
 }
 
-static dync__tensor *dync__env_real(dync__tracer *t, int env)
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
     if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
     return t->real.at[env];
@@ -37137,7 +37464,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
         int env = dync__tracer_env_add(t, out[i], fakes[i]);
         if (env < 0) status = DYNC_ERR_MEMORY;
         else {
-            t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i};
+            t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
             ref.out_env[i] = env;
         }
     }
@@ -37253,12 +37580,13 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
-    if (!t->graph || !t->pending) return DYNC_OK;
+    if (!t->graph || !t->pending) return dync__effects_flush(t);
     const char *frame[66];
     int bound[66], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++) live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
+    dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = t->graph_grad_off;
@@ -37270,6 +37598,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
     dync__cut_reset(t);
+    if (status == DYNC_OK) status = dync__effects_flush(t);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
@@ -37320,6 +37649,7 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, cons
     }
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
+    dync__effects_forget(t);
     dync__break_callbacks(t);
     return status;
 }
@@ -37398,6 +37728,7 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
     if (v->kind == DYNC_KIND_TENSOR) {
         dync__tensor *x = dync__open(v->as.t);
         if (!x || !(x = dync__tracer_adopt(t, x))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        x = dync__taped_value(t, x);
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
@@ -37415,6 +37746,7 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (x) x = dync__tracer_adopt(t, x);
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
+        if (out->n >= t->fake.n || t->fake.at[out->n] != x) return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its graph");
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_STR && v->as.s) {
@@ -37501,6 +37833,7 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     bool *live = dync__calloc((size_t)t->made.n + 1);
     int made = t->made.n;
     dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
         for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
         status = dync__cut_live(t, NULL, live);
@@ -37519,35 +37852,79 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     return status;
 }
 
+/* Runs the C function in an open trace. */
+static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
+{
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    uint64_t errors = dync__error_count();
+    DYNC__TRY(dync__trace_arguments(t, args));
+    dync_value r = dync__callee_invoke(&t->fn->callee, t->call->nargs, args);
+    if (t->status != DYNC_OK || t->restart) return t->status;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    return dync__trace_finish(t, r, out);
+}
+
+/* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it yet. */
+static void dync__trace_undo(dync__cache_entry *e)
+{
+    e->foreign.n = e->ints.n = e->modules.n = 0;
+    e->root = NULL;
+    e->leaf_env = NULL;
+    e->n_env = 0;
+}
+
+static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
+        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
+        if (!e->root) return DYNC_ERR_MEMORY;
+        e->root->grad_mode_after = -1;
+    }
+    t->at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
+    return dync__trace_body(t, out);
+}
+
+/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the real one. */
+static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!t->fn->opt.fullgraph) return dync__trace_once(t, e, out);
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__trace_once(t, e, out);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (t->restart) dync__tls.error_count = errors;
+    else dync__error_raise(&inner);
+    return status;
+}
+
 DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result)
 {
     dync__tracer t;
-    dync_value args[DYNC__MAX_LEAVES * 2];
-    if (call->nargs > DYNC__COUNT_OF(args)) return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__COUNT_OF(args));
-    uint64_t errors = dync__error_count();
+    if (call->nargs > DYNC__MAX_LEAVES * 2) return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
+    bool fresh = !e->root;
     dync_status status = dync__tracer_open(&t, f, e, call);
     t.path = path;
     t.n_path = n_path;
     t.path_env = env;
     t.n_path_env = n_env;
-    t.fresh = !e->root;
-    if (status == DYNC_OK && !e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
-        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
-        if (!e->root) status = DYNC_ERR_MEMORY;
-        else e->root->grad_mode_after = -1;
-    }
-    t.at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
-    if (t.fresh) dync__callbacks_start();
+    t.fresh = fresh;
+    if (fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
     dync__outval out;
     *result = DYNC_NONE;
-    if (status == DYNC_OK) status = dync__trace_arguments(&t, args);
-    if (status == DYNC_OK) {
-        dync_value r = dync__callee_invoke(&f->callee, call->nargs, args);
-        if (t.status != DYNC_OK) status = t.status;
-        else if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
-        else status = dync__trace_finish(&t, r, &out);
+    if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
+    if (t.restart) {
+        dync__tls.grad_enabled_off = !t.grad_mode_before;
+        dync_scope_end(&scope);
+        dync__tracer_close(&t);
+        dync__trace_undo(e);
+        scope = dync_scope_begin();
+        status = dync__tracer_open(&t, f, e, call);
+        t.fresh = fresh;
+        dync__taped_open(&t);
+        if (status == DYNC_OK) status = dync__trace_once(&t, e, &out);
     }
     if (t.fresh) dync__callbacks_end();
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
@@ -37555,6 +37932,146 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     if (status == DYNC_OK) *result = dync__outval_build(&out, t.real.at);     /* into the caller's scope, texts too */
     dync__tracer_close(&t);
     return status;
+}
+
+/* ==== capture/step.c ============================================================================================ */
+/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before intercept.c.
+ *
+ * A function compiled with fullgraph that comes to a backward is traced again under the tape: the stack's handler only takes arguments
+ * into the trace and hands the call to the tape, which expands what has no gradient rule and sits on the recorder at the bottom. The
+ * engine then walks over fakes, its operators are nodes like any other, and what it adds into .grad is an effect (effects.c).
+ *
+ *   C function -> dync__taped_call: adopt -> tape -> dync__taped_record: infer, node
+ *
+ * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode: one graph for inference. */
+
+static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    DYNC__TRY(dync__tracer_enter(t, c));
+    return dync__tape_hook(c);
+}
+
+static dync_status dync__taped_record(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    return dync__tracer_answer(t, c);
+}
+
+DYNC__FN void dync__taped_open(dync__tracer *t)
+{
+    t->taped = true;
+    t->handler.call = dync__taped_call;
+    t->recorder.call = dync__taped_record;
+    t->recorder.state = t;
+    t->bottom_before = dync__bottom_swap(&t->recorder);
+}
+
+DYNC__FN void dync__taped_close(dync__tracer *t)
+{
+    if (t->taped) dync__bottom_swap(t->bottom_before);
+}
+
+/* What the tape saved is an alias with the node of the value. */
+DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x)
+{
+    if (!t->taped) return x;
+    if (!x->node) return t->fake.at[x->node_output];
+    for (int i = t->made.n - 1; i >= 0; i--)
+        if (t->made.at[i] == x) return x;
+    for (int i = t->made.n - 1; i >= 0; i--)
+        if (t->made.at[i]->node == x->node) return t->made.at[i];
+    return x;
+}
+
+/* ---- walking ------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *dync__taped_fake(void *user, dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
+}
+
+static dync_tensor *dync__taped_result(void *user, dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    return x ? dync__handle(dync__taped_value(user, x)) : NULL;
+}
+
+typedef struct dync__taped_walk { bool mode, walking; } dync__taped_walk;
+static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
+{
+    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->walking};
+    t->walking = t->walked = true;
+    if (w.mode != opt.create_graph) dync__tracer_grad_mode(t, opt.create_graph);
+    return w;
+}
+static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
+{
+    if (w.mode == dync__tls.grad_enabled_off) dync__tracer_grad_mode(t, w.mode);
+    t->walking = w.walking;
+}
+
+DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
+{
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t), g = dync__value_map(grads, dync__taped_fake, t);
+    dync__taped_walk walk = dync__taped_begin(t, opt);
+    *status = dync_backward_opt(o, g, opt);
+    dync__taped_end(t, walk);
+    return true;
+}
+
+DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt)
+{
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t), i = dync__value_map(inputs, dync__taped_fake, t);
+    dync_value g = dync__value_map(grads, dync__taped_fake, t);
+    dync__taped_walk walk = dync__taped_begin(t, opt);
+    dync_value r = dync_gradients(o, i, g, opt);
+    dync__taped_end(t, walk);
+    return dync__value_map(r, dync__taped_result, t);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------------------------- */
+static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
+
+static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
+{
+    if (v->kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *x = dync__peek(v->as.t);
+        return !x || !dync__tracer_owns(t, x) || dync__taped_over(x);
+    }
+    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
+        if (!dync__taped_value_over(t, &v->as.l->items[i])) return false;
+    return true;
+}
+
+static void dync__taped_strip(dync_graph *g)
+{
+    int kept = 0;
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op != DYNC__OP__set_grad_enabled) g->node.at[kept++] = g->node.at[i];
+    g->node.n = kept;
+    dync__graph_renumber(g);
+}
+
+/* Before the last cut. What is returned, written or set as a gradient and could still be walked keeps the graph's grad mode. */
+DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
+{
+    if (!t->taped || !t->graph) return DYNC_OK;
+    for (int i = 0; i < t->made.n; i++)
+        if (t->made.at[i]->node) t->made.at[i]->node->requires_grad[0] = (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    bool over = t->walked && dync__taped_value_over(t, result);
+    for (int i = 0; i < t->fake.n && over; i++) over = !dync__tensor_has_history(t->fake.at[i]);
+    for (int i = 0; i < t->grads.n && over; i++) {
+        const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);
+        over = !grad || dync__taped_over(grad);
+    }
+    if (!over) return DYNC_OK;
+    int calls = t->graph->node.n;
+    dync__taped_strip(t->graph);
+    t->pending -= calls - t->graph->node.n;
+    t->graph_grad_off = true;
+    return DYNC_OK;
 }
 
 /* ==== capture/intercept.c ======================================================================================= */
@@ -37756,27 +38273,24 @@ static const dync__read_intercept *dync__capture_reads(void)
 }
 
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
-static dync_value dync__real_value(dync__tracer *t, dync_value v)
+static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
+static dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
+
+/* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
+static bool dync__trace_wants_tape(dync__tracer *t)
 {
-    if (v.kind == DYNC_KIND_TENSOR) {
-        dync_tensor *real = dync__real_handle(t, v.as.t);
-        return real ? dync_v_tensor(real) : DYNC_NONE;
-    }
-    if (v.kind != DYNC_KIND_LIST || !v.as.l) return v;
-    dync_value list = dync__list_new(v.as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++) {
-        dync_value item = dync__real_value(t, v.as.l->items[i]);
-        if (item.kind == DYNC_KIND_TENSOR) dync__ref(dync__open(item.as.t));
-        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        list.as.l->items[i] = item;
-    }
-    return list;
+    if (!t->fn->opt.fullgraph || t->taped) return false;
+    t->restart = t->stopped = true;
+    return true;
 }
 
 static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
 {
     dync__tracer *t = dync__tracing();
-    if (!t) return false;
+    if (!t || t->walking) return false;
+    *status = DYNC_ERR_RUNTIME;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->taped) return dync__taped_backward(t, outputs, grads, opt, status);
     *status = dync__trace_break(t, "Tensor.backward", NULL);
     if (*status != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
@@ -37789,8 +38303,13 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
 static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt, dync_value *result)
 {
     dync__tracer *t = dync__tracing();
-    if (!t) return false;
+    if (!t || t->walking) return false;
     *result = DYNC_NONE;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->taped) {
+        *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
+        return true;
+    }
     if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs), g = dync__real_value(t, grads);
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -37799,10 +38318,26 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
     return true;
 }
 
-static bool dync__trace_grad(const dync_tensor *h, dync_tensor **result)
+/* The fake that a handle of traced code stands for; NULL + error. */
+static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
+{
+    dync__tensor *x = t->stopped ? NULL : dync__open(h);
+    return x ? dync__tracer_adopt(t, x) : NULL;
+}
+
+static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
 {
     dync__tracer *t = dync__tracing();
+    dync__tensor *grad = NULL;
     if (!t) return false;
+    *result = NULL;
+    if (captured || t->fn->opt.fullgraph) {
+        dync__tensor *x = dync__trace_fake(t, h);
+        dync_status status = x ? dync__trace_grad_of(t, x, &grad) : DYNC_OK;
+        if (status != DYNC_OK) dync__tracer_fail(t, status);
+        else if (grad) *result = dync__handle(grad);
+        return true;
+    }
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = real ? dync_grad(real) : NULL;
@@ -37814,10 +38349,24 @@ static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL), *g = grad && real ? dync__real_handle(t, grad) : NULL;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (real && (g || !grad)) dync_set_grad(real, g);
-    dync__trace_pause_end(t, pause);
+    dync__tensor *x = dync__trace_fake(t, h), *g = x && grad ? dync__trace_fake(t, grad) : NULL;
+    if (!x || (grad && !g)) return true;
+    dync_status status = dync__trace_grad_set(t, x, g ? dync__taped_value(t, g) : NULL);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    return true;
+}
+
+/* Backward inside the graph comes to a leaf: its gradient so far enters the trace. */
+static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *grad;
+    if (!t || !dync__tracer_owns(t, leaf)) return false;
+    const dync__tensor *real = leaf->node ? NULL : t->real.at[leaf->node_output];
+    if (real && !dync__tensor_is_leaf(real))
+        *status = dync__fail(DYNC_ERR_UNSUPPORTED, "backward inside a function compiled with fullgraph came to a tensor that was computed outside "
+                             "(by %s): detach it before the call, or take its gradient with dync_gradients", real->op ? real->op : "?");
+    else *status = dync__trace_grad_of(t, leaf, &grad);
     return true;
 }
 
@@ -37861,14 +38410,7 @@ static bool dync__trace_set_grad_enabled(bool on)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
-    dync__arg mode = dync__arg_b(on);
-    dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
-    if (!n) dync__tracer_fail(t, dync__fail_memory(0));
-    else {
-        n->env = -1;
-        t->pending++;
-    }
-    dync__tls.grad_enabled_off = !on;
+    dync__tracer_grad_mode(t, on);
     return true;
 }
 
@@ -37890,7 +38432,7 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
 static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
-        .grad = dync__trace_grad, .set_grad = dync__trace_set_grad, .apply = dync__trace_apply, .hook = dync__trace_hook,
+        .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad, .apply = dync__trace_apply, .hook = dync__trace_hook,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
     return dync__tracing() ? &grads : NULL;
 }
@@ -38476,7 +39018,7 @@ DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__ca
     for (int i = 0; i < v->n; i++) v->source[i] = e->tensor[i].source;
     for (int i = 0; i < e->foreign.n && ok; i++) {
         const dync__foreign *g = &e->foreign.at[i];
-        dync__tensor *t = dync__peek(g->address ? *g->address : g->handle);
+        dync__tensor *t = g->owner ? NULL : dync__peek(g->address ? *g->address : g->handle);
         if (t) ok = dync__verify_add_global(v, t, g->guard.source);
     }
     if (ok) {
@@ -38750,7 +39292,8 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
 {
     for (int i = 0; i < n->foreign.n; i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, n->foreign.at[i].index);
-        dync__tensor *x = dync__peek(f->address ? *f->address : f->handle);
+        const dync__tensor *owner = f->owner ? r->env[n->foreign.at[i].owner_env] : NULL;
+        dync__tensor *x = owner ? dync__tensor_grad(owner) : dync__peek(f->address ? *f->address : f->handle);
         if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
         dync__unref(r->env[n->foreign.at[i].env]);
         dync__ref(r->env[n->foreign.at[i].env] = x);
@@ -38774,6 +39317,17 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
     dync__room_end(in, few_in, s->n_in, sizeof *in);
     dync__room_end(out, few_out, s->n_out, sizeof *out);
     return status;
+}
+
+/* Segments in order, each effect after those that it follows. */
+static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r)
+{
+    int k = 0;
+    for (int i = 0; i <= n->seg.n; i++) {
+        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++) DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
+        if (i < n->seg.n) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
+    }
+    return DYNC_OK;
 }
 
 /* What follows an outcome; NULL where it is not known, or a thread still traces it. */
@@ -38802,7 +39356,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     for (;;) {
         DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
-        for (int i = 0; i < n->seg.n; i++) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
+        DYNC__TRY(dync__run_tnode(n, r));
         if (DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH) break;
         const dync__tnode *next = NULL;
         DYNC__TRY(dync__run_branch(n, r, &next));

@@ -172,7 +172,9 @@ DYNC__COLD_END
 DYNC__COLD_BEGIN
 #include "capture/lint.c"
 #include "capture/trace.c"
+#include "capture/effects.c"
 #include "capture/cut.c"
+#include "capture/step.c"
 #include "capture/intercept.c"
 #include "capture/callback.c"
 #include "capture/verify.c"

@@ -242,14 +242,50 @@ DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_v
 
 /* ---- what a tensor says of itself --------------------------------------------------------------------------------------------- */
 
-DYNC_API dync_tensor *dync_grad(const dync_tensor *handle)
+DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *handle, bool captured)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_tensor *result = NULL;
     const dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
-    if (traced && traced->grad && traced->grad(handle, &result)) return result;
+    if (traced && traced->grad && traced->grad(handle, captured, &result)) return result;
     return dync__handle(dync__tensor_grad(t));
+}
+
+DYNC_API dync_tensor *dync_grad(const dync_tensor *handle) { return dync__grad_read(handle, false); }
+
+DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *t, dync__tensor *g)
+{
+    if (!g && !t->grad) return DYNC_OK;
+    dync__grad_meta *meta = dync__grad_meta_of(t);
+    if (!meta) return DYNC_ERR_MEMORY;
+    dync__tensor *before = meta->grad;
+    if (g) dync__ref(g);
+    meta->grad = g;
+    dync__unref(before);
+    return DYNC_OK;
+}
+
+DYNC__FN bool dync__tensor_has_history(const dync__tensor *t) { return t->grad && t->grad->node; }
+
+/* Every node once, however it is reached; out of memory counts as not spent. */
+DYNC__FN bool dync__tensor_history_spent(const dync__tensor *t)
+{
+    DYNC__VEC(const dync__gnode *) todo = {NULL, 0, 0};
+    dync__map seen = {0};
+    bool spent = false, ok = dync__tensor_has_history(t) && dync__vec_push(&todo, t->grad->node);
+    while (ok && todo.n && !spent) {
+        const dync__gnode *node = todo.at[--todo.n];
+        spent = dync__gnode_is_spent(node);
+        for (int i = 0; i < node->n_in && ok && !spent; i++) {
+            const dync__gnode *next = node->edge[i].node;
+            uint64_t known, key = (uint64_t)(uintptr_t)next;
+            if (next && !dync__map_get(&seen, key, &known)) ok = dync__map_put(&seen, key, 1) && dync__vec_push(&todo, next);
+        }
+    }
+    dync__vec_free(&todo);
+    dync__map_free(&seen);
+    return spent;
 }
 
 static bool dync__grad_same_form(const dync__tensor *a, const dync__tensor *b)
@@ -279,13 +315,7 @@ DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad)
         return;
     }
     if (traced && traced->set_grad && traced->set_grad(handle, grad)) return;
-    if (!g && !t->grad) return;
-    dync__grad_meta *meta = dync__grad_meta_of(t);
-    if (!meta) return;
-    dync__tensor *before = meta->grad;
-    if (g) dync__ref(g);
-    meta->grad = g;
-    dync__unref(before);
+    dync__tensor_set_grad(t, g);
 }
 
 DYNC_API bool dync_requires_grad(const dync_tensor *handle)

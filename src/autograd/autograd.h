@@ -42,6 +42,10 @@ DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *);
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *);
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);               /* borrowed, or NULL */
 DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool);           /* leaf flag */
+DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *, dync__tensor *grad_or_null);   /* nothing is checked */
+DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);    /* dync_grad; captured: in a trace no break */
+DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
+DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward through it would find saved tensors gone */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
 DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
@@ -51,7 +55,8 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
 typedef struct dync__grad_intercept {
     bool (*backward)(dync_value outputs, dync_value grad_outputs, dync_grad_options, dync_status *status);
     bool (*gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options, dync_value *result);
-    bool (*grad)(const dync_tensor *, dync_tensor **result);                  /* dync_grad */
+    bool (*grad)(const dync_tensor *, bool captured, dync_tensor **result);   /* dync_grad; captured: never a break (an optimizer's step) */
+    bool (*accumulate)(dync__tensor *leaf, dync_status *status);              /* the gradient of a fake leaf is about to be read and set; false: go on */
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
     bool (*set_grad_enabled)(bool);

@@ -254,10 +254,12 @@ static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
     return true;
 }
 
-/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. */
+/* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. A value being recorded is held once
+ * by its recorder. */
 static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
 {
-    if (g->refs != 1 || g->storage->refs != 1 || (g->storage->flags & DYNC__STORAGE_BORROWED)) return false;
+    int32_t recorder = (g->flags & DYNC__T_FAKE) && g->node;
+    if (g->refs != 1 + recorder || g->storage->refs != 1 || (g->storage->flags & DYNC__STORAGE_BORROWED)) return false;
     if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
     return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
 }
@@ -306,6 +308,8 @@ DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *tak
     static dync__mutex locks[16];
     dync__tensor *sum = NULL, *before = NULL;
     dync_status status = dync__grad_meta_of(leaf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    const dync__grad_intercept *traced = leaf->flags & DYNC__T_FAKE ? dync__grad_intercepted() : NULL;
+    if (traced && traced->accumulate && status == DYNC_OK) traced->accumulate(leaf, &status);
     if (status == DYNC_OK) {
         dync__mutex *lock = &locks[leaf->id % (uint64_t)DYNC__COUNT_OF(locks)];
         dync__lock(lock);

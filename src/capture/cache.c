@@ -204,7 +204,8 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
 {
     for (int i = 0; i < n->foreign.n; i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, n->foreign.at[i].index);
-        dync__tensor *x = dync__peek(f->address ? *f->address : f->handle);
+        const dync__tensor *owner = f->owner ? r->env[n->foreign.at[i].owner_env] : NULL;
+        dync__tensor *x = owner ? dync__tensor_grad(owner) : dync__peek(f->address ? *f->address : f->handle);
         if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
         dync__unref(r->env[n->foreign.at[i].env]);
         dync__ref(r->env[n->foreign.at[i].env] = x);
@@ -228,6 +229,17 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
     dync__room_end(in, few_in, s->n_in, sizeof *in);
     dync__room_end(out, few_out, s->n_out, sizeof *out);
     return status;
+}
+
+/* Segments in order, each effect after those that it follows. */
+static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r)
+{
+    int k = 0;
+    for (int i = 0; i <= n->seg.n; i++) {
+        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++) DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
+        if (i < n->seg.n) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
+    }
+    return DYNC_OK;
 }
 
 /* What follows an outcome; NULL where it is not known, or a thread still traces it. */
@@ -256,7 +268,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     for (;;) {
         DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
-        for (int i = 0; i < n->seg.n; i++) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
+        DYNC__TRY(dync__run_tnode(n, r));
         if (DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH) break;
         const dync__tnode *next = NULL;
         DYNC__TRY(dync__run_branch(n, r, &next));

@@ -30,10 +30,13 @@ typedef struct dync__guard_item {        /* one value of the arguments in preord
     uint64_t version;                    /* modules */
     const char *source;
 } dync__guard_item;
-typedef struct dync__foreign {           /* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same storage; or -1 */
+/* guard.same_as: the argument that is this very tensor; guard.shares_storage: one on the same storage; or -1. By handle and id, or read again
+ * from its variable (address), or the gradient of another tensor (owner): of argument owner - 1, or of foreign tensor -owner - 1; 0: of none. */
+typedef struct dync__foreign {
     dync_tensor *handle;
     uint64_t id;
-    int env;
+    int32_t owner;
+    bool absent;                         /* the owner had no gradient */
     int32_t shares_foreign;              /* earliest foreign tensor on the same storage, or -1 */
     dync__tensor_guard guard;
     dync_tensor **address;
@@ -57,7 +60,17 @@ typedef struct dync__segment {
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
-typedef struct dync__foreign_use { int env, index; } dync__foreign_use;
+typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
+/* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
+typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
+typedef struct dync__effect {
+    uint8_t kind;
+    bool on;                             /* REQUIRES_GRAD */
+    int after;                           /* segments of the node that run before it */
+    int env, value;
+    dync_hook fn;
+    void *user;
+} dync__effect;
 typedef enum { DYNC__TN_OPEN /* being traced */, DYNC__TN_RETURN, DYNC__TN_BRANCH, DYNC__TN_OPAQUE } dync__tnode_kind;
 enum { DYNC__MAX_OUTCOMES = 8 };
 typedef struct dync__outval {            /* returned value, a tree */
@@ -69,6 +82,7 @@ typedef struct dync__tnode {
     dync__tnode_kind kind;
     DYNC__VEC(dync__segref) seg;
     DYNC__VEC(dync__foreign_use) foreign; /* foreign tensors that enter the environment here */
+    DYNC__VEC(dync__effect) effect;      /* by what runs before them */
     int branch_env;                      /* tensor branched on */
     bool branch_bool;                    /* by truth; else by its integer */
     int n_outcomes;
@@ -126,6 +140,8 @@ struct dync_compiled {
     dync_compiled *next;                 /* process-wide list, for dync_reset */
 };
 
+DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);     /* effects.c */
+
 /* One call in flight. */
 typedef struct dync__callargs {
     int nargs;
@@ -154,6 +170,9 @@ extern dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dyn
 #else
 static dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
 #endif
+/* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in the scope. */
+typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
+DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user);
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
 /* guard.c */

@@ -90,8 +90,6 @@ static int *dync__in_env(dync__arena *arena, const dync_graph *g)
     return in;
 }
 
-static dync__tensor *dync__env_real(dync__tracer *t, int env);
-
 /* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once, and from now on it is kept. */
 static dync_status dync__env_recompute(dync__tracer *t, int env)
 {
@@ -122,7 +120,7 @@ static dync_status dync__env_recompute(dync__tracer *t, int env)
     return status;
 }
 
-static dync__tensor *dync__env_real(dync__tracer *t, int env)
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
     if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
     return t->real.at[env];
@@ -254,7 +252,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
         int env = dync__tracer_env_add(t, out[i], fakes[i]);
         if (env < 0) status = DYNC_ERR_MEMORY;
         else {
-            t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i};
+            t->origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
             ref.out_env[i] = env;
         }
     }
@@ -370,12 +368,13 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
-    if (!t->graph || !t->pending) return DYNC_OK;
+    if (!t->graph || !t->pending) return dync__effects_flush(t);
     const char *frame[66];
     int bound[66], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++) live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
+    dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = t->graph_grad_off;
@@ -387,6 +386,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
     dync__cut_reset(t);
+    if (status == DYNC_OK) status = dync__effects_flush(t);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 
@@ -437,6 +437,7 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, cons
     }
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
+    dync__effects_forget(t);
     dync__break_callbacks(t);
     return status;
 }
@@ -515,6 +516,7 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
     if (v->kind == DYNC_KIND_TENSOR) {
         dync__tensor *x = dync__open(v->as.t);
         if (!x || !(x = dync__tracer_adopt(t, x))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        x = dync__taped_value(t, x);
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
@@ -532,6 +534,7 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (x) x = dync__tracer_adopt(t, x);
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
+        if (out->n >= t->fake.n || t->fake.at[out->n] != x) return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its graph");
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_STR && v->as.s) {
@@ -618,6 +621,7 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     bool *live = dync__calloc((size_t)t->made.n + 1);
     int made = t->made.n;
     dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
         for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
         status = dync__cut_live(t, NULL, live);
@@ -636,35 +640,79 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     return status;
 }
 
+/* Runs the C function in an open trace. */
+static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
+{
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    uint64_t errors = dync__error_count();
+    DYNC__TRY(dync__trace_arguments(t, args));
+    dync_value r = dync__callee_invoke(&t->fn->callee, t->call->nargs, args);
+    if (t->status != DYNC_OK || t->restart) return t->status;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    return dync__trace_finish(t, r, out);
+}
+
+/* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it yet. */
+static void dync__trace_undo(dync__cache_entry *e)
+{
+    e->foreign.n = e->ints.n = e->modules.n = 0;
+    e->root = NULL;
+    e->leaf_env = NULL;
+    e->n_env = 0;
+}
+
+static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
+        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
+        if (!e->root) return DYNC_ERR_MEMORY;
+        e->root->grad_mode_after = -1;
+    }
+    t->at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
+    return dync__trace_body(t, out);
+}
+
+/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the real one. */
+static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!t->fn->opt.fullgraph) return dync__trace_once(t, e, out);
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__trace_once(t, e, out);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (t->restart) dync__tls.error_count = errors;
+    else dync__error_raise(&inner);
+    return status;
+}
+
 DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result)
 {
     dync__tracer t;
-    dync_value args[DYNC__MAX_LEAVES * 2];
-    if (call->nargs > DYNC__COUNT_OF(args)) return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__COUNT_OF(args));
-    uint64_t errors = dync__error_count();
+    if (call->nargs > DYNC__MAX_LEAVES * 2) return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
+    bool fresh = !e->root;
     dync_status status = dync__tracer_open(&t, f, e, call);
     t.path = path;
     t.n_path = n_path;
     t.path_env = env;
     t.n_path_env = n_env;
-    t.fresh = !e->root;
-    if (status == DYNC_OK && !e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
-        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
-        if (!e->root) status = DYNC_ERR_MEMORY;
-        else e->root->grad_mode_after = -1;
-    }
-    t.at = DYNC__ATOMIC_LOAD(&e->open) ? NULL : e->root;
-    if (t.fresh) dync__callbacks_start();
+    t.fresh = fresh;
+    if (fresh) dync__callbacks_start();
     dync_scope scope = dync_scope_begin();
     dync__outval out;
     *result = DYNC_NONE;
-    if (status == DYNC_OK) status = dync__trace_arguments(&t, args);
-    if (status == DYNC_OK) {
-        dync_value r = dync__callee_invoke(&f->callee, call->nargs, args);
-        if (t.status != DYNC_OK) status = t.status;
-        else if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
-        else status = dync__trace_finish(&t, r, &out);
+    if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
+    if (t.restart) {
+        dync__tls.grad_enabled_off = !t.grad_mode_before;
+        dync_scope_end(&scope);
+        dync__tracer_close(&t);
+        dync__trace_undo(e);
+        scope = dync_scope_begin();
+        status = dync__tracer_open(&t, f, e, call);
+        t.fresh = fresh;
+        dync__taped_open(&t);
+        if (status == DYNC_OK) status = dync__trace_once(&t, e, &out);
     }
     if (t.fresh) dync__callbacks_end();
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;

@@ -162,8 +162,12 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
     return true;
 }
 
-static const dync__tensor *dync__foreign_now(const dync__foreign *f)
+static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c, const dync__foreign *f)
 {
+    if (f->owner) {                      /* an owner is no gradient itself */
+        const dync__tensor *owner = f->owner > 0 ? c->tensor[f->owner - 1] : dync__foreign_now(e, c, dync__entry_item(&e->foreign, -f->owner - 1));
+        return owner ? dync__tensor_grad(owner) : NULL;
+    }
     const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
     return t && (f->address || t->id == f->id) ? t : NULL;
 }
@@ -176,7 +180,7 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
         if (c->tensor[i]->storage == t->storage) f->guard.shares_storage = i;
     }
     for (int i = dync__entry_count(&e->foreign) - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        const dync__tensor *other = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
         if (dync__entry_item(&e->foreign, i) != f && other && other->storage == t->storage) f->shares_foreign = i;
     }
 }
@@ -185,7 +189,7 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
 static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
-    const dync__tensor *t = dync__foreign_now(f);
+    const dync__tensor *t = dync__foreign_now(e, c, f);
     if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
     if (!DYNC__ATOMIC_PEEK(&e->mutates)) return true;
     dync__foreign now = *f;
@@ -193,7 +197,7 @@ static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__c
     for (int i = c->n_tensors - 1; i >= 0; i--)
         if (c->tensor[i]->storage == t->storage) now.guard.shares_storage = i;
     for (int i = k - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        const dync__tensor *other = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
         if (other && other->storage == t->storage) now.shares_foreign = i;
     }
     return now.guard.shares_storage == f->guard.shares_storage && now.shares_foreign == f->shares_foreign;
@@ -207,7 +211,11 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
     for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < dync__entry_count(&e->foreign); i++) {
-        const dync__tensor *t = dync__foreign_now(dync__entry_item(&e->foreign, i));
+        const dync__tensor *t = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
+        if (dync__entry_item(&e->foreign, i)->absent) {
+            if (t) return false;
+            continue;
+        }
         if (!t || !dync__tensor_guard_holds(&dync__entry_item(&e->foreign, i)->guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
     }
     return true;
@@ -323,7 +331,11 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
 static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
-    const dync__tensor *t = dync__foreign_now(f);
+    const dync__tensor *t = dync__foreign_now(e, c, f);
+    if (f->absent || (!t && f->owner)) {
+        if (!t != f->absent) dync__str_addf(out, f->absent ? "%s is None" : "%s is not None", f->guard.source);
+        return !t != f->absent;
+    }
     if (!t) {
         dync__str_addf(out, "%s is alive", f->guard.source);
         return true;
@@ -407,7 +419,11 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
         }
     }
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
-    for (int i = 0; i < dync__entry_count(&e->foreign); i++) dync__tensor_guard_text(&dync__entry_item(&e->foreign, i)->guard, out);
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
+        const dync__foreign *f = dync__entry_item(&e->foreign, i);
+        if (f->absent) dync__str_addf(out, "%s is None\n", f->guard.source);
+        else dync__tensor_guard_text(&f->guard, out);
+    }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         dync__str_addf(out, "G['%s'] == %lld\n", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
     for (int i = 0; i < dync__entry_count(&e->modules); i++)

@@ -198,27 +198,24 @@ static const dync__read_intercept *dync__capture_reads(void)
 }
 
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
-static dync_value dync__real_value(dync__tracer *t, dync_value v)
+static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
+static dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
+
+/* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
+static bool dync__trace_wants_tape(dync__tracer *t)
 {
-    if (v.kind == DYNC_KIND_TENSOR) {
-        dync_tensor *real = dync__real_handle(t, v.as.t);
-        return real ? dync_v_tensor(real) : DYNC_NONE;
-    }
-    if (v.kind != DYNC_KIND_LIST || !v.as.l) return v;
-    dync_value list = dync__list_new(v.as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++) {
-        dync_value item = dync__real_value(t, v.as.l->items[i]);
-        if (item.kind == DYNC_KIND_TENSOR) dync__ref(dync__open(item.as.t));
-        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        list.as.l->items[i] = item;
-    }
-    return list;
+    if (!t->fn->opt.fullgraph || t->taped) return false;
+    t->restart = t->stopped = true;
+    return true;
 }
 
 static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
 {
     dync__tracer *t = dync__tracing();
-    if (!t) return false;
+    if (!t || t->walking) return false;
+    *status = DYNC_ERR_RUNTIME;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->taped) return dync__taped_backward(t, outputs, grads, opt, status);
     *status = dync__trace_break(t, "Tensor.backward", NULL);
     if (*status != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
@@ -231,8 +228,13 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
 static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt, dync_value *result)
 {
     dync__tracer *t = dync__tracing();
-    if (!t) return false;
+    if (!t || t->walking) return false;
     *result = DYNC_NONE;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->taped) {
+        *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
+        return true;
+    }
     if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs), g = dync__real_value(t, grads);
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -241,10 +243,26 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
     return true;
 }
 
-static bool dync__trace_grad(const dync_tensor *h, dync_tensor **result)
+/* The fake that a handle of traced code stands for; NULL + error. */
+static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
+{
+    dync__tensor *x = t->stopped ? NULL : dync__open(h);
+    return x ? dync__tracer_adopt(t, x) : NULL;
+}
+
+static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
 {
     dync__tracer *t = dync__tracing();
+    dync__tensor *grad = NULL;
     if (!t) return false;
+    *result = NULL;
+    if (captured || t->fn->opt.fullgraph) {
+        dync__tensor *x = dync__trace_fake(t, h);
+        dync_status status = x ? dync__trace_grad_of(t, x, &grad) : DYNC_OK;
+        if (status != DYNC_OK) dync__tracer_fail(t, status);
+        else if (grad) *result = dync__handle(grad);
+        return true;
+    }
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = real ? dync_grad(real) : NULL;
@@ -256,10 +274,24 @@ static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL), *g = grad && real ? dync__real_handle(t, grad) : NULL;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (real && (g || !grad)) dync_set_grad(real, g);
-    dync__trace_pause_end(t, pause);
+    dync__tensor *x = dync__trace_fake(t, h), *g = x && grad ? dync__trace_fake(t, grad) : NULL;
+    if (!x || (grad && !g)) return true;
+    dync_status status = dync__trace_grad_set(t, x, g ? dync__taped_value(t, g) : NULL);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    return true;
+}
+
+/* Backward inside the graph comes to a leaf: its gradient so far enters the trace. */
+static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *grad;
+    if (!t || !dync__tracer_owns(t, leaf)) return false;
+    const dync__tensor *real = leaf->node ? NULL : t->real.at[leaf->node_output];
+    if (real && !dync__tensor_is_leaf(real))
+        *status = dync__fail(DYNC_ERR_UNSUPPORTED, "backward inside a function compiled with fullgraph came to a tensor that was computed outside "
+                             "(by %s): detach it before the call, or take its gradient with dync_gradients", real->op ? real->op : "?");
+    else *status = dync__trace_grad_of(t, leaf, &grad);
     return true;
 }
 
@@ -303,14 +335,7 @@ static bool dync__trace_set_grad_enabled(bool on)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
-    dync__arg mode = dync__arg_b(on);
-    dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
-    if (!n) dync__tracer_fail(t, dync__fail_memory(0));
-    else {
-        n->env = -1;
-        t->pending++;
-    }
-    dync__tls.grad_enabled_off = !on;
+    dync__tracer_grad_mode(t, on);
     return true;
 }
 
@@ -332,7 +357,7 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
 static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
-        .grad = dync__trace_grad, .set_grad = dync__trace_set_grad, .apply = dync__trace_apply, .hook = dync__trace_hook,
+        .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad, .apply = dync__trace_apply, .hook = dync__trace_hook,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
     return dync__tracing() ? &grads : NULL;
 }

@@ -31,7 +31,7 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
     t->real.at[t->real.n++] = real;
     t->fake.at[t->fake.n++] = fake;
     t->holder.at[t->holder.n++] = NULL;
-    t->origin.at[t->origin.n++] = (dync__origin){NULL, NULL, 0};
+    t->origin.at[t->origin.n++] = (dync__origin){NULL, NULL, 0, 0, false};
     fake->trace_id = t->id;
     fake->node = NULL;
     fake->node_output = n;
@@ -78,6 +78,7 @@ static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *re
     int k = 0;
     for (; k < e->foreign.n; k++) {
         const dync__foreign *f = &e->foreign.at[k];
+        if (f->owner) continue;
         if (address ? f->address == address : f->address ? dync__peek(*f->address) == real : f->id == real->id) break;
     }
     return k;
@@ -90,7 +91,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;     /* the entry has it beside the arguments, whatever it is now */
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
-        if (t->real.at[i] == real) env = i;
+        if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;   /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
     bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
     if (!argument) env = dync__tracer_env_real(t, real);
@@ -102,6 +103,7 @@ DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tens
         dync__foreign_aliases(e, t->call, &f, real);
         if (!dync__entry_push(e, &e->foreign, f)) return -1;
     }
+    t->origin.at[env].foreign = argument ? 0 : k + 1;
     if (argument || t->path_pos < t->n_path) return env;          /* in place already; on a replayed way it is recorded */
     dync__foreign_use use = {.env = env, .index = k};
     return dync__avec_push(&e->arena, &t->at->foreign, use) ? env : -1;
@@ -150,7 +152,7 @@ static const char *dync__env_source(dync__tracer *t, int env)
     for (int i = 0; t->at && i < t->at->foreign.n; i++)
         if (t->at->foreign.at[i].env == env) return e->foreign.at[t->at->foreign.at[i].index].guard.source;
     for (int i = 0; i < e->foreign.n; i++)
-        if (t->real.at[env] && e->foreign.at[i].id == t->real.at[env]->id) return e->foreign.at[i].guard.source;
+        if (t->real.at[env] && !e->foreign.at[i].owner && e->foreign.at[i].id == t->real.at[env]->id) return e->foreign.at[i].guard.source;
     return NULL;
 }
 
@@ -315,27 +317,51 @@ static void dync__tracer_guard_more(dync__tracer *t, bool *kind)
     if (t->n_path && !dync__guards_hold(t->entry, t->call)) DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
-static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+/* The arguments as fakes of this trace, and what a guard must know of the call. */
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
 {
-    dync__tracer *t = self->state;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
-    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
-    status = dync__tracer_leaf_written(c);
-    if (status != DYNC_OK) return status;
-    status = dync__op_fake(c);
-    if (status != DYNC_OK) return status;
-    status = dync__tracer_record(t, c);
+    return DYNC_OK;
+}
+
+/* Fakes as results, and a node. */
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
+{
+    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
+    DYNC__TRY(dync__op_fake(c));
+    dync_status status = dync__tracer_record(t, c);
     if (status != DYNC_OK) {
         dync__drop_outputs(c);
         return dync__tracer_fail(t, dync__fail_memory(0));
     }
     dync__lint_op(t, c);
     return DYNC_OK;
+}
+
+static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    DYNC__TRY(dync__tracer_enter(t, c));
+    DYNC__TRY(dync__tracer_leaf_written(c));
+    return dync__tracer_answer(t, c);
+}
+
+/* Grad mode is a node of the graph and counts for what is recorded next. */
+DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
+{
+    dync__arg mode = dync__arg_b(on);
+    dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
+    if (!n) dync__tracer_fail(t, dync__fail_memory(0));
+    else {
+        n->env = -1;
+        t->pending++;
+    }
+    dync__tls.grad_enabled_off = !on;
 }
 
 /* What the tape would say when the program runs eagerly: an in-place write to a leaf that requires grad, in grad mode. */
@@ -381,6 +407,8 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
 
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
+    dync__taped_close(t);
+    dync__effects_free(t);
     for (int i = 0; i < t->made.n; i++) {
         t->made.at[i]->node = NULL;
         dync__unref(t->made.at[i]);
@@ -410,37 +438,31 @@ DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
     dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
     dync__tls.compiling = false;
     dync__tls.capture_state = NULL;
-    (void)t;
+    if (t->taped) dync__bottom_swap(t->bottom_before);
     return p;
 }
 DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
 {
     dync__handler_swap(p.top);
+    if (t->taped) dync__bottom_swap(&t->recorder);
     dync__tls.compiling = p.compiling;
     dync__tls.capture_state = t;
 }
 
 /* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
-static dync_value dync__trace_value(dync__tracer *t, const dync_value *v, int *k)
+typedef struct dync__trace_leaves { dync__tracer *t; int k; } dync__trace_leaves;
+static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
 {
-    if (v->kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync__handle(t->fake.at[t->leaf_env[(*k)++]]));
-    if (v->kind != DYNC_KIND_LIST || !v->as.l) return *v;
-    dync_value list = dync__list_new(v->as.l->n);
-    if (list.kind != DYNC_KIND_LIST) return list;
-    for (int i = 0; i < v->as.l->n; i++) {
-        dync_value item = dync__trace_value(t, &v->as.l->items[i], k);
-        if (item.kind == DYNC_KIND_TENSOR) dync__ref(dync__open(item.as.t));
-        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        list.as.l->items[i] = item;
-    }
-    return list;
+    dync__trace_leaves *l = user;
+    (void)h;
+    return dync__handle(l->t->fake.at[l->t->leaf_env[l->k++]]);
 }
 
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 {
-    int k = 0;
+    dync__trace_leaves leaves = {t, 0};
     for (int i = 0; i < t->call->nargs; i++) {
-        out[i] = dync__trace_value(t, &t->call->args[i], &k);
+        out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
         if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;

@@ -4,7 +4,10 @@
 #include "capture.h"
 
 typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool broken; } dync__trace_frame;   /* mark: pending calls at its entry */
-typedef struct dync__origin { dync__segment *seg; const int *in_env; int out; } dync__origin;      /* what computed a place of the environment */
+/* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index + 1); or the gradient of another place. */
+typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, foreign; bool is_grad; } dync__origin;
+/* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
+typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__tracer {
     dync__handler handler;
     dync_compiled *fn;
@@ -21,6 +24,12 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
+    DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
+    DYNC__VEC(dync__effect) effects;     /* other effects since the last cut; env: index into done_to */
+    dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
+    dync__handler *bottom_before;
+    bool taped, restart;                 /* restart: backward was met, the trace begins again under the tape */
+    bool walking, walked;                /* inside backward, which runs over fakes; it ran */
     int leaf_env[DYNC__MAX_LEAVES];      /* place of each tensor argument */
     const dync__path_step *path;         /* decided outcomes, replayed first */
     int n_path, path_pos, seg_pos;
@@ -48,11 +57,28 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
+DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);     /* fakes in place of the call's tensors */
+/* effects.c */
+DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dync__tensor **grad_or_null);   /* borrowed */
+DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
+DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);              /* what effects need leaves the graph */
+DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
+DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
+DYNC__FN void dync__effects_free(dync__tracer *);
+/* step.c: backward inside a trace */
+DYNC__FN void dync__taped_open(dync__tracer *);
+DYNC__FN void dync__taped_close(dync__tracer *);
+DYNC__FN dync__tensor *dync__taped_value(dync__tracer *, dync__tensor *);        /* the recorded tensor that an alias of the tape stands for */
+DYNC__FN bool dync__taped_backward(dync__tracer *, dync_value outputs, dync_value grads, dync_grad_options, dync_status *status);
+DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options);
+DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result);
 /* lint.c: what a trace reports; nothing happens while there is no lint */
 DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
@@ -60,6 +86,7 @@ DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
 /* cut.c */
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);

@@ -36,6 +36,19 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const 
     return DYNC_OK;
 }
 
+DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user)
+{
+    if (v.kind == DYNC_KIND_TENSOR) {
+        dync_tensor *h = fn(user, v.as.t);
+        return h ? dync_v_tensor(h) : DYNC_NONE;
+    }
+    if (v.kind != DYNC_KIND_LIST || !v.as.l) return v;
+    dync_value list = dync__list_new(v.as.l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++)
+        dync__list_set(list, i, dync__value_map(v.as.l->items[i], fn, user));
+    return list;
+}
+
 DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i)
 {
     const char *p = names ? names : "";

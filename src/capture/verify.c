@@ -376,7 +376,7 @@ DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__ca
     for (int i = 0; i < v->n; i++) v->source[i] = e->tensor[i].source;
     for (int i = 0; i < e->foreign.n && ok; i++) {
         const dync__foreign *g = &e->foreign.at[i];
-        dync__tensor *t = dync__peek(g->address ? *g->address : g->handle);
+        dync__tensor *t = g->owner ? NULL : dync__peek(g->address ? *g->address : g->handle);
         if (t) ok = dync__verify_add_global(v, t, g->guard.source);
     }
     if (ok) {

@@ -164,7 +164,7 @@ static dync_status dync__optim_step_all(dync_optim *o)
     dync__optim_numbers k;
     DYNC__TRY(dync__optim_numbers_make(o, &k));
     for (int i = 0; i < o->n; i++) {
-        dync_tensor *g = dync_grad(dync__handle(o->slot[i].param));
+        dync_tensor *g = dync__grad_read(dync__handle(o->slot[i].param), true);
         if (!g) continue;
         dync_scope scope = dync_scope_begin();
         dync_tensor *done = (o->kind == DYNC_OPTIM_SGD ? dync__sgd_step : dync__adam_step)(o, &o->slot[i], g, &k);

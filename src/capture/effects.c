@@ -1,0 +1,188 @@
+/* capture/effects.c: what a traced function does besides computing: gradients read and set, hooks registered, requires_grad switched.
+ * After trace.c, before cut.c, which flushes effects after the segments that they follow.
+ *
+ * During the trace a fake's .grad is the value that the program would see there. A gradient read enters the environment as an input
+ * with a guard of its own (a foreign tensor found through its owner); what differs at a cut is set on the real tensors, and kept in
+ * the tree so that calls which do not run the C function do the same. */
+#include "../dync.in.h"
+#include "trace.h"
+
+DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
+{
+    dync__tensor *x = env[e->env];
+    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
+    switch ((dync__effect_kind)e->kind) {
+    case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
+    case DYNC__DO_HOOK: return dync_register_hook(dync__handle(x), e->fn, e->user) >= 0 ? DYNC_OK : dync_error() ? dync_error() : DYNC_ERR_MEMORY;
+    case DYNC__DO_REQUIRES_GRAD: return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
+    }
+    return DYNC_OK;
+}
+
+/* ---- gradients --------------------------------------------------------------------------------------------------------------- */
+static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
+{
+    for (int i = 0; i < t->grads.n; i++)
+        if (t->grads.at[i].of == fake) return i;
+    return -1;
+}
+
+static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bool read)
+{
+    dync__grad_record g = {fake, dync__tensor_grad(fake), read};
+    if (!dync__vec_push(&t->grads, g)) return DYNC_ERR_MEMORY;
+    dync__ref(fake);
+    if (g.before) dync__ref(g.before);
+    return DYNC_OK;
+}
+
+/* How guards find the owner of a gradient: see dync__foreign; 0: not at all, it was computed by this call. */
+static int32_t dync__grad_owner(const dync__tracer *t, int env)
+{
+    for (int i = 0; i < t->entry->n_tensors; i++)
+        if (t->leaf_env[i] == env) return i + 1;
+    return -t->origin.at[env].foreign;
+}
+
+static int dync__grad_foreign_find(const dync__cache_entry *e, int32_t owner)
+{
+    int k = 0;
+    while (k < e->foreign.n && e->foreign.at[k].owner != owner) k++;
+    return k;
+}
+
+/* The entry serves calls only where the owner has a gradient like this one, or none. */
+static dync_status dync__grad_guard(dync__tracer *t, int env, int32_t owner, dync__tensor *grad)
+{
+    dync__cache_entry *e = t->entry;
+    dync__foreign f = {.owner = owner, .absent = !grad};
+    const char *of = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+    const char *source = dync__arena_printf(&e->arena, "%s.grad", of);
+    if (!source) return DYNC_ERR_MEMORY;
+    f.guard.source = source;
+    f.guard.same_as = f.guard.shares_storage = f.shares_foreign = -1;
+    if (grad) {
+        DYNC__TRY(dync__tensor_guard_make(&e->arena, &f.guard, grad, source));
+        dync__foreign_aliases(e, t->call, &f, grad);
+    }
+    (void)env;
+    return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* The place of a real tensor's gradient; an argument that is that very tensor has one already. -1: no memory. */
+static int dync__grad_env(dync__tracer *t, int env, int k, dync__tensor *grad)
+{
+    for (int i = 0; i < t->entry->n_leaf_env; i++)
+        if (t->real.at[i] == grad) return i;
+    int at = dync__tracer_env_real(t, grad);
+    if (at < 0) return -1;
+    t->origin.at[at].is_grad = true;
+    dync__foreign_use use = {.env = at, .index = k, .owner_env = env};
+    if (!t->at || t->path_pos < t->n_path) return at;
+    return dync__avec_push(&t->entry->arena, &t->at->foreign, use) ? at : -1;
+}
+
+/* The gradient that the real tensor has now enters the trace. On a replayed way it is what the run so far found there. */
+static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
+{
+    int env = fake->node_output, k = 0;
+    dync__tensor *real = dync__env_real(t, env);
+    if (!real) return DYNC_ERR_INTERNAL;
+    dync__tensor *grad = dync__tensor_grad(real);
+    if (t->at || t->path_pos < t->n_path) {
+        int32_t owner = dync__grad_owner(t, env);
+        if (!owner) return DYNC_OK;                  /* a value of this call: nobody has set its gradient yet */
+        k = dync__grad_foreign_find(t->entry, owner);
+        if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, env, owner, grad));
+        else if (t->entry->foreign.at[k].absent) grad = NULL;
+        else if (t->path_pos < t->n_path) grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
+    }
+    if (!grad) return DYNC_OK;
+    int at = dync__grad_env(t, env, k, grad);
+    return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->fake.at[at]);
+}
+
+DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dync__tensor **grad)
+{
+    dync_status status = DYNC_OK;
+    if (dync__trace_grad_at(t, fake) < 0) {
+        if (!fake->node) status = dync__trace_grad_read(t, fake);
+        if (status == DYNC_OK) status = dync__trace_grad_note(t, fake, true);
+    }
+    *grad = dync__tensor_grad(fake);
+    return status;
+}
+
+DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, dync__tensor *grad)
+{
+    if (dync__trace_grad_at(t, fake) < 0) DYNC__TRY(dync__trace_grad_note(t, fake, false));
+    return dync__tensor_set_grad(fake, grad);
+}
+
+/* ---- at a cut ------------------------------------------------------------------------------------------------------------------ */
+static bool dync__grad_changed(const dync__grad_record *g) { return !g->read || g->before != dync__tensor_grad(g->of); }
+
+DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
+{
+    for (int k = 0; k < t->grads.n; k++) {
+        const dync__tensor *grad = dync__tensor_grad(t->grads.at[k].of);
+        for (int i = 0; grad && dync__grad_changed(&t->grads.at[k]) && i < t->made.n; i++)
+            if (t->made.at[i] == grad) live[i] = true;
+    }
+}
+
+/* The place of a fake, -1 where it did not leave its graph. */
+static int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
+{
+    int env = fake->node ? -1 : fake->node_output;
+    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+}
+
+static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
+{
+    if (t->path_pos < t->n_path) return DYNC_OK;     /* the run that led here has done it */
+    e.after = t->at ? t->at->seg.n : 0;
+    if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, e)) return DYNC_ERR_MEMORY;
+    if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync_status status = dync__effect_run(&e, t->real.at);
+    dync__trace_pause_end(t, pause);
+    return status;
+}
+
+static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
+{
+    dync__tensor *grad = dync__tensor_grad(g->of);
+    int env = dync__effect_env(t, g->of), value = grad ? dync__effect_env(t, grad) : -1;
+    if (!dync__grad_changed(g) || env < 0) return DYNC_OK;       /* of a value that nobody sees */
+    if (grad && value < 0) return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced function did not leave its graph");
+    dync__effect e = {.kind = DYNC__DO_SET_GRAD, .env = env, .value = value};
+    DYNC__TRY(dync__effect_do(t, e));
+    if (grad) dync__ref(grad);
+    dync__unref(g->before);
+    g->before = grad;
+    g->read = true;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
+{
+    for (int i = 0; i < t->grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->grads.at[i]));
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__effects_forget(dync__tracer *t)
+{
+    for (int i = 0; i < t->grads.n; i++) {
+        (void)dync__tensor_set_grad(t->grads.at[i].of, NULL);
+        dync__unref(t->grads.at[i].of);
+        dync__unref(t->grads.at[i].before);
+    }
+    t->grads.n = 0;
+}
+
+DYNC__FN void dync__effects_free(dync__tracer *t)
+{
+    dync__effects_forget(t);
+    dync__vec_free(&t->grads);
+}

@@ -1,0 +1,140 @@
+/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before intercept.c.
+ *
+ * A function compiled with fullgraph that comes to a backward is traced again under the tape: the stack's handler only takes arguments
+ * into the trace and hands the call to the tape, which expands what has no gradient rule and sits on the recorder at the bottom. The
+ * engine then walks over fakes, its operators are nodes like any other, and what it adds into .grad is an effect (effects.c).
+ *
+ *   C function -> dync__taped_call: adopt -> tape -> dync__taped_record: infer, node
+ *
+ * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode: one graph for inference. */
+#include "../dync.in.h"
+#include "trace.h"
+
+static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    DYNC__TRY(dync__tracer_enter(t, c));
+    return dync__tape_hook(c);
+}
+
+static dync_status dync__taped_record(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    return dync__tracer_answer(t, c);
+}
+
+DYNC__FN void dync__taped_open(dync__tracer *t)
+{
+    t->taped = true;
+    t->handler.call = dync__taped_call;
+    t->recorder.call = dync__taped_record;
+    t->recorder.state = t;
+    t->bottom_before = dync__bottom_swap(&t->recorder);
+}
+
+DYNC__FN void dync__taped_close(dync__tracer *t)
+{
+    if (t->taped) dync__bottom_swap(t->bottom_before);
+}
+
+/* What the tape saved is an alias with the node of the value. */
+DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x)
+{
+    if (!t->taped) return x;
+    if (!x->node) return t->fake.at[x->node_output];
+    for (int i = t->made.n - 1; i >= 0; i--)
+        if (t->made.at[i] == x) return x;
+    for (int i = t->made.n - 1; i >= 0; i--)
+        if (t->made.at[i]->node == x->node) return t->made.at[i];
+    return x;
+}
+
+/* ---- walking ------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *dync__taped_fake(void *user, dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
+}
+
+static dync_tensor *dync__taped_result(void *user, dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    return x ? dync__handle(dync__taped_value(user, x)) : NULL;
+}
+
+typedef struct dync__taped_walk { bool mode, walking; } dync__taped_walk;
+static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
+{
+    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->walking};
+    t->walking = t->walked = true;
+    if (w.mode != opt.create_graph) dync__tracer_grad_mode(t, opt.create_graph);
+    return w;
+}
+static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
+{
+    if (w.mode == dync__tls.grad_enabled_off) dync__tracer_grad_mode(t, w.mode);
+    t->walking = w.walking;
+}
+
+DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
+{
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t), g = dync__value_map(grads, dync__taped_fake, t);
+    dync__taped_walk walk = dync__taped_begin(t, opt);
+    *status = dync_backward_opt(o, g, opt);
+    dync__taped_end(t, walk);
+    return true;
+}
+
+DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt)
+{
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t), i = dync__value_map(inputs, dync__taped_fake, t);
+    dync_value g = dync__value_map(grads, dync__taped_fake, t);
+    dync__taped_walk walk = dync__taped_begin(t, opt);
+    dync_value r = dync_gradients(o, i, g, opt);
+    dync__taped_end(t, walk);
+    return dync__value_map(r, dync__taped_result, t);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------------------------- */
+static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
+
+static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
+{
+    if (v->kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *x = dync__peek(v->as.t);
+        return !x || !dync__tracer_owns(t, x) || dync__taped_over(x);
+    }
+    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
+        if (!dync__taped_value_over(t, &v->as.l->items[i])) return false;
+    return true;
+}
+
+static void dync__taped_strip(dync_graph *g)
+{
+    int kept = 0;
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op != DYNC__OP__set_grad_enabled) g->node.at[kept++] = g->node.at[i];
+    g->node.n = kept;
+    dync__graph_renumber(g);
+}
+
+/* Before the last cut. What is returned, written or set as a gradient and could still be walked keeps the graph's grad mode. */
+DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
+{
+    if (!t->taped || !t->graph) return DYNC_OK;
+    for (int i = 0; i < t->made.n; i++)
+        if (t->made.at[i]->node) t->made.at[i]->node->requires_grad[0] = (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    bool over = t->walked && dync__taped_value_over(t, result);
+    for (int i = 0; i < t->fake.n && over; i++) over = !dync__tensor_has_history(t->fake.at[i]);
+    for (int i = 0; i < t->grads.n && over; i++) {
+        const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);
+        over = !grad || dync__taped_over(grad);
+    }
+    if (!over) return DYNC_OK;
+    int calls = t->graph->node.n;
+    dync__taped_strip(t->graph);
+    t->pending -= calls - t->graph->node.n;
+    t->graph_grad_off = true;
+    return DYNC_OK;
+}
