@@ -1191,6 +1191,54 @@ DYNC_API dync_tensor *dync_mv_at(dync_tensor *self, dync_tensor *vec, dync_loc a
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2);
 DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_loc at);
 #define dync_outer(self, vec2) DYNC_SEQ2(dync_outer_at, self, vec2, DYNC_HERE)
+/* dync_bernoulli: 1 with the probability that self gives, else 0. No gradient. */
+DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self);
+DYNC_API dync_tensor *dync_bernoulli_at(dync_tensor *self, dync_loc at);
+#define dync_bernoulli(self) dync_bernoulli_at(self, DYNC_HERE)
+/* dync_count_nonzero: how many elements are not zero along dim, int64. No gradient. */
+DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim);
+DYNC_API dync_tensor *dync_count_nonzero_at(dync_tensor *self, dync_dims dim, dync_loc at);
+#define dync_count_nonzero(self, dim) dync_count_nonzero_at(self, dim, DYNC_HERE)
+/* dync_isclose: abs(self - other) <= atol + rtol * abs(other), as bool. No gradient. */
+DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan);
+DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan, dync_loc at);
+#define dync_isclose(self, other, rtol, atol, equal_nan) DYNC_SEQ2(dync_isclose_at, self, other, rtol, atol, equal_nan, DYNC_HERE)
+/* dync_logaddexp: log(exp(self) + exp(other)), without overflow. */
+DYNC_API dync_tensor *(dync_logaddexp)(dync_tensor *self, dync_tensor *other);
+DYNC_API dync_tensor *dync_logaddexp_at(dync_tensor *self, dync_tensor *other, dync_loc at);
+#define dync_logaddexp(self, other) DYNC_SEQ2(dync_logaddexp_at, self, other, DYNC_HERE)
+/* dync_nan_to_num: NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype). */
+DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf);
+DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at);
+#define dync_nan_to_num(self, nan, posinf, neginf) dync_nan_to_num_at(self, DYNC_V(nan), DYNC_V(posinf), DYNC_V(neginf), DYNC_HERE)
+/* dync_xlogy: self * log(other); 0 where self is 0. */
+DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other);
+DYNC_API dync_tensor *dync_xlogy_at(dync_tensor *self, dync_tensor *other, dync_loc at);
+#define dync_xlogy(self, other) DYNC_SEQ2(dync_xlogy_at, self, other, DYNC_HERE)
+/* dync_cosine_similarity: the cosine of the angle between vectors along dim; lengths are held at eps from below. */
+DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps);
+DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at);
+#define dync_cosine_similarity(x1, x2, dim, eps) DYNC_SEQ2(dync_cosine_similarity_at, x1, x2, dim, eps, DYNC_HERE)
+/* dync_normalize: self over its p-norm along dim, which is held at eps from below. */
+DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps);
+DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at);
+#define dync_normalize(self, p, dim, eps) DYNC_SEQ2(dync_normalize_at, self, DYNC_V(p), dim, eps, DYNC_HERE)
+/* dync_addmv: self + mat @ vec; self is broadcast. */
+DYNC_API dync_tensor *(dync_addmv)(dync_tensor *self, dync_tensor *mat, dync_tensor *vec);
+DYNC_API dync_tensor *dync_addmv_at(dync_tensor *self, dync_tensor *mat, dync_tensor *vec, dync_loc at);
+#define dync_addmv(self, mat, vec) DYNC_SEQ3(dync_addmv_at, self, mat, vec, DYNC_HERE)
+/* dync_baddbmm: self + batch1 @ batch2; self is broadcast. */
+DYNC_API dync_tensor *(dync_baddbmm)(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2);
+DYNC_API dync_tensor *dync_baddbmm_at(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2, dync_loc at);
+#define dync_baddbmm(self, batch1, batch2) DYNC_SEQ3(dync_baddbmm_at, self, batch1, batch2, DYNC_HERE)
+/* dync_einsum: Einstein's sums: "bij,bjk->bik"; an ellipsis stands for broadcast dims. */
+DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands);
+DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at);
+#define dync_einsum(equation, operands) dync_einsum_at(equation, DYNC_V(operands), DYNC_HERE)
+/* dync_trace: the sum of a matrix's diagonal. */
+DYNC_API dync_tensor *(dync_trace)(dync_tensor *self);
+DYNC_API dync_tensor *dync_trace_at(dync_tensor *self, dync_loc at);
+#define dync_trace(self) dync_trace_at(self, DYNC_HERE)
 /* dync_adaptive_avg_pool2d: means over equal tiles, so that output_size come out; sizes must divide. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
@@ -1231,6 +1279,106 @@ DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes);
 DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dync_loc at);
 #define dync_one_hot(self, num_classes) dync_one_hot_at(self, num_classes, DYNC_HERE)
+/* dync_celu: self where positive, else alpha * (exp(self / alpha) - 1). */
+DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha);
+DYNC_API dync_tensor *dync_celu_at(dync_tensor *self, double alpha, dync_loc at);
+#define dync_celu(self, alpha) dync_celu_at(self, alpha, DYNC_HERE)
+/* dync_glu: the first half of dim times sigmoid of the second. */
+DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim);
+DYNC_API dync_tensor *dync_glu_at(dync_tensor *self, int dim, dync_loc at);
+#define dync_glu(self, dim) dync_glu_at(self, dim, DYNC_HERE)
+/* dync_hardshrink: 0 where -lambd <= self <= lambd, else self. */
+DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd);
+DYNC_API dync_tensor *dync_hardshrink_at(dync_tensor *self, double lambd, dync_loc at);
+#define dync_hardshrink(self, lambd) dync_hardshrink_at(self, lambd, DYNC_HERE)
+/* dync_hardsigmoid: self + 3 held between 0 and 6, over 6. */
+DYNC_API dync_tensor *(dync_hardsigmoid)(dync_tensor *self);
+DYNC_API dync_tensor *dync_hardsigmoid_at(dync_tensor *self, dync_loc at);
+#define dync_hardsigmoid(self) dync_hardsigmoid_at(self, DYNC_HERE)
+/* dync_hardswish: self * hardsigmoid(self). */
+DYNC_API dync_tensor *(dync_hardswish)(dync_tensor *self);
+DYNC_API dync_tensor *dync_hardswish_at(dync_tensor *self, dync_loc at);
+#define dync_hardswish(self) dync_hardswish_at(self, DYNC_HERE)
+/* dync_prelu: self where positive, else weight * self; weight: one number, or one a channel (dim 1). */
+DYNC_API dync_tensor *(dync_prelu)(dync_tensor *self, dync_tensor *weight);
+DYNC_API dync_tensor *dync_prelu_at(dync_tensor *self, dync_tensor *weight, dync_loc at);
+#define dync_prelu(self, weight) DYNC_SEQ2(dync_prelu_at, self, weight, DYNC_HERE)
+/* dync_selu: scaled elu whose fixed point has mean 0 and variance 1. */
+DYNC_API dync_tensor *(dync_selu)(dync_tensor *self);
+DYNC_API dync_tensor *dync_selu_at(dync_tensor *self, dync_loc at);
+#define dync_selu(self) dync_selu_at(self, DYNC_HERE)
+/* dync_softmin: softmax of -self. */
+DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim);
+DYNC_API dync_tensor *dync_softmin_at(dync_tensor *self, int dim, dync_loc at);
+#define dync_softmin(self, dim) dync_softmin_at(self, dim, DYNC_HERE)
+/* dync_softshrink: self moved by lambd towards 0, which it does not cross. */
+DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd);
+DYNC_API dync_tensor *dync_softshrink_at(dync_tensor *self, double lambd, dync_loc at);
+#define dync_softshrink(self, lambd) dync_softshrink_at(self, lambd, DYNC_HERE)
+/* dync_softsign: self / (1 + abs(self)). */
+DYNC_API dync_tensor *(dync_softsign)(dync_tensor *self);
+DYNC_API dync_tensor *dync_softsign_at(dync_tensor *self, dync_loc at);
+#define dync_softsign(self) dync_softsign_at(self, DYNC_HERE)
+/* dync_tanhshrink: self - tanh(self). */
+DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self);
+DYNC_API dync_tensor *dync_tanhshrink_at(dync_tensor *self, dync_loc at);
+#define dync_tanhshrink(self) dync_tanhshrink_at(self, DYNC_HERE)
+/* dync_threshold: self where above threshold, else value. */
+DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value);
+DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dync_value value, dync_loc at);
+#define dync_threshold(self, threshold, value) dync_threshold_at(self, threshold, DYNC_V(value), DYNC_HERE)
+/* dync_conv1d: 1-d cross-correlation of [N, C, L] or [C, L]. */
+DYNC_API dync_tensor *(dync_conv1d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups);
+DYNC_API dync_tensor *dync_conv1d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at);
+#define dync_conv1d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2(dync_conv1d_at, input, weight, bias, stride, padding, dilation, groups, DYNC_HERE)
+/* dync_conv_transpose2d: the gradient of conv2d as an operator: enlarges [N, C, H, W] or [C, H, W]; weight [C, out / groups, KH, KW]. */
+DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation);
+DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at);
+#define dync_conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation) DYNC_SEQ2(dync_conv_transpose2d_at, input, weight, bias, stride, padding, output_padding, groups, dilation, DYNC_HERE)
+/* dync_group_norm: normalises over groups of channels and all that follows. */
+DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps);
+DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
+#define dync_group_norm(input, num_groups, weight, bias, eps) dync_group_norm_at(input, num_groups, weight, bias, eps, DYNC_HERE)
+/* dync_instance_norm: normalises each channel of each sample. */
+DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps);
+DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
+#define dync_instance_norm(input, weight, bias, eps) dync_instance_norm_at(input, weight, bias, eps, DYNC_HERE)
+/* dync_rms_norm: input over the root of its mean square over the trailing dims; eps none: that of the dtype. */
+DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps);
+DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at);
+#define dync_rms_norm(input, normalized_shape, weight, eps) dync_rms_norm_at(input, normalized_shape, weight, DYNC_V(eps), DYNC_HERE)
+/* dync_scaled_dot_product_attention: softmax(query @ key^T * scale) @ value; a bool mask says what may be seen, a float one is added; scale none: 1 / sqrt(width). */
+DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale);
+DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at);
+#define dync_scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale) DYNC_SEQ3(dync_scaled_dot_product_attention_at, query, key, value, attn_mask, dropout_p, is_causal, DYNC_V(scale), DYNC_HERE)
+/* dync_pixel_shuffle: [.., C r r, H, W] as [.., C, H r, W r]. */
+DYNC_API dync_tensor *(dync_pixel_shuffle)(dync_tensor *self, int64_t upscale_factor);
+DYNC_API dync_tensor *dync_pixel_shuffle_at(dync_tensor *self, int64_t upscale_factor, dync_loc at);
+#define dync_pixel_shuffle(self, upscale_factor) dync_pixel_shuffle_at(self, upscale_factor, DYNC_HERE)
+/* dync_upsample_nearest2d: [N, C, H, W] in another size, by the nearest element. */
+DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims output_size);
+DYNC_API dync_tensor *dync_upsample_nearest2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
+#define dync_upsample_nearest2d(self, output_size) dync_upsample_nearest2d_at(self, output_size, DYNC_HERE)
+/* dync_pad: value (none: 0) around self: before and after the last dim, then the one before it; negative numbers cut off. */
+DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value);
+DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at);
+#define dync_pad(self, pad, value) dync_pad_at(self, pad, DYNC_V(value), DYNC_HERE)
+/* dync_movedim: dims of source at the places of destination, the others in their order. */
+DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination);
+DYNC_API dync_tensor *dync_movedim_at(dync_tensor *self, dync_dims source, dync_dims destination, dync_loc at);
+#define dync_movedim(self, source, destination) dync_movedim_at(self, source, destination, DYNC_HERE)
+/* dync_unfold: windows of dim as a new last dim, without copying. */
+DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step);
+DYNC_API dync_tensor *dync_unfold_at(dync_tensor *self, int dim, int64_t size, int64_t step, dync_loc at);
+#define dync_unfold(self, dim, size, step) dync_unfold_at(self, dim, size, step, DYNC_HERE)
+/* dync_huber_loss: squared below delta, linear above; the mean. */
+DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta);
+DYNC_API dync_tensor *dync_huber_loss_at(dync_tensor *self, dync_tensor *target, double delta, dync_loc at);
+#define dync_huber_loss(self, target, delta) DYNC_SEQ2(dync_huber_loss_at, self, target, delta, DYNC_HERE)
+/* dync_kl_div: the mean of target * (log target - self); self is a logarithm. */
+DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target);
+DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, bool log_target, dync_loc at);
+#define dync_kl_div(self, target, log_target) DYNC_SEQ2(dync_kl_div_at, self, target, log_target, DYNC_HERE)
 /* dync_binary_cross_entropy: the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
@@ -1411,6 +1559,10 @@ DYNC_API dync_tensor *dync_tril_at(dync_tensor *self, int diagonal, dync_loc at)
 DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal);
 DYNC_API dync_tensor *dync_triu_at(dync_tensor *self, int diagonal, dync_loc at);
 #define dync_triu(self, diagonal) dync_triu_at(self, diagonal, DYNC_HERE)
+/* dync_unique: the elements in order, each once, as a vector. No gradient. The shape depends on data: a graph break. */
+DYNC_API dync_tensor *(dync_unique)(dync_tensor *self);
+DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at);
+#define dync_unique(self) dync_unique_at(self, DYNC_HERE)
 
 /* ==== api/autograd.h ============================================================================================ */
 /* ---- autograd --------------------------------------------------------------------------------------------------------------- */
@@ -18417,7 +18569,31 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(mv,     KERNEL, "(Tensor self, Tensor vec)", 1, i_mv, none, l_matmul, g_mv, none, "torch.mv", 0, -1,                                \
       "matrix times vector")                                                                                                              \
     X(outer,  COMPOSITE, "(Tensor self, Tensor vec2)", 1, i_outer, none, none, none, d_outer, "torch.outer", 0, -1,                       \
-      "all products of two vectors' elements")
+      "all products of two vectors' elements") \
+    X(bernoulli, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_bernoulli, "torch.bernoulli", DYNC__OP_NONDIFF | DYNC__OP_RANDOM, -1, \
+      "1 with the probability that self gives, else 0") \
+    X(count_nonzero, COMPOSITE, "(Tensor self, Dims dim)", 1, i_composite, none, none, none, d_count_nonzero, "torch.count_nonzero", DYNC__OP_NONDIFF, -1, \
+      "how many elements are not zero along dim, int64") \
+    X(isclose, COMPOSITE, "(Tensor self, Tensor other, float rtol, float atol, bool equal_nan)", 1, i_composite, none, none, none, d_isclose, "torch.isclose", DYNC__OP_NONDIFF, -1, \
+      "abs(self - other) <= atol + rtol * abs(other), as bool") \
+    X(logaddexp, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, none, d_logaddexp, "torch.logaddexp", 0, -1, \
+      "log(exp(self) + exp(other)), without overflow") \
+    X(nan_to_num, COMPOSITE, "(Tensor self, Value? nan, Value? posinf, Value? neginf)", 1, i_composite, none, none, none, d_nan_to_num, "torch.nan_to_num", 0, -1, \
+      "NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype)") \
+    X(xlogy, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, none, d_xlogy, "torch.xlogy", 0, -1, \
+      "self * log(other); 0 where self is 0") \
+    X(cosine_similarity, COMPOSITE, "(Tensor x1, Tensor x2, int dim, float eps)", 1, i_composite, none, none, none, d_cosine_similarity, "torch.nn.functional.cosine_similarity", 0, -1, \
+      "the cosine of the angle between vectors along dim; lengths are held at eps from below") \
+    X(normalize, COMPOSITE, "(Tensor self, Value p, int dim, float eps)", 1, i_composite, none, none, none, d_normalize, "torch.nn.functional.normalize", 0, -1, \
+      "self over its p-norm along dim, which is held at eps from below") \
+    X(addmv, COMPOSITE, "(Tensor self, Tensor mat, Tensor vec)", 1, i_composite, none, none, none, d_addmv, "torch.addmv", 0, -1, \
+      "self + mat @ vec; self is broadcast") \
+    X(baddbmm, COMPOSITE, "(Tensor self, Tensor batch1, Tensor batch2)", 1, i_composite, none, none, none, d_baddbmm, "torch.baddbmm", 0, -1, \
+      "self + batch1 @ batch2; self is broadcast") \
+    X(einsum, COMPOSITE, "(str equation, Tensor[] operands)", 1, i_composite, none, none, none, d_einsum, "torch.einsum({0}, *{1})", 0, -1, \
+      "Einstein's sums: \"bij,bjk->bik\"; an ellipsis stands for broadcast dims") \
+    X(trace, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_trace, "torch.trace", 0, -1, \
+      "the sum of a matrix's diagonal")
 
 #define DYNC__OPS_NN(X)                                                                                                                   \
     X(adaptive_avg_pool2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_adaptive_avg_pool2d, none, none, none,                      \
@@ -18482,7 +18658,57 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")                              \
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
       g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1,                             \
-      "grad where self > threshold, else 0")
+      "grad where self > threshold, else 0") \
+    X(celu, COMPOSITE, "(Tensor self, float alpha)", 1, i_composite, none, none, none, d_celu, "torch.nn.functional.celu", 0, -1, \
+      "self where positive, else alpha * (exp(self / alpha) - 1)") \
+    X(glu, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_glu, "torch.nn.functional.glu", 0, -1, \
+      "the first half of dim times sigmoid of the second") \
+    X(hardshrink, COMPOSITE, "(Tensor self, float lambd)", 1, i_composite, none, none, none, d_hardshrink, "torch.nn.functional.hardshrink", 0, -1, \
+      "0 where -lambd <= self <= lambd, else self") \
+    X(hardsigmoid, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardsigmoid, "torch.nn.functional.hardsigmoid", 0, -1, \
+      "self + 3 held between 0 and 6, over 6") \
+    X(hardswish, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardswish, "torch.nn.functional.hardswish", 0, -1, \
+      "self * hardsigmoid(self)") \
+    X(prelu, COMPOSITE, "(Tensor self, Tensor weight)", 1, i_composite, none, none, none, d_prelu, "torch.nn.functional.prelu", 0, -1, \
+      "self where positive, else weight * self; weight: one number, or one a channel (dim 1)") \
+    X(selu, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_selu, "torch.nn.functional.selu", 0, -1, \
+      "scaled elu whose fixed point has mean 0 and variance 1") \
+    X(softmin, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_softmin, "torch.nn.functional.softmin", 0, -1, \
+      "softmax of -self") \
+    X(softshrink, COMPOSITE, "(Tensor self, float lambd)", 1, i_composite, none, none, none, d_softshrink, "torch.nn.functional.softshrink", 0, -1, \
+      "self moved by lambd towards 0, which it does not cross") \
+    X(softsign, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_softsign, "torch.nn.functional.softsign", 0, -1, \
+      "self / (1 + abs(self))") \
+    X(tanhshrink, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_tanhshrink, "torch.nn.functional.tanhshrink", 0, -1, \
+      "self - tanh(self)") \
+    X(threshold, COMPOSITE, "(Tensor self, float threshold, Value value)", 1, i_composite, none, none, none, d_threshold, "torch.nn.functional.threshold", 0, -1, \
+      "self where above threshold, else value") \
+    X(conv1d, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int groups)", 1, i_composite, none, none, none, d_conv1d, "torch.conv1d", 0, -1, \
+      "1-d cross-correlation of [N, C, L] or [C, L]") \
+    X(conv_transpose2d, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims output_padding, int groups, Dims dilation)", 1, i_composite, none, none, none, d_conv_transpose2d, "torch.conv_transpose2d", 0, -1, \
+      "the gradient of conv2d as an operator: enlarges [N, C, H, W] or [C, H, W]; weight [C, out / groups, KH, KW]") \
+    X(group_norm, COMPOSITE, "(Tensor input, int64 num_groups, Tensor? weight, Tensor? bias, float eps)", 1, i_composite, none, none, none, d_group_norm, "torch.nn.functional.group_norm", 0, -1, \
+      "normalises over groups of channels and all that follows") \
+    X(instance_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, float eps)", 1, i_composite, none, none, none, d_instance_norm, "torch.nn.functional.instance_norm({0}, None, None, {1}, {2}, eps={3})", 0, -1, \
+      "normalises each channel of each sample") \
+    X(rms_norm, COMPOSITE, "(Tensor input, Dims normalized_shape, Tensor? weight, Value? eps)", 1, i_composite, none, none, none, d_rms_norm, "torch.nn.functional.rms_norm", 0, -1, \
+      "input over the root of its mean square over the trailing dims; eps none: that of the dtype") \
+    X(scaled_dot_product_attention, COMPOSITE, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float dropout_p, bool is_causal, Value? scale)", 1, i_composite, none, none, none, d_scaled_dot_product_attention, "torch.nn.functional.scaled_dot_product_attention({0}, {1}, {2}, attn_mask={3}, dropout_p={4}, is_causal={5}, scale={6})", DYNC__OP_RANDOM, -1, \
+      "softmax(query @ key^T * scale) @ value; a bool mask says what may be seen, a float one is added; scale none: 1 / sqrt(width)") \
+    X(pixel_shuffle, COMPOSITE, "(Tensor self, int64 upscale_factor)", 1, i_composite, none, none, none, d_pixel_shuffle, "torch.nn.functional.pixel_shuffle", 0, -1, \
+      "[.., C r r, H, W] as [.., C, H r, W r]") \
+    X(upsample_nearest2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_composite, none, none, none, d_upsample_nearest2d, "torch.nn.functional.interpolate", 0, -1, \
+      "[N, C, H, W] in another size, by the nearest element") \
+    X(pad, COMPOSITE, "(Tensor self, Dims pad, Value? value)", 1, i_composite, none, none, none, d_pad, "torch.nn.functional.pad({0}, {1}, value={2})", 0, -1, \
+      "value (none: 0) around self: before and after the last dim, then the one before it; negative numbers cut off") \
+    X(movedim, COMPOSITE, "(Tensor self, Dims source, Dims destination)", 1, i_composite, none, none, none, d_movedim, "torch.movedim", 0, -1, \
+      "dims of source at the places of destination, the others in their order") \
+    X(unfold, COMPOSITE, "(Tensor self, int dim, int64 size, int64 step)", 1, i_composite, none, none, none, d_unfold, ".unfold", 0, -1, \
+      "windows of dim as a new last dim, without copying") \
+    X(huber_loss, COMPOSITE, "(Tensor self, Tensor target, float delta)", 1, i_composite, none, none, none, d_huber_loss, "torch.nn.functional.huber_loss({0}, {1}, delta={2})", 0, -1, \
+      "squared below delta, linear above; the mean") \
+    X(kl_div, COMPOSITE, "(Tensor self, Tensor target, bool log_target)", 1, i_composite, none, none, none, d_kl_div, "torch.nn.functional.kl_div({0}, {1}, log_target={2})", 0, -1, \
+      "the mean of target * (log target - self); self is a logarithm")
 
 #define DYNC__OPS_LOSS(X)                                                                                                                 \
     X(binary_cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_binary_cross_entropy,               \
@@ -18599,7 +18825,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0, -1,                  \
       "zero above the diagonal of the last two dims")                                                                                     \
     X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu", 0, -1,                  \
-      "zero below the diagonal of the last two dims")
+      "zero below the diagonal of the last two dims") \
+    X(unique, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_unique, "torch.unique", \
+      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector")
 
 #define DYNC__OPS_EFFECT(X)                                                                                                               \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled, "torch._C._set_grad_enabled",          \
@@ -18688,13 +18916,13 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
 /* op/rows.h: the functions that the columns of ops.def.h name, declared. After op.h; private to op/.
  *
  * infer dync__i_* (infer.c, infer_nn.c), expr dync__e_* (expr.c), lower dync__l_* (lower.c, lower_nn.c),
- * decompose dync__d_* (decompose.c, effects in eager.c). */
+ * decompose dync__d_* (decompose.c, decompose_nn.c, einsum.c, effects in eager.c). */
 #ifndef DYNC__ROWS_H
 #define DYNC__ROWS_H
 
 #define DYNC__INFERS(X) \
     X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
-    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(contiguous) X(conv2d)          \
+    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
@@ -18725,7 +18953,12 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(masked_select) X(matmul) X(max_pool2d) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
-    X(topk) X(unflatten) X(view_as)
+    X(topk) X(unflatten) X(view_as)                                                                                   \
+    X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
+    X(einsum) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
+    X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
+    X(rms_norm) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
+    X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
 
 #define DYNC__X(name) DYNC__FN dync_status dync__i_##name(const dync__opcall *, dync__info *);
 DYNC__INFERS(DYNC__X)
@@ -18908,16 +19141,44 @@ DYNC__FN void dync__opcall_text(dync__str *s, const dync__opcall *call)
 }
 DYNC__COLD_BEGIN
 
-/* ==== op/decompose.c ============================================================================================ */
-/* op/decompose.c: composite operators, written as calls of other operators. After lower_nn.c, before dispatch.c.
+/* ==== op/chain.h ================================================================================================ */
+/* op/chain.h: a chain of operator calls, for decompositions. After rows.h; private to op/.
  *
- * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode, gradients and AOT.
- * The formulas are those of PyTorch's decompositions (torch/_decomp/decompositions.py, aten/src/ATen/native). */
+ * A chain is sticky: after the first failure nothing more is called and every call returns NULL, so a decomposition reads like
+ * its formula and is checked once, by dync__chain_end. What the calls make lives as long as the chain. */
+#ifndef DYNC__CHAIN_H
+#define DYNC__CHAIN_H
 
-/* ---- a chain of operator calls: sticky, owns what it made ------------------------------------------------------------------ */
-
-typedef struct dync__chain { dync_status status; DYNC__VEC(dync__tensor *) made; } dync__chain;
 typedef dync__tensor dync__dt;
+typedef struct dync__chain { dync_status status; DYNC__VEC(dync__tensor *) made; } dync__chain;
+
+DYNC__FN void dync__chain_call(dync__chain *, int op, int nargs, dync__arg *args, dync__dt **out);
+DYNC__FN void dync__chain_fail(dync__chain *, dync_status);                    /* the status of a dync__fail */
+DYNC__FN dync__dt *dync__chain1(dync__chain *, int op, dync__dt *);
+DYNC__FN dync__dt *dync__chain2(dync__chain *, int op, dync__arg, dync__arg);
+DYNC__FN dync__dt *dync__chain3(dync__chain *, int op, dync__arg, dync__arg, dync__arg);
+DYNC__FN dync__dt *dync__chain_tt(dync__chain *, int op, dync__dt *, dync__dt *);
+DYNC__FN dync__dt *dync__chain_tf(dync__chain *, int op, dync__dt *, double);
+DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n, const int64_t *shape);
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims, bool keepdim);
+DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
+DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start, int64_t end);
+DYNC__FN dync__dt *dync__chain_cat(dync__chain *, int n, dync__arg *list, int64_t dim);
+DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *);                /* of all elements */
+DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *, dync__dt *);
+DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__arg yes, dync__arg no);
+/* Ends the chain: results go out with a reference each, everything else is let go. */
+DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *result);
+DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n, dync__dt *const *result);
+
+DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);                  /* argument i if it is a tensor, else NULL */
+DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);      /* argument 0, which must be one */
+#endif
+
+/* ==== op/chain.c ================================================================================================ */
+/* op/chain.c: chains of operator calls, and inference of composite operators by running their decomposition over fakes.
+ * After lower_nn.c, before decompose.c. */
 
 static void dync__chain_keep(dync__chain *c, dync__tensor *t)
 {
@@ -18927,7 +19188,7 @@ static void dync__chain_keep(dync__chain *c, dync__tensor *t)
 }
 
 /* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure. */
-static void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
+DYNC__FN void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
 {
     int nout = dync__op_info(op)->nout;
     for (int i = 0; i < nout; i++) out[i] = NULL;
@@ -18941,55 +19202,55 @@ static void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args,
         for (int i = 0; i < nout; i++) out[i] = NULL;
 }
 
-static dync__dt *dync__chain1(dync__chain *c, int op, dync__dt *a)
+DYNC__FN dync__dt *dync__chain1(dync__chain *c, int op, dync__dt *a)
 {
     dync__arg args[1] = {dync__arg_t(a)};
     dync__dt *out;
     dync__chain_call(c, op, 1, args, &out);
     return out;
 }
-static dync__dt *dync__chain2(dync__chain *c, int op, dync__arg a, dync__arg b)
+DYNC__FN dync__dt *dync__chain2(dync__chain *c, int op, dync__arg a, dync__arg b)
 {
     dync__arg args[2] = {a, b};
     dync__dt *out;
     dync__chain_call(c, op, 2, args, &out);
     return out;
 }
-static dync__dt *dync__chain3(dync__chain *c, int op, dync__arg a, dync__arg b, dync__arg d)
+DYNC__FN dync__dt *dync__chain3(dync__chain *c, int op, dync__arg a, dync__arg b, dync__arg d)
 {
     dync__arg args[3] = {a, b, d};
     dync__dt *out;
     dync__chain_call(c, op, 3, args, &out);
     return out;
 }
-static dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b)
+DYNC__FN dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b)
 {
     return dync__chain2(c, op, dync__arg_t(a), dync__arg_t(b));
 }
-static dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x)
+DYNC__FN dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x)
 {
     return dync__chain2(c, op, dync__arg_t(a), dync__arg_f(x));
 }
-static dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i)
+DYNC__FN dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i)
 {
     return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i));
 }
-static dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n, const int64_t *shape)
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n, const int64_t *shape)
 {
     return dync__chain2(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
 }
 /* sum, mean, amax ... over the dims given, or all */
-static dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n, const int64_t *dims, bool keepdim)
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n, const int64_t *dims, bool keepdim)
 {
     return dync__chain3(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
 }
-static dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
+DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
 {
     return !a || a->dtype == dtype ? a : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
 }
 
 /* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
-static dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result)
+DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result)
 {
     for (int i = 0; i < n && c->status == DYNC_OK; i++) {
         dync__ref(result[i]);
@@ -19000,20 +19261,95 @@ static dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, 
     dync__vec_free(&c->made);
     return c->status;
 }
-static dync_status dync__chain_end(dync__chain *c, dync__opcall *call, dync__dt *result)
+DYNC__FN dync_status dync__chain_end(dync__chain *c, dync__opcall *call, dync__dt *result)
 {
     return dync__chain_end_n(c, call, 1, &result);
 }
 
-static dync__dt *dync__dt_arg(const dync__opcall *call, int i)
+DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *call, int i)
 {
     return i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
 }
 /* Argument 0, which every composite here has. */
-static dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
+DYNC__FN dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
 {
     return dync__infer_tensor(call, 0, out);
 }
+
+DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start, int64_t end)
+{
+    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
+    dync__dt *out;
+    dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
+    return out;
+}
+
+DYNC__FN dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64_t dim)
+{
+    dync__arg l = {.kind = DYNC__A_LIST, .n = n, .as = {.list = list}};
+    return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
+}
+
+DYNC__FN dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
+{
+    return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
+}
+
+DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
+{
+    return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
+}
+
+DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__arg yes, dync__arg no)
+{
+    return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
+}
+
+DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
+{
+    if (c->status == DYNC_OK) c->status = status;
+}
+
+/* ---- inference by decomposition ------------------------------------------------------------------------------------ */
+
+static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call)
+{
+    (void)self;
+    return dync__op_fake(call);
+}
+
+/* What a composite gives is what its decomposition gives: it runs with nothing above and inference alone below, so that no
+ * element is computed, nothing is recorded, and the strides are those of the real thing. */
+DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
+{
+    dync__handler bottom = {.call = dync__composite_bottom};
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    dync__opcall run = *call;
+    if (!dync__op_state_get()) return DYNC_ERR_MEMORY;
+    dync__handler *top = dync__handler_swap(NULL), *old = dync__bottom_swap(&bottom);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = call->row->decompose(&run);
+    dync__tls.grad_enabled_off = off;
+    dync__bottom_swap(old);
+    dync__handler_swap(top);
+    if (status != DYNC_OK) return status;
+    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
+    for (int i = 0; i < run.nout; i++) {
+        const dync__tensor *t = run.out[i];
+        out[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        for (int a = 0; a < n && out[i].alias < 0; a++)
+            if (arg[a]->storage == t->storage) out[i].alias = a;
+        dync__unref(run.out[i]);
+    }
+    return DYNC_OK;
+}
+
+/* ==== op/decompose.c ============================================================================================ */
+/* op/decompose.c: composite operators, written as calls of other operators. After lower_nn.c, before dispatch.c.
+ *
+ * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode, gradients and AOT.
+ * The formulas are those of PyTorch's decompositions (torch/_decomp/decompositions.py, aten/src/ATen/native). */
 
 /* ---- shapes ---------------------------------------------------------------------------------------------------------------- */
 
@@ -19054,14 +19390,6 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
                                : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
 
-static dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start, int64_t end)
-{
-    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
-    dync__dt *out;
-    dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
-    return out;
-}
-
 DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -19100,12 +19428,6 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     }
     if (!copied) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
     return dync__chain_end(&c, call, x);
-}
-
-static dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64_t dim)
-{
-    dync__arg l = {.kind = DYNC__A_LIST, .n = n, .as = {.list = list}};
-    return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
 }
 
 static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, int64_t dim_arg)
@@ -19577,11 +19899,6 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
 }
 
-static dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
-{
-    return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
-}
-
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -19610,11 +19927,6 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
     return dync__chain_end(&c, call,
                            dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
                                                              dync__arg_t(curve), dync__arg_t(line))));
-}
-
-static dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
-{
-    return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
 }
 
 /* A logarithm, held at -100 from below as PyTorch does. */
@@ -19737,6 +20049,1086 @@ DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
     return dync__chain_end(&c, call,
                            dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
                                         dync__arg_t(index)));
+}
+
+/* ==== op/decompose_nn.c ========================================================================================= */
+/* op/decompose_nn.c: composites beyond PyTorch's core set: activations, norms, attention, convolutions by other convolutions,
+ * padding, losses. After decompose.c, before einsum.c.
+ *
+ * None has an inference of its own (dync__i_composite runs the decomposition over fakes), so what is checked about arguments
+ * is checked here. Formulas: torch/nn/functional.py and torch/_decomp/decompositions.py. */
+
+static double dync__dn_number(const dync__opcall *call, int i) { return dync__arg_number(&call->args[i]); }
+
+/* The dim that argument i names, of rank ndim. */
+static dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim)
+{
+    return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), ndim, dim);
+}
+
+static dync_status dync__dn_rank(const dync__dt *x, int rank)
+{
+    if (x->lay.ndim == rank) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
+}
+
+/* ---- activations ---------------------------------------------------------------------------------------------------- */
+
+/* x where positive, else 0: keeps what comes after away from large positive numbers. */
+static dync__dt *dync__dn_negative_part(dync__chain *c, dync__dt *x, dync__dt *positive)
+{
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(positive), dync__arg_i(0));
+}
+
+DYNC__FN dync_status dync__d_celu(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    double alpha = dync__dn_number(call, 1);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (!(alpha > 0 || alpha < 0)) return dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
+    dync__dt *positive = dync__chain_ti(&c, DYNC__OP_gt, x, 0);
+    dync__dt *y = dync__chain_tf(&c, DYNC__OP_div, dync__dn_negative_part(&c, x, positive), alpha);
+    y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_expm1, y), alpha);
+    return dync__chain_end(&c, call, dync__chain_where(&c, positive, dync__arg_t(x), dync__arg_t(y)));
+}
+
+DYNC__FN dync_status dync__d_selu(dync__opcall *call)
+{
+    static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(&c, call,
+                           dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_elu, x, alpha), scale));
+}
+
+/* clamp(x + 3, 0, 6) / 6; hold: clamp, whose gradient counts the ends, or hardtanh, whose does not */
+static dync__dt *dync__dn_hard(dync__chain *c, int hold, dync__dt *x)
+{
+    dync__dt *y = dync__chain_tf(c, DYNC__OP_add, x, 3);
+    y = dync__chain3(c, hold, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
+    return dync__chain_tf(c, DYNC__OP_div, y, 6);
+}
+
+DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    return dync__chain_end(&c, call, dync__dn_hard(&c, DYNC__OP_hardtanh, x));
+}
+
+DYNC__FN dync_status dync__d_hardswish(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, DYNC__OP_clamp, x)));
+}
+
+DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    dync__dt *d = dync__chain_ti(&c, DYNC__OP_add, dync__chain1(&c, DYNC__OP_abs, x), 1);
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, d));
+}
+
+DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
+}
+
+DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    double lambd = dync__dn_number(call, 1);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (!(lambd >= 0)) return dync__fail(DYNC_ERR_VALUE, "lambda must be greater or equal to 0, but found to be %g.", lambd);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_lt, x, -lambd),
+                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)),
+                                    dync__arg_t(dync__chain_ti(&c, DYNC__OP_mul, x, 0)));
+    y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
+                          dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)), dync__arg_t(y));
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    double lambd = dync__dn_number(call, 1);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    dync__dt *inside = dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain_tf(&c, DYNC__OP_ge, x, -lambd),
+                                      dync__chain_tf(&c, DYNC__OP_le, x, lambd));
+    return dync__chain_end(&c, call, dync__dn_negative_part(&c, x, inside));
+}
+
+DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    dync__dt *low = dync__chain_tf(&c, DYNC__OP_le, x, dync__dn_number(call, 1));
+    return dync__chain_end(&c, call,
+                           dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(low), call->args[2]));
+}
+
+/* weight: one slope, or one a channel (dim 1) */
+DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    int channels = x->lay.ndim > 1 ? 1 : 0;
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == channels ? w->numel : 1;
+    if (w->numel != 1 && (w->lay.ndim != 1 || x->lay.ndim == 0 || x->lay.shape[channels] != w->numel))
+        return dync__fail(DYNC_ERR_SHAPE, "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                          "%lld and channel size = %lld.", (long long)w->numel,
+                          (long long)(x->lay.ndim ? x->lay.shape[channels] : 1));
+    if (x->lay.ndim) w = dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape);
+    else w = dync__chain_shape(&c, DYNC__OP_view, w, 0, shape);
+    dync__dt *y = dync__chain_where(&c, dync__chain_ti(&c, DYNC__OP_gt, x, 0), dync__arg_t(x),
+                                    dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, w, x)));
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_glu(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int dim;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional tensors");
+    DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
+    int64_t size = x->lay.shape[dim];
+    if (size % 2)
+        return dync__fail(DYNC_ERR_SHAPE, "Halving dimension must be even, but dimension %d is size %lld", dim,
+                          (long long)size);
+    dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, size / 2, size));
+    return dync__chain_end(&c, call,
+                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, size / 2), gate));
+}
+
+DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    dync__dt *y = dync__chain1(&c, DYNC__OP_neg, x);
+    return dync__chain_end(&c, call, dync__chain2(&c, DYNC__OP_softmax, dync__arg_t(y), call->args[1]));
+}
+
+/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+
+/* By way of logsumexp, which holds infinities and shares the gradient rightly. */
+DYNC__FN dync_status dync__d_logaddexp(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1), *both[2] = {NULL, NULL};
+    int64_t shape[DYNC_MAX_DIMS], zero = 0;
+    int n;
+    if (!a || !b) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
+    DYNC__TRY(dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape));
+    both[0] = dync__chain_shape(&c, DYNC__OP_expand, a, n, shape);
+    both[1] = dync__chain_shape(&c, DYNC__OP_expand, b, n, shape);
+    dync__arg list[2] = {dync__arg_t(both[0]), dync__arg_t(both[1])},
+              all = {.kind = DYNC__A_LIST, .n = 2, .as = {.list = list}};
+    dync__dt *y = dync__chain2(&c, DYNC__OP_stack, all, dync__arg_i(0));
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_logsumexp, y, 1, &zero, false));
+}
+
+/* self * log(other), 0 where self is 0 and other is a number. Only where the product would be NaN is other replaced, so that the
+ * gradient is log(other) elsewhere. */
+DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
+{
+    const double inf = HUGE_VAL;
+    dync__chain c = {0};
+    dync__dt *self = dync__dt_arg(call, 0), *other = dync__dt_arg(call, 1);
+    if (!self || !other) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
+    dync__dt *bad = dync__chain_tt(&c, DYNC__OP_logical_or, dync__chain_ti(&c, DYNC__OP_le, other, 0),
+                                   dync__chain_tf(&c, DYNC__OP_eq, other, inf));
+    bad = dync__chain_tt(&c, DYNC__OP_logical_and, bad, dync__chain_ti(&c, DYNC__OP_eq, self, 0));
+    dync__dt *safe = dync__chain_where(&c, bad, dync__arg_i(1), dync__arg_t(other));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, self, dync__chain1(&c, DYNC__OP_log, safe)));
+}
+
+static double dync__dn_largest(int dtype)
+{
+    switch (dtype) {
+    case DYNC_F64: return DBL_MAX;
+    case DYNC_F16: return 65504;
+    case DYNC_BF16: return 3.3895313892515355e38;
+    default: return (double)FLT_MAX;
+    }
+}
+
+/* DYNC_NONE for an infinity: the largest or smallest number of the dtype */
+DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (dync__dtype_info(x->dtype)->kind != 'f') return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
+    const double inf = HUGE_VAL, most = dync__dn_largest(x->dtype);
+    double to[3] = {0, most, -most};
+    for (int i = 0; i < 3; i++)
+        if (dync__arg_is_number(&call->args[1 + i])) to[i] = dync__dn_number(call, 1 + i);
+    dync__dt *test[3] = {dync__chain1(&c, DYNC__OP_isnan, x), dync__chain_tf(&c, DYNC__OP_eq, x, inf),
+                         dync__chain_tf(&c, DYNC__OP_eq, x, -inf)};
+    for (int i = 0; i < 3; i++)
+        x = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(test[i]), dync__arg_f(to[i]));
+    return dync__chain_end(&c, call, x);
+}
+
+DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1);
+    if (!a || !b) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
+    if (a->dtype != b->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard, dync__dtype_info(b->dtype)->guard);
+    dync__dt *close = dync__chain_tt(&c, DYNC__OP_eq, a, b);
+    if (call->args[4].as.i)
+        close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
+                               dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain1(&c, DYNC__OP_isnan, a),
+                                              dync__chain1(&c, DYNC__OP_isnan, b)));
+    bool floating = dync__dtype_info(a->dtype)->kind == 'f';
+    if (!floating) {
+        a = dync__chain_dtype(&c, a, DYNC_F64);
+        b = dync__chain_dtype(&c, b, DYNC_F64);
+    }
+    dync__dt *allowed = dync__chain_tf(&c, DYNC__OP_add,
+                                       dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_abs, b),
+                                                      dync__dn_number(call, 2)),
+                                       dync__dn_number(call, 3));
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, a, b));
+    dync__dt *near_enough = dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain1(&c, DYNC__OP_isfinite, gap),
+                                           dync__chain_tt(&c, DYNC__OP_le, gap, allowed));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_logical_or, close, near_enough));
+}
+
+DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    x = dync__chain_ti(&c, DYNC__OP_ne, x, 0);
+    return dync__chain_end(&c, call,
+                           dync__chain3(&c, DYNC__OP_sum, dync__arg_t(x), call->args[1], dync__arg_b(false)));
+}
+
+DYNC__FN dync_status dync__d_trace(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (x->lay.ndim != 2) return dync__fail(DYNC_ERR_SHAPE, "trace: expected a matrix, but got tensor with dim %d", x->lay.ndim);
+    dync__arg args[4] = {call->args[0], dync__arg_i(0), dync__arg_i(0), dync__arg_i(1)};
+    dync__chain_call(&c, DYNC__OP_diagonal, 4, args, &y);
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 0, NULL, false));
+}
+
+/* ---- norms and distances -------------------------------------------------------------------------------------------- */
+
+static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim)
+{
+    dync__arg args[4] = {dync__arg_t(x), p, dync__arg_dims(1, &dim), dync__arg_b(keepdim)};
+    dync__dt *y;
+    dync__chain_call(c, DYNC__OP_norm, 4, args, &y);
+    return y;
+}
+
+static dync__dt *dync__dn_at_least(dync__chain *c, dync__dt *x, double low)
+{
+    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(x), dync__arg_f(low), dync__arg_none());
+}
+
+DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int dim;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__dn_dim(call, 2, x->lay.ndim, &dim));
+    dync__dt *n = dync__dn_at_least(&c, dync__dn_norm(&c, x, call->args[1], dim, true), dync__dn_number(call, 3));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, n));
+}
+
+DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x[2];
+    int64_t shape[DYNC_MAX_DIMS], at;
+    int n, dim;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x[0]));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x[1]));
+    DYNC__TRY(dync__broadcast(x[0]->lay.ndim, x[0]->lay.shape, x[1]->lay.ndim, x[1]->lay.shape, &n, shape));
+    DYNC__TRY(dync__dn_dim(call, 2, n, &dim));
+    at = dim;
+    for (int i = 0; i < 2; i++) {
+        x[i] = dync__chain_shape(&c, DYNC__OP_expand, x[i], n, shape);
+        dync__dt *length = dync__dn_norm(&c, x[i], dync__arg_i(2), dim, true);
+        x[i] = dync__chain_tt(&c, DYNC__OP_div, x[i], dync__dn_at_least(&c, length, dync__dn_number(call, 3)));
+    }
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, x[0], x[1]);
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
+}
+
+/* Groups are rows of a layer norm without weights. */
+static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w, dync__dt *b, double eps)
+{
+    dync__chain c = {0};
+    int64_t channels = x->lay.shape[1], rows[2] = {x->lay.shape[0] * groups, -1}, shape[DYNC_MAX_DIMS];
+    for (int i = 0; i < 2; i++) {
+        const dync__dt *v = i ? b : w;
+        if (v && (v->lay.ndim != 1 || v->lay.shape[0] != channels))
+            return dync__fail(DYNC_ERR_SHAPE, "Expected %s to be a vector of size equal to the number of channels in input, %lld",
+                              i ? "bias" : "weight", (long long)channels);
+    }
+    rows[1] = x->numel && rows[0] ? x->numel / rows[0] : 0;
+    dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(), dync__arg_none(), dync__arg_f(eps)};
+    dync__dt *y;
+    args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, x, 2, rows));
+    dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
+    y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
+    if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape));
+    if (b) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
+{
+    dync__dt *x;
+    int64_t groups = call->args[1].as.i;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "Expected at least 2 dimensions for input tensor but received %d", x->lay.ndim);
+    if (groups <= 0 || x->lay.shape[1] % groups)
+        return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
+                          "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
+    return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3), dync__dn_number(call, 4));
+}
+
+DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
+{
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim < 3 || x->numel == x->lay.shape[0] * x->lay.shape[1])
+        return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 spatial element when training, got a %dD input", x->lay.ndim);
+    return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1), dync__dt_arg(call, 2), dync__dn_number(call, 3));
+}
+
+DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w = dync__dt_arg(call, 2);
+    int64_t dims[DYNC_MAX_DIMS];
+    const dync__arg *shape = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    int n = shape->n, lead = x->lay.ndim - n;
+    if (n < 1) return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least 1-dimensional");
+    for (int i = 0; i < n; i++) {
+        dims[i] = lead + i;
+        if (lead < 0 || x->lay.shape[lead + i] != shape->as.dims[i] ||
+            (w && (w->lay.ndim != n || w->lay.shape[i] != shape->as.dims[i])))
+            return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end with normalized_shape");
+    }
+    bool wide = x->dtype == DYNC_F64;
+    double eps = dync__arg_is_number(&call->args[3]) ? dync__dn_number(call, 3) : wide ? DBL_EPSILON : (double)FLT_EPSILON;
+    dync__dt *xw = dync__chain_dtype(&c, x, wide ? DYNC_F64 : DYNC_F32);
+    dync__dt *r = dync__chain_reduce(&c, DYNC__OP_mean, dync__chain1(&c, DYNC__OP_square, xw), n, dims, true);
+    r = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, r, eps));
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, xw, r);
+    if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, w);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+}
+
+/* ---- attention ------------------------------------------------------------------------------------------------------ */
+
+/* The scores with what may not be seen at minus infinity. */
+static dync__dt *dync__dn_masked(dync__chain *c, dync__opcall *call, dync__dt *scores, dync__dt *mask)
+{
+    const double inf = HUGE_VAL;
+    if (call->args[5].as.i && scores) {
+        int64_t shape[2] = {scores->lay.shape[scores->lay.ndim - 2], scores->lay.shape[scores->lay.ndim - 1]};
+        dync__arg args[3] = {dync__arg_dims(2, shape), dync__arg_dtype(DYNC_BOOL), dync__arg_device(scores->device)};
+        dync__chain_call(c, DYNC__OP_ones, 3, args, &mask);
+        mask = dync__chain_ti(c, DYNC__OP_tril, mask, 0);
+    }
+    if (!mask || !scores) return scores;
+    if (mask->dtype != DYNC_BOOL) return dync__chain_tt(c, DYNC__OP_add, scores, mask);
+    mask = dync__chain1(c, DYNC__OP_logical_not, mask);
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(scores), dync__arg_t(mask), dync__arg_f(-inf));
+}
+
+/* softmax whose rows that see nothing are zero, not NaN */
+static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
+{
+    const double inf = HUGE_VAL;
+    int64_t last = -1;
+    dync__dt *blind = dync__chain_reduce(c, DYNC__OP_all, dync__chain_tf(c, DYNC__OP_eq, scores, -inf), 1, &last, true);
+    scores = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(scores), dync__arg_t(blind), dync__arg_i(0));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain_ti(c, DYNC__OP_softmax, scores, -1)),
+                        dync__arg_t(blind), dync__arg_i(0));
+}
+
+DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *q, *k, *v, *mask = dync__dt_arg(call, 3), *y;
+    DYNC__TRY(dync__dt_self(call, &q));
+    DYNC__TRY(dync__infer_tensor(call, 1, &k));
+    DYNC__TRY(dync__infer_tensor(call, 2, &v));
+    if (q->dtype != k->dtype || q->dtype != v->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "Expected query, key, and value to have the same dtype, but got %s, %s and %s",
+                          dync__dtype_info(q->dtype)->guard, dync__dtype_info(k->dtype)->guard, dync__dtype_info(v->dtype)->guard);
+    if (q->lay.ndim < 2 || k->lay.ndim < 2 || v->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "Expected query, key, and value to all be  at least 2 dimensional, but got %dD, %dD and %dD",
+                          q->lay.ndim, k->lay.ndim, v->lay.ndim);
+    if (mask && call->args[5].as.i)
+        return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
+    double width = (double)q->lay.shape[q->lay.ndim - 1],
+           scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : 1 / sqrt(width);
+    dync__dt *kt = dync__chain3(&c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
+    y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_matmul, q, kt), scale);
+    y = dync__dn_masked(&c, call, y, mask);
+    y = mask ? dync__dn_safe_softmax(&c, y) : dync__chain_ti(&c, DYNC__OP_softmax, y, -1);
+    if (dync__dn_number(call, 4) > 0)
+        y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, y, v));
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__dn_add_product(dync__opcall *call, int product)
+{
+    dync__chain c = {0};
+    dync__dt *y = dync__chain2(&c, product, call->args[1], call->args[2]);
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, y, dync__dt_arg(call, 0)));
+}
+DYNC__FN dync_status dync__d_addmv(dync__opcall *call) { return dync__dn_add_product(call, DYNC__OP_mv); }
+DYNC__FN dync_status dync__d_baddbmm(dync__opcall *call) { return dync__dn_add_product(call, DYNC__OP_bmm); }
+
+/* ---- convolutions ---------------------------------------------------------------------------------------------------- */
+
+/* Up to `most` numbers of argument i; one stands for all, none for `otherwise`. */
+static dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, int64_t otherwise, int64_t *out)
+{
+    const dync__arg *a = &call->args[i];
+    if (a->n != 0 && a->n != 1 && a->n != most)
+        return dync__fail(DYNC_ERR_VALUE, "expected 1 or %d numbers, got %d", most, a->n);
+    for (int k = 0; k < most; k++) out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
+    return DYNC_OK;
+}
+
+/* [.., C, L] as [.., C, 1, L] */
+DYNC__FN dync_status dync__d_conv1d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w, *y;
+    int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    if (x->lay.ndim != 2 && x->lay.ndim != 3)
+        return dync__fail(DYNC_ERR_SHAPE, "Expected 2D (unbatched) or 3D (batched) input to conv1d, but got a %dD input", x->lay.ndim);
+    DYNC__TRY(dync__dn_rank(w, 3));
+    DYNC__TRY(dync__dn_numbers(call, 3, 1, 1, &stride[1]));
+    DYNC__TRY(dync__dn_numbers(call, 4, 1, 0, &padding[1]));
+    DYNC__TRY(dync__dn_numbers(call, 5, 1, 1, &dilation[1]));
+    dync__arg args[7] = {dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, x, -2)),
+                         dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, w, 2)),
+                         call->args[2], dync__arg_dims(2, stride), dync__arg_dims(2, padding), dync__arg_dims(2, dilation),
+                         call->args[6]};
+    dync__chain_call(&c, DYNC__OP_conv2d, 7, args, &y);
+    return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, -2));
+}
+
+/* The gradient of a convolution with respect to its input, whose size is (in - 1) stride - 2 padding + dilation (k - 1) +
+ * output_padding + 1. */
+DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w, *bias = dync__dt_arg(call, 2), *out[3], *y;
+    int64_t stride[2], padding[2], extra[2], dilation[2], groups = call->args[6].as.i, shape[4], channels[4] = {1, 1, 1, 1};
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    if (x->lay.ndim != 3 && x->lay.ndim != 4)
+        return dync__fail(DYNC_ERR_SHAPE, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d, but got a %dD input", x->lay.ndim);
+    DYNC__TRY(dync__dn_rank(w, 4));
+    DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, stride));
+    DYNC__TRY(dync__dn_numbers(call, 4, 2, 0, padding));
+    DYNC__TRY(dync__dn_numbers(call, 5, 2, 0, extra));
+    DYNC__TRY(dync__dn_numbers(call, 7, 2, 1, dilation));
+    bool single = x->lay.ndim == 3;
+    const int64_t *in = x->lay.shape + (single ? 0 : 1);
+    if (groups < 1 || in[0] != w->lay.shape[0] || in[0] % groups)
+        return dync__fail(DYNC_ERR_SHAPE, "expected input with weight's %lld channels, a multiple of groups=%lld, got %lld",
+                          (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
+    shape[0] = single ? 1 : x->lay.shape[0];
+    shape[1] = channels[1] = w->lay.shape[1] * groups;
+    for (int i = 0; i < 2; i++) {
+        shape[2 + i] = (in[1 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w->lay.shape[2 + i] - 1) + extra[i] + 1;
+        if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || shape[2 + i] < 1)
+            return dync__fail(DYNC_ERR_SHAPE, "stride and dilation of at least 1, padding of at least 0 and a result of at least "
+                              "1 are expected, got %lld, %lld, %lld and %lld", (long long)stride[i], (long long)dilation[i],
+                              (long long)padding[i], (long long)shape[2 + i]);
+        if (extra[i] < 0 || (extra[i] >= stride[i] && extra[i] >= dilation[i]))
+            return dync__fail(DYNC_ERR_VALUE, "output padding must be smaller than either stride or dilation, but got %lld",
+                              (long long)extra[i]);
+    }
+    if (single) x = dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0);
+    dync__dt *form = dync__chain3(&c, DYNC__OP_empty, dync__arg_dims(4, shape), dync__arg_dtype(x ? x->dtype : DYNC_F32),
+                                  dync__arg_device(x ? x->device : DYNC_CPU));
+    dync__arg args[10] = {dync__arg_t(x), dync__arg_t(form), dync__arg_t(w), dync__arg_dims(2, stride), dync__arg_dims(2, padding),
+                          dync__arg_dims(2, dilation), dync__arg_i(groups), dync__arg_b(true), dync__arg_b(false), dync__arg_b(false)};
+    dync__chain_call(&c, DYNC__OP_convolution_backward, 10, args, out);
+    y = out[0];
+    if (bias) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_shape(&c, DYNC__OP_view, bias, 4, channels));
+    if (single) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
+    return dync__chain_end(&c, call, y);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------------------------------- */
+
+/* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
+static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before, int64_t after)
+{
+    if (!x) return NULL;
+    int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
+    if (before < 0 || after < 0) {
+        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? size + after : size);
+        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
+    }
+    if (before == 0 && after == 0) return x;
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
+    shape[dim] = before + size + after;
+    dync__arg args[6] = {dync__arg_t(x), dync__arg_dims(x->lay.ndim, shape), dync__arg_i(dim), dync__arg_i(before),
+                         dync__arg_i(before + size), dync__arg_i(1)};
+    dync__dt *y;
+    dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
+    return y;
+}
+
+static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
+{
+    int n = x ? x->lay.ndim : 0;
+    for (int i = 0; i < pad->n / 2; i++) x = dync__dn_pad_dim(c, x, n - 1 - i, pad->as.dims[2 * i], pad->as.dims[2 * i + 1]);
+    return x;
+}
+
+DYNC__FN dync_status dync__d_pad(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    const dync__arg *pad = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (pad->n % 2) return dync__fail(DYNC_ERR_VALUE, "Padding length must be divisible by 2");
+    if (pad->n / 2 > x->lay.ndim)
+        return dync__fail(DYNC_ERR_VALUE, "Padding length should be less than or equal to two times the input dimension but got "
+                          "padding length %d and input of dimension %d", pad->n, x->lay.ndim);
+    for (int i = 0; i < pad->n / 2; i++) {
+        int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i], after = pad->as.dims[2 * i + 1];
+        int64_t limit = INT64_C(1) << 40;
+        if (before > limit || after > limit || -before > size || -after > size || size + before + after < 0)
+            return dync__fail(DYNC_ERR_SHAPE, "The input size %lld, plus negative padding %lld and %lld, resulted in a size that is "
+                              "negative or too large, which is invalid. Check dimension %d of your input.", (long long)size,
+                              (long long)before, (long long)after, x->lay.ndim - 1 - i);
+    }
+    y = dync__dn_pad(&c, x, pad);
+    double value = dync__arg_is_number(&call->args[2]) ? dync__dn_number(call, 2) : 0;
+    if (value < 0 || value > 0 || value != value) {
+        dync__arg ones[2] = {call->args[0], dync__arg_b(true)};
+        dync__dt *inside;
+        dync__chain_call(&c, DYNC__OP_full_like, 2, ones, &inside);
+        inside = dync__dn_pad(&c, dync__chain_dtype(&c, inside, DYNC_BOOL), pad);
+        y = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(dync__chain1(&c, DYNC__OP_logical_not, inside)),
+                         call->args[2]);
+    }
+    if (y == x) y = dync__chain1(&c, DYNC__OP_clone, x);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_movedim(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    const dync__arg *from = &call->args[1], *to = &call->args[2];
+    int64_t order[DYNC_MAX_DIMS];
+    bool taken[DYNC_MAX_DIMS] = {false}, filled[DYNC_MAX_DIMS] = {false};
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = x->lay.ndim, next = 0;
+    if (from->n != to->n)
+        return dync__fail(DYNC_ERR_VALUE, "movedim: Invalid source or destination dims: source (%d dims) should contain the same number of "
+                          "dims as destination (%d dims)", from->n, to->n);
+    for (int i = 0; i < from->n; i++) {
+        int a, b;
+        dync__arg ia = dync__arg_i(from->as.dims[i]), ib = dync__arg_i(to->as.dims[i]);
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ia), n, &a));
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ib), n, &b));
+        if (taken[a] || filled[b]) return dync__fail(DYNC_ERR_VALUE, "movedim: repeated dim in source or destination");
+        taken[a] = filled[b] = true;
+        order[b] = a;
+    }
+    for (int b = 0; b < n; b++) {
+        if (filled[b]) continue;
+        while (taken[next]) next++;
+        order[b] = next++;
+    }
+    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_permute, x, n, order));
+}
+
+/* Windows of dim, as views: the window is the last dim. */
+DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], window = call->args[2].as.i, step = call->args[3].as.i;
+    int dim = 0;
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = x->lay.ndim;
+    if (n) DYNC__TRY(dync__dn_dim(call, 1, n, &dim));
+    int64_t size = n ? x->lay.shape[dim] : 1;
+    if (window < 0 || window > size)
+        return dync__fail(DYNC_ERR_VALUE, "maximum size for tensor at dimension %d is %lld but size is %lld", dim, (long long)size,
+                          (long long)window);
+    if (step <= 0) return dync__fail(DYNC_ERR_VALUE, "step is %lld but must be > 0", (long long)step);
+    if (n == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "the result has more than %d dims", DYNC_MAX_DIMS);
+    for (int d = 0; d < n; d++) {
+        shape[d] = d == dim ? (size - window) / step + 1 : x->lay.shape[d];
+        stride[d] = d == dim ? x->lay.stride[d] * step : x->lay.stride[d];
+    }
+    shape[n] = window;
+    stride[n] = n ? x->lay.stride[dim] : 1;
+    dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride), dync__arg_i(x->lay.offset)};
+    dync__chain_call(&c, DYNC__OP_as_strided, 4, args, &y);
+    return dync__chain_end(&c, call, y);
+}
+
+/* 0, 1, .. size - 1 spread over n places: floor(i * size / n) */
+static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t n)
+{
+    if (!x) return NULL;
+    dync__arg range[5] = {dync__arg_i(0), dync__arg_i(n), dync__arg_i(1), dync__arg_dtype(DYNC_I64), dync__arg_device(x->device)};
+    dync__dt *index;
+    dync__chain_call(c, DYNC__OP_arange, 5, range, &index);
+    index = dync__chain_ti(c, DYNC__OP_mul, index, x->lay.shape[dim]);
+    index = dync__chain_ti(c, DYNC__OP_floor_divide, index, n);
+    return dync__chain3(c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index));
+}
+
+DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    const dync__arg *size = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__dn_rank(x, 4));
+    if (size->n != 2 || size->as.dims[0] < 1 || size->as.dims[1] < 1 || size->as.dims[0] > INT32_MAX || size->as.dims[1] > INT32_MAX)
+        return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
+    for (int i = 0; i < 2; i++) x = dync__dn_nearest(&c, x, 2 + i, size->as.dims[i]);
+    return dync__chain_end(&c, call, x);
+}
+
+DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int64_t r = call->args[1].as.i, shape[DYNC_MAX_DIMS], order[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = x->lay.ndim, lead = n - 3;
+    if (n < 3 || n + 2 > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n);
+    if (r < 1 || r > INT32_MAX || x->lay.shape[lead] % (r * r))
+        return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+                          "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
+                          (long long)(r * r));
+    const int64_t *s = x->lay.shape + lead, split[5] = {s[0] / (r * r), r, r, s[1], s[2]}, joined[3] = {s[0] / (r * r), s[1] * r, s[2] * r};
+    static const int to[5] = {0, 3, 1, 4, 2};
+    for (int d = 0; d < lead; d++) {
+        shape[d] = x->lay.shape[d];
+        order[d] = d;
+    }
+    for (int i = 0; i < 5; i++) {
+        shape[lead + i] = split[i];
+        order[lead + i] = lead + to[i];
+    }
+    dync__dt *y = dync__chain_shape(&c, DYNC__OP_reshape, x, n + 2, shape);
+    y = dync__chain_shape(&c, DYNC__OP_permute, y, n + 2, order);
+    for (int i = 0; i < 3; i++) shape[lead + i] = joined[i];
+    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape));
+}
+
+/* ---- losses ---------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *t;
+    double delta = dync__dn_number(call, 2);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &t));
+    if (!(delta > 0)) return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support non-positive values for delta.");
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, x, t));
+    dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5);
+    dync__dt *line = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * delta), delta);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta), dync__arg_t(curve), dync__arg_t(line));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, y));
+}
+
+DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *t, *y;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &t));
+    if (call->args[2].as.i)
+        y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_exp, t), dync__chain_tt(&c, DYNC__OP_sub, t, x));
+    else
+        y = dync__chain_tt(&c, DYNC__OP_sub, dync__chain_tt(&c, DYNC__OP_xlogy, t, t), dync__chain_tt(&c, DYNC__OP_mul, t, x));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, y));
+}
+
+/* ---- random numbers and data-dependent shapes -------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *p;
+    DYNC__TRY(dync__dt_self(call, &p));
+    DYNC__TRY(dync__infer_floating(p));
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_lt, dync__chain1(&c, DYNC__OP_rand_like, p), p);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, p->dtype));
+}
+
+/* The sorted elements, each once. */
+DYNC__FN dync_status dync__d_unique(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *both[2];
+    int64_t all = -1;
+    DYNC__TRY(dync__dt_self(call, &x));
+    x = dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
+    dync__arg args[3] = {dync__arg_t(x), dync__arg_i(0), dync__arg_b(false)};
+    dync__chain_call(&c, DYNC__OP_sort, 3, args, both);
+    if (!x || x->numel < 2) return dync__chain_end(&c, call, both[0]);
+    dync__dt *last = dync__chain_slice(&c, both[0], 0, 0, x->numel - 1), *next = dync__chain_slice(&c, both[0], 0, 1, x->numel);
+    dync__dt *first = dync__chain_slice(&c, both[0], 0, 0, 1);
+    dync__dt *kept = dync__chain_tt(&c, DYNC__OP_masked_select, next, dync__chain_tt(&c, DYNC__OP_ne, next, last));
+    dync__arg list[2] = {dync__arg_t(first), dync__arg_t(kept)};
+    return dync__chain_end(&c, call, dync__chain_cat(&c, 2, list, 0));
+}
+
+/* ==== op/einsum.c =============================================================================================== */
+/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_nn.c, before dispatch.c.
+ *
+ * Operands are taken in one after another; of each pair, labels that nothing later needs are summed: alone by sum, shared ones by
+ * bmm of [batch, left, summed] and [batch, summed, right]. Labels are small numbers: A-Z a-z, then the dims of an ellipsis.
+ * Source: the contraction of aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
+
+enum { DYNC__ES_LETTERS = 52, DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS, DYNC__ES_OPERANDS = 32 };
+typedef struct dync__es_term { int n, label[DYNC_MAX_DIMS]; dync__dt *t; } dync__es_term;
+typedef struct dync__einsum {
+    dync__chain c;
+    int n, ellipsis;                       /* operands; dims of the longest ellipsis */
+    dync__es_term in[DYNC__ES_OPERANDS], out;
+    int64_t size[DYNC__ES_LABELS];
+} dync__einsum;
+
+static int dync__es_letter(char ch)
+{
+    if (ch >= 'A' && ch <= 'Z') return ch - 'A';
+    if (ch >= 'a' && ch <= 'z') return 26 + ch - 'a';
+    return -1;
+}
+
+static int dync__es_find(const dync__es_term *e, int label)
+{
+    for (int i = 0; i < e->n; i++)
+        if (e->label[i] == label) return i;
+    return -1;
+}
+
+/* ---- the equation ---------------------------------------------------------------------------------------------------- */
+
+/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here. */
+static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis, dync__es_term *out, bool *dots)
+{
+    const char *s = *at;
+    *dots = false;
+    out->n = 0;
+    for (; *s && *s != ',' && !(s[0] == '-' && s[1] == '>'); s++) {
+        int label = dync__es_letter(*s), count = 1, first = label;
+        if (*s == ' ') continue;
+        if (s[0] == '.' && s[1] == '.' && s[2] == '.' && !*dots) {
+            *dots = true;
+            s += 2;
+            count = ellipsis;
+            first = DYNC__ES_LETTERS + most_ellipsis - ellipsis;
+        } else if (label < 0) {
+            return dync__fail(DYNC_ERR_VALUE, "einsum(): invalid subscript given at '%s' in the equation string, subscripts must be in "
+                              "[a-zA-Z]", s);
+        }
+        if (out->n + count > DYNC_MAX_DIMS)
+            return dync__fail(DYNC_ERR_SHAPE, "einsum(): more than %d subscripts for one operand", DYNC_MAX_DIMS);
+        for (int k = 0; k < count; k++) out->label[out->n++] = first + k;
+    }
+    *at = s;
+    return DYNC_OK;
+}
+
+/* How many dims the ellipsis of operand i stands for: its rank less the letters. -1 where it has none. */
+static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int *dims)
+{
+    dync__es_term plain;
+    bool dots;
+    DYNC__TRY(dync__es_read(&s, 0, 0, &plain, &dots));
+    *dims = dots ? t->lay.ndim - plain.n : -1;
+    if (dots ? *dims < 0 : plain.n != t->lay.ndim)
+        return dync__fail(DYNC_ERR_SHAPE, "einsum(): the number of subscripts in the equation (%d) does not match the number of "
+                          "dimensions (%d) for operand %d", plain.n, t->lay.ndim, i);
+    return DYNC_OK;
+}
+
+static const char *dync__es_next(const char *s)
+{
+    while (*s && *s != ',' && *s != '-') s++;
+    return *s == ',' ? s + 1 : s;
+}
+
+static dync_status dync__es_operands(dync__einsum *e, const char **equation, const dync__arg *list)
+{
+    int dims[DYNC__ES_OPERANDS];
+    const char *s = *equation;
+    for (int i = 0; i < e->n; i++, s = dync__es_next(s)) {
+        DYNC__TRY(dync__es_measure(s, list[i].as.t, i, &dims[i]));
+        e->ellipsis = DYNC__MAX(e->ellipsis, dims[i]);
+    }
+    s = *equation;
+    for (int i = 0; i < e->n; i++) {
+        bool dots;
+        DYNC__TRY(dync__es_read(&s, DYNC__MAX(dims[i], 0), e->ellipsis, &e->in[i], &dots));
+        e->in[i].t = list[i].as.t;
+        if (*s == ',' ? i + 1 == e->n : i + 1 < e->n)
+            return dync__fail(DYNC_ERR_VALUE, "einsum(): %s operands were provided than specified in the equation",
+                              *s == ',' ? "fewer" : "more");
+        if (*s == ',') s++;
+    }
+    *equation = s;
+    return DYNC_OK;
+}
+
+/* What is written after "->", or without it the ellipsis and the labels that occur once, in order. */
+static dync_status dync__es_output(dync__einsum *e, const char *s, const int *occurs)
+{
+    bool dots;
+    if (*s) {
+        s += 2;
+        DYNC__TRY(dync__es_read(&s, e->ellipsis, e->ellipsis, &e->out, &dots));
+        if (*s) return dync__fail(DYNC_ERR_VALUE, "einsum(): expected nothing after the output, got '%s'", s);
+        for (int i = 0; i < e->out.n; i++) {
+            int label = e->out.label[i];
+            for (int k = 0; k < i; k++)
+                if (e->out.label[k] == label) return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript appears more than once");
+            if (!occurs[label])
+                return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript does not appear in the equation for any input operand");
+        }
+        return DYNC_OK;
+    }
+    for (int i = 0; i < e->ellipsis; i++) e->out.label[e->out.n++] = DYNC__ES_LETTERS + i;
+    for (int label = 0; label < DYNC__ES_LETTERS; label++) {
+        if (occurs[label] != 1) continue;
+        if (e->out.n == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "einsum(): the result has more than %d dims", DYNC_MAX_DIMS);
+        e->out.label[e->out.n++] = label;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__es_parse(dync__einsum *e, const char *equation, const dync__arg *operands)
+{
+    int occurs[DYNC__ES_LABELS] = {0};
+    DYNC__TRY(dync__es_operands(e, &equation, operands->as.list));
+    for (int i = 0; i < e->n; i++)
+        for (int d = 0; d < e->in[i].n; d++) {
+            int label = e->in[i].label[d];
+            int64_t size = e->in[i].t->lay.shape[d], *known = &e->size[label];
+            if (occurs[label]++ && *known != size && *known != 1 && size != 1)
+                return dync__fail(DYNC_ERR_SHAPE, "einsum(): operand %d has size %lld at dimension %d, which does not broadcast with "
+                                  "previously seen size %lld", i, (long long)size, d, (long long)*known);
+            if (occurs[label] == 1 || size != 1) *known = size;
+        }
+    return dync__es_output(e, equation, occurs);
+}
+
+/* ---- the contraction -------------------------------------------------------------------------------------------------- */
+
+/* A label twice in one operand: its diagonal, which becomes the last dim. */
+static void dync__es_diagonals(dync__einsum *e, dync__es_term *x)
+{
+    for (int a = 0; a < x->n; a++)
+        for (int b = a + 1; b < x->n; b++) {
+            if (x->label[a] != x->label[b]) continue;
+            int label = x->label[a], n = 0;
+            dync__arg args[4] = {dync__arg_t(x->t), dync__arg_i(0), dync__arg_i(a), dync__arg_i(b)};
+            dync__chain_call(&e->c, DYNC__OP_diagonal, 4, args, &x->t);
+            for (int d = 0; d < x->n; d++)
+                if (d != a && d != b) x->label[n++] = x->label[d];
+            x->label[n++] = label;
+            x->n = n;
+            a = -1;
+            break;
+        }
+}
+
+/* Every dim at its full size. */
+static void dync__es_expand(dync__einsum *e, dync__es_term *x)
+{
+    int64_t shape[DYNC_MAX_DIMS];
+    for (int d = 0; d < x->n; d++) shape[d] = e->size[x->label[d]];
+    x->t = dync__chain_shape(&e->c, DYNC__OP_expand, x->t, x->n, shape);
+}
+
+/* Sums the labels that are not needed later and that `other` lacks. */
+static void dync__es_sum(dync__einsum *e, dync__es_term *x, const dync__es_term *other, const bool *needed)
+{
+    int64_t dims[DYNC_MAX_DIMS];
+    int n = 0, kept = 0, label[DYNC_MAX_DIMS];
+    for (int d = 0; d < x->n; d++) {
+        if (needed[x->label[d]] || (other && dync__es_find(other, x->label[d]) >= 0)) label[kept++] = x->label[d];
+        else dims[n++] = d;
+    }
+    if (n == 0) return;
+    x->t = dync__chain_reduce(&e->c, DYNC__OP_sum, x->t, n, dims, false);
+    memcpy(x->label, label, sizeof label);
+    x->n = kept;
+}
+
+/* x with the labels in the order given; those it lacks as dims of size 1. */
+static dync__dt *dync__es_arrange(dync__einsum *e, const dync__es_term *x, int n, const int *label)
+{
+    int64_t order[DYNC_MAX_DIMS] = {0};
+    int have = 0;
+    dync__dt *t = x->t;
+    for (int i = 0; i < n; i++)
+        if (dync__es_find(x, label[i]) >= 0) order[have++] = dync__es_find(x, label[i]);
+    t = dync__chain_shape(&e->c, DYNC__OP_permute, t, have, order);
+    for (int i = 0; i < n; i++)
+        if (dync__es_find(x, label[i]) < 0) t = dync__chain_ti(&e->c, DYNC__OP_unsqueeze, t, i);
+    return t;
+}
+
+static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, const int *label, const int *count)
+{
+    int64_t shape[3] = {1, 1, 1};
+    int n = 0;
+    for (int part = 0; part < 3; part++)
+        for (int i = 0; i < count[part]; i++) shape[part] *= e->size[label[n++]];
+    return dync__chain_shape(&e->c, DYNC__OP_reshape, dync__es_arrange(e, x, n, label), 3, shape);
+}
+
+/* Labels of the output first, in its order: the last product then comes out row major. */
+static void dync__es_sort(const dync__einsum *e, int n, int *label)
+{
+    int sorted[DYNC_MAX_DIMS], k = 0;
+    for (int i = 0; i < e->out.n; i++)
+        for (int j = 0; j < n; j++)
+            if (label[j] == e->out.label[i]) sorted[k++] = label[j];
+    for (int j = 0; j < n; j++)
+        if (dync__es_find(&e->out, label[j]) < 0) sorted[k++] = label[j];
+    memcpy(label, sorted, (size_t)n * sizeof *label);
+}
+
+static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_term *b, const bool *needed)
+{
+    int batch[DYNC_MAX_DIMS], left[DYNC_MAX_DIMS], summed[DYNC_MAX_DIMS], right[DYNC_MAX_DIMS], nb = 0, nl = 0, ns = 0, nr = 0;
+    int la[DYNC_MAX_DIMS + 1], lb[DYNC_MAX_DIMS + 1];
+    dync__es_sum(e, a, b, needed);
+    dync__es_sum(e, b, a, needed);
+    for (int i = 0; i < a->n; i++) {
+        int label = a->label[i];
+        if (dync__es_find(b, label) < 0) left[nl++] = label;
+        else if (needed[label]) batch[nb++] = label;
+        else summed[ns++] = label;
+    }
+    for (int i = 0; i < b->n; i++)
+        if (dync__es_find(a, b->label[i]) < 0) right[nr++] = b->label[i];
+    if (nb + nl + nr > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "einsum(): an intermediate result has more than %d dims", DYNC_MAX_DIMS);
+    int all[DYNC_MAX_DIMS], n = 0;
+    int64_t shape[DYNC_MAX_DIMS];
+    for (int i = 0; i < nb; i++) la[i] = lb[i] = all[n++] = batch[i];
+    for (int i = 0; i < nl; i++) la[nb + i] = all[n++] = left[i];
+    for (int i = 0; i < ns; i++) la[nb + nl + i] = lb[nb + i] = summed[i];
+    for (int i = 0; i < nr; i++) lb[nb + ns + i] = all[n++] = right[i];
+    for (int i = 0; i < n; i++) shape[i] = e->size[all[i]];
+    if (ns == 0) {
+        dync__es_sort(e, n, all);
+        dync__dt *x = dync__es_arrange(e, a, n, all);
+        a->t = dync__chain_tt(&e->c, DYNC__OP_mul, x, dync__es_arrange(e, b, n, all));
+    } else {
+        const int ca[3] = {nb, nl, ns}, cb[3] = {nb, ns, nr};
+        dync__dt *x = dync__es_matrices(e, a, la, ca);
+        a->t = dync__chain_tt(&e->c, DYNC__OP_bmm, x, dync__es_matrices(e, b, lb, cb));
+        a->t = dync__chain_shape(&e->c, DYNC__OP_view, a->t, n, shape);
+    }
+    a->n = n;
+    memcpy(a->label, all, sizeof all);
+    return DYNC_OK;
+}
+
+static dync_status dync__es_contract(dync__einsum *e)
+{
+    dync__es_term *acc = &e->in[0];
+    for (int i = 0; i < e->n; i++) {
+        dync__es_diagonals(e, &e->in[i]);
+        dync__es_expand(e, &e->in[i]);
+    }
+    for (int i = 1; i <= e->n; i++) {
+        bool needed[DYNC__ES_LABELS] = {false};
+        for (int d = 0; d < e->out.n; d++) needed[e->out.label[d]] = true;
+        for (int k = i + 1; k < e->n; k++)
+            for (int d = 0; d < e->in[k].n; d++) needed[e->in[k].label[d]] = true;
+        if (i < e->n) DYNC__TRY(dync__es_pair(e, acc, &e->in[i], needed));
+        else dync__es_sum(e, acc, NULL, needed);
+    }
+    acc->t = dync__es_arrange(e, acc, e->out.n, e->out.label);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__d_einsum(dync__opcall *call)
+{
+    const char *equation = call->args[0].kind == DYNC__A_STR ? call->args[0].as.s : NULL;
+    const dync__arg *operands = &call->args[1];
+    if (!equation) return dync__fail(DYNC_ERR_VALUE, "einsum(): expected an equation, got none");
+    if (operands->kind != DYNC__A_LIST || operands->n < 1 || operands->n > DYNC__ES_OPERANDS)
+        return dync__fail(DYNC_ERR_VALUE, "einsum(): must provide at least one operand, and at most %d", DYNC__ES_OPERANDS);
+    for (int i = 0; i < operands->n; i++)
+        if (operands->as.list[i].kind != DYNC__A_TENSOR) return dync__fail(DYNC_ERR_VALUE, "einsum(): operand %d is no tensor", i);
+    dync__einsum *e = dync__calloc(sizeof *e);
+    if (!e) return DYNC_ERR_MEMORY;
+    e->n = operands->n;
+    dync_status status = dync__es_parse(e, equation, operands);
+    if (status == DYNC_OK) status = dync__es_contract(e);
+    dync__chain_fail(&e->c, status);
+    status = dync__chain_end(&e->c, call, e->in[0].t);
+    dync__free(e, sizeof *e);
+    return status;
 }
 DYNC__COLD_END
 
@@ -20353,7 +21745,8 @@ static dync_status dync__eager_view(dync__opcall *call)
 static dync_status dync__eager_composite(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
-    if (call->row->infer) DYNC__TRY(call->row->infer(call, info));
+    bool checks_itself = !call->row->infer || call->row->infer == dync__i_composite;
+    if (!checks_itself) DYNC__TRY(call->row->infer(call, info));
     return call->row->decompose(call);
 }
 
@@ -21729,6 +23122,123 @@ DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_l
 }
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2) { return dync_outer_at(self, vec2, DYNC_NOWHERE); }
 
+DYNC_API dync_tensor *dync_bernoulli_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_bernoulli, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self) { return dync_bernoulli_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_count_nonzero_at(dync_tensor *self, dync_dims dim, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(dim.n, dim.d);
+    return dync__op_call(DYNC__OP_count_nonzero, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim) { return dync_count_nonzero_at(self, dim, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan, dync_loc at)
+{
+    dync__arg args[5];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(other);
+    args[2] = dync__arg_f(rtol);
+    args[3] = dync__arg_f(atol);
+    args[4] = dync__arg_b(equal_nan);
+    return dync__op_call(DYNC__OP_isclose, 5, args, at);
+}
+DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_logaddexp_at(dync_tensor *self, dync_tensor *other, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(other);
+    return dync__op_call(DYNC__OP_logaddexp, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_logaddexp)(dync_tensor *self, dync_tensor *other) { return dync_logaddexp_at(self, other, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_value(nan);
+    args[2] = dync__arg_value(posinf);
+    args[3] = dync__arg_value(neginf);
+    return dync__op_call(DYNC__OP_nan_to_num, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_xlogy_at(dync_tensor *self, dync_tensor *other, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(other);
+    return dync__op_call(DYNC__OP_xlogy, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other) { return dync_xlogy_at(self, other, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(x1);
+    args[1] = dync__arg_h(x2);
+    args[2] = dync__arg_i(dim);
+    args[3] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_cosine_similarity, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_value(p);
+    args[2] = dync__arg_i(dim);
+    args[3] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_normalize, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_addmv_at(dync_tensor *self, dync_tensor *mat, dync_tensor *vec, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(mat);
+    args[2] = dync__arg_h(vec);
+    return dync__op_call(DYNC__OP_addmv, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_addmv)(dync_tensor *self, dync_tensor *mat, dync_tensor *vec) { return dync_addmv_at(self, mat, vec, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_baddbmm_at(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(batch1);
+    args[2] = dync__arg_h(batch2);
+    return dync__op_call(DYNC__OP_baddbmm, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_baddbmm)(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2) { return dync_baddbmm_at(self, batch1, batch2, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_s(equation);
+    args[1] = dync__arg_value(operands);
+    return dync__op_call(DYNC__OP_einsum, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_trace_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_trace, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_trace)(dync_tensor *self) { return dync_trace_at(self, DYNC_NOWHERE); }
+
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
 {
     dync__arg args[2];
@@ -21845,6 +23355,256 @@ DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dy
     return dync__op_call(DYNC__OP_one_hot, 2, args, at);
 }
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes) { return dync_one_hot_at(self, num_classes, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_celu_at(dync_tensor *self, double alpha, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(alpha);
+    return dync__op_call(DYNC__OP_celu, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha) { return dync_celu_at(self, alpha, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_glu_at(dync_tensor *self, int dim, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(dim);
+    return dync__op_call(DYNC__OP_glu, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim) { return dync_glu_at(self, dim, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_hardshrink_at(dync_tensor *self, double lambd, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(lambd);
+    return dync__op_call(DYNC__OP_hardshrink, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd) { return dync_hardshrink_at(self, lambd, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_hardsigmoid_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_hardsigmoid, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_hardsigmoid)(dync_tensor *self) { return dync_hardsigmoid_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_hardswish_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_hardswish, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_hardswish)(dync_tensor *self) { return dync_hardswish_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_prelu_at(dync_tensor *self, dync_tensor *weight, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(weight);
+    return dync__op_call(DYNC__OP_prelu, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_prelu)(dync_tensor *self, dync_tensor *weight) { return dync_prelu_at(self, weight, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_selu_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_selu, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_selu)(dync_tensor *self) { return dync_selu_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_softmin_at(dync_tensor *self, int dim, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(dim);
+    return dync__op_call(DYNC__OP_softmin, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim) { return dync_softmin_at(self, dim, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_softshrink_at(dync_tensor *self, double lambd, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(lambd);
+    return dync__op_call(DYNC__OP_softshrink, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd) { return dync_softshrink_at(self, lambd, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_softsign_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_softsign, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_softsign)(dync_tensor *self) { return dync_softsign_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_tanhshrink_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_tanhshrink, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self) { return dync_tanhshrink_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dync_value value, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(threshold);
+    args[2] = dync__arg_value(value);
+    return dync__op_call(DYNC__OP_threshold, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_conv1d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at)
+{
+    dync__arg args[7];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_h(weight);
+    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[3] = dync__arg_dims(stride.n, stride.d);
+    args[4] = dync__arg_dims(padding.n, padding.d);
+    args[5] = dync__arg_dims(dilation.n, dilation.d);
+    args[6] = dync__arg_i(groups);
+    return dync__op_call(DYNC__OP_conv1d, 7, args, at);
+}
+DYNC_API dync_tensor *(dync_conv1d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups) { return dync_conv1d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at)
+{
+    dync__arg args[8];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_h(weight);
+    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[3] = dync__arg_dims(stride.n, stride.d);
+    args[4] = dync__arg_dims(padding.n, padding.d);
+    args[5] = dync__arg_dims(output_padding.n, output_padding.d);
+    args[6] = dync__arg_i(groups);
+    args[7] = dync__arg_dims(dilation.n, dilation.d);
+    return dync__op_call(DYNC__OP_conv_transpose2d, 8, args, at);
+}
+DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
+{
+    dync__arg args[5];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_i(num_groups);
+    args[2] = weight ? dync__arg_h(weight) : dync__arg_none();
+    args[3] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[4] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_group_norm, 5, args, at);
+}
+DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(input);
+    args[1] = weight ? dync__arg_h(weight) : dync__arg_none();
+    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[3] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_instance_norm, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_dims(normalized_shape.n, normalized_shape.d);
+    args[2] = weight ? dync__arg_h(weight) : dync__arg_none();
+    args[3] = dync__arg_value(eps);
+    return dync__op_call(DYNC__OP_rms_norm, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at)
+{
+    dync__arg args[7];
+    args[0] = dync__arg_h(query);
+    args[1] = dync__arg_h(key);
+    args[2] = dync__arg_h(value);
+    args[3] = attn_mask ? dync__arg_h(attn_mask) : dync__arg_none();
+    args[4] = dync__arg_f(dropout_p);
+    args[5] = dync__arg_b(is_causal);
+    args[6] = dync__arg_value(scale);
+    return dync__op_call(DYNC__OP_scaled_dot_product_attention, 7, args, at);
+}
+DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_pixel_shuffle_at(dync_tensor *self, int64_t upscale_factor, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(upscale_factor);
+    return dync__op_call(DYNC__OP_pixel_shuffle, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_pixel_shuffle)(dync_tensor *self, int64_t upscale_factor) { return dync_pixel_shuffle_at(self, upscale_factor, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_upsample_nearest2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(output_size.n, output_size.d);
+    return dync__op_call(DYNC__OP_upsample_nearest2d, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims output_size) { return dync_upsample_nearest2d_at(self, output_size, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(pad.n, pad.d);
+    args[2] = dync__arg_value(value);
+    return dync__op_call(DYNC__OP_pad, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_movedim_at(dync_tensor *self, dync_dims source, dync_dims destination, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(source.n, source.d);
+    args[2] = dync__arg_dims(destination.n, destination.d);
+    return dync__op_call(DYNC__OP_movedim, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination) { return dync_movedim_at(self, source, destination, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_unfold_at(dync_tensor *self, int dim, int64_t size, int64_t step, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(dim);
+    args[2] = dync__arg_i(size);
+    args[3] = dync__arg_i(step);
+    return dync__op_call(DYNC__OP_unfold, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step) { return dync_unfold_at(self, dim, size, step, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_huber_loss_at(dync_tensor *self, dync_tensor *target, double delta, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(target);
+    args[2] = dync__arg_f(delta);
+    return dync__op_call(DYNC__OP_huber_loss, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta) { return dync_huber_loss_at(self, target, delta, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, bool log_target, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(target);
+    args[2] = dync__arg_b(log_target);
+    return dync__op_call(DYNC__OP_kl_div, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
@@ -22274,6 +24034,14 @@ DYNC_API dync_tensor *dync_triu_at(dync_tensor *self, int diagonal, dync_loc at)
     return dync__op_call(DYNC__OP_triu, 2, args, at);
 }
 DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal) { return dync_triu_at(self, diagonal, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_unique, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_unique)(dync_tensor *self) { return dync_unique_at(self, DYNC_NOWHERE); }
 
 /* ==== op/expr.c ================================================================================================= */
 /* op/expr.c: pointwise operators as loop-IR expressions over primitives and vecmath. After infer.c, before lower.c.

@@ -105,7 +105,11 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "op/args.c"
 DYNC__COLD_BEGIN
+#include "op/chain.h"
+#include "op/chain.c"
 #include "op/decompose.c"
+#include "op/decompose_nn.c"
+#include "op/einsum.c"
 DYNC__COLD_END
 #include "op/dispatch.c"
 #include "op/eager.c"

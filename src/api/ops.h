@@ -582,6 +582,54 @@ DYNC_API dync_tensor *dync_mv_at(dync_tensor *self, dync_tensor *vec, dync_loc a
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2);
 DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_loc at);
 #define dync_outer(self, vec2) DYNC_SEQ2(dync_outer_at, self, vec2, DYNC_HERE)
+/* dync_bernoulli: 1 with the probability that self gives, else 0. No gradient. */
+DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self);
+DYNC_API dync_tensor *dync_bernoulli_at(dync_tensor *self, dync_loc at);
+#define dync_bernoulli(self) dync_bernoulli_at(self, DYNC_HERE)
+/* dync_count_nonzero: how many elements are not zero along dim, int64. No gradient. */
+DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim);
+DYNC_API dync_tensor *dync_count_nonzero_at(dync_tensor *self, dync_dims dim, dync_loc at);
+#define dync_count_nonzero(self, dim) dync_count_nonzero_at(self, dim, DYNC_HERE)
+/* dync_isclose: abs(self - other) <= atol + rtol * abs(other), as bool. No gradient. */
+DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan);
+DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan, dync_loc at);
+#define dync_isclose(self, other, rtol, atol, equal_nan) DYNC_SEQ2(dync_isclose_at, self, other, rtol, atol, equal_nan, DYNC_HERE)
+/* dync_logaddexp: log(exp(self) + exp(other)), without overflow. */
+DYNC_API dync_tensor *(dync_logaddexp)(dync_tensor *self, dync_tensor *other);
+DYNC_API dync_tensor *dync_logaddexp_at(dync_tensor *self, dync_tensor *other, dync_loc at);
+#define dync_logaddexp(self, other) DYNC_SEQ2(dync_logaddexp_at, self, other, DYNC_HERE)
+/* dync_nan_to_num: NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype). */
+DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf);
+DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at);
+#define dync_nan_to_num(self, nan, posinf, neginf) dync_nan_to_num_at(self, DYNC_V(nan), DYNC_V(posinf), DYNC_V(neginf), DYNC_HERE)
+/* dync_xlogy: self * log(other); 0 where self is 0. */
+DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other);
+DYNC_API dync_tensor *dync_xlogy_at(dync_tensor *self, dync_tensor *other, dync_loc at);
+#define dync_xlogy(self, other) DYNC_SEQ2(dync_xlogy_at, self, other, DYNC_HERE)
+/* dync_cosine_similarity: the cosine of the angle between vectors along dim; lengths are held at eps from below. */
+DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps);
+DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at);
+#define dync_cosine_similarity(x1, x2, dim, eps) DYNC_SEQ2(dync_cosine_similarity_at, x1, x2, dim, eps, DYNC_HERE)
+/* dync_normalize: self over its p-norm along dim, which is held at eps from below. */
+DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps);
+DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at);
+#define dync_normalize(self, p, dim, eps) DYNC_SEQ2(dync_normalize_at, self, DYNC_V(p), dim, eps, DYNC_HERE)
+/* dync_addmv: self + mat @ vec; self is broadcast. */
+DYNC_API dync_tensor *(dync_addmv)(dync_tensor *self, dync_tensor *mat, dync_tensor *vec);
+DYNC_API dync_tensor *dync_addmv_at(dync_tensor *self, dync_tensor *mat, dync_tensor *vec, dync_loc at);
+#define dync_addmv(self, mat, vec) DYNC_SEQ3(dync_addmv_at, self, mat, vec, DYNC_HERE)
+/* dync_baddbmm: self + batch1 @ batch2; self is broadcast. */
+DYNC_API dync_tensor *(dync_baddbmm)(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2);
+DYNC_API dync_tensor *dync_baddbmm_at(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2, dync_loc at);
+#define dync_baddbmm(self, batch1, batch2) DYNC_SEQ3(dync_baddbmm_at, self, batch1, batch2, DYNC_HERE)
+/* dync_einsum: Einstein's sums: "bij,bjk->bik"; an ellipsis stands for broadcast dims. */
+DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands);
+DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at);
+#define dync_einsum(equation, operands) dync_einsum_at(equation, DYNC_V(operands), DYNC_HERE)
+/* dync_trace: the sum of a matrix's diagonal. */
+DYNC_API dync_tensor *(dync_trace)(dync_tensor *self);
+DYNC_API dync_tensor *dync_trace_at(dync_tensor *self, dync_loc at);
+#define dync_trace(self) dync_trace_at(self, DYNC_HERE)
 /* dync_adaptive_avg_pool2d: means over equal tiles, so that output_size come out; sizes must divide. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
@@ -622,6 +670,106 @@ DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes);
 DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dync_loc at);
 #define dync_one_hot(self, num_classes) dync_one_hot_at(self, num_classes, DYNC_HERE)
+/* dync_celu: self where positive, else alpha * (exp(self / alpha) - 1). */
+DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha);
+DYNC_API dync_tensor *dync_celu_at(dync_tensor *self, double alpha, dync_loc at);
+#define dync_celu(self, alpha) dync_celu_at(self, alpha, DYNC_HERE)
+/* dync_glu: the first half of dim times sigmoid of the second. */
+DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim);
+DYNC_API dync_tensor *dync_glu_at(dync_tensor *self, int dim, dync_loc at);
+#define dync_glu(self, dim) dync_glu_at(self, dim, DYNC_HERE)
+/* dync_hardshrink: 0 where -lambd <= self <= lambd, else self. */
+DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd);
+DYNC_API dync_tensor *dync_hardshrink_at(dync_tensor *self, double lambd, dync_loc at);
+#define dync_hardshrink(self, lambd) dync_hardshrink_at(self, lambd, DYNC_HERE)
+/* dync_hardsigmoid: self + 3 held between 0 and 6, over 6. */
+DYNC_API dync_tensor *(dync_hardsigmoid)(dync_tensor *self);
+DYNC_API dync_tensor *dync_hardsigmoid_at(dync_tensor *self, dync_loc at);
+#define dync_hardsigmoid(self) dync_hardsigmoid_at(self, DYNC_HERE)
+/* dync_hardswish: self * hardsigmoid(self). */
+DYNC_API dync_tensor *(dync_hardswish)(dync_tensor *self);
+DYNC_API dync_tensor *dync_hardswish_at(dync_tensor *self, dync_loc at);
+#define dync_hardswish(self) dync_hardswish_at(self, DYNC_HERE)
+/* dync_prelu: self where positive, else weight * self; weight: one number, or one a channel (dim 1). */
+DYNC_API dync_tensor *(dync_prelu)(dync_tensor *self, dync_tensor *weight);
+DYNC_API dync_tensor *dync_prelu_at(dync_tensor *self, dync_tensor *weight, dync_loc at);
+#define dync_prelu(self, weight) DYNC_SEQ2(dync_prelu_at, self, weight, DYNC_HERE)
+/* dync_selu: scaled elu whose fixed point has mean 0 and variance 1. */
+DYNC_API dync_tensor *(dync_selu)(dync_tensor *self);
+DYNC_API dync_tensor *dync_selu_at(dync_tensor *self, dync_loc at);
+#define dync_selu(self) dync_selu_at(self, DYNC_HERE)
+/* dync_softmin: softmax of -self. */
+DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim);
+DYNC_API dync_tensor *dync_softmin_at(dync_tensor *self, int dim, dync_loc at);
+#define dync_softmin(self, dim) dync_softmin_at(self, dim, DYNC_HERE)
+/* dync_softshrink: self moved by lambd towards 0, which it does not cross. */
+DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd);
+DYNC_API dync_tensor *dync_softshrink_at(dync_tensor *self, double lambd, dync_loc at);
+#define dync_softshrink(self, lambd) dync_softshrink_at(self, lambd, DYNC_HERE)
+/* dync_softsign: self / (1 + abs(self)). */
+DYNC_API dync_tensor *(dync_softsign)(dync_tensor *self);
+DYNC_API dync_tensor *dync_softsign_at(dync_tensor *self, dync_loc at);
+#define dync_softsign(self) dync_softsign_at(self, DYNC_HERE)
+/* dync_tanhshrink: self - tanh(self). */
+DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self);
+DYNC_API dync_tensor *dync_tanhshrink_at(dync_tensor *self, dync_loc at);
+#define dync_tanhshrink(self) dync_tanhshrink_at(self, DYNC_HERE)
+/* dync_threshold: self where above threshold, else value. */
+DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value);
+DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dync_value value, dync_loc at);
+#define dync_threshold(self, threshold, value) dync_threshold_at(self, threshold, DYNC_V(value), DYNC_HERE)
+/* dync_conv1d: 1-d cross-correlation of [N, C, L] or [C, L]. */
+DYNC_API dync_tensor *(dync_conv1d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups);
+DYNC_API dync_tensor *dync_conv1d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at);
+#define dync_conv1d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2(dync_conv1d_at, input, weight, bias, stride, padding, dilation, groups, DYNC_HERE)
+/* dync_conv_transpose2d: the gradient of conv2d as an operator: enlarges [N, C, H, W] or [C, H, W]; weight [C, out / groups, KH, KW]. */
+DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation);
+DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at);
+#define dync_conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation) DYNC_SEQ2(dync_conv_transpose2d_at, input, weight, bias, stride, padding, output_padding, groups, dilation, DYNC_HERE)
+/* dync_group_norm: normalises over groups of channels and all that follows. */
+DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps);
+DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
+#define dync_group_norm(input, num_groups, weight, bias, eps) dync_group_norm_at(input, num_groups, weight, bias, eps, DYNC_HERE)
+/* dync_instance_norm: normalises each channel of each sample. */
+DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps);
+DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
+#define dync_instance_norm(input, weight, bias, eps) dync_instance_norm_at(input, weight, bias, eps, DYNC_HERE)
+/* dync_rms_norm: input over the root of its mean square over the trailing dims; eps none: that of the dtype. */
+DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps);
+DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at);
+#define dync_rms_norm(input, normalized_shape, weight, eps) dync_rms_norm_at(input, normalized_shape, weight, DYNC_V(eps), DYNC_HERE)
+/* dync_scaled_dot_product_attention: softmax(query @ key^T * scale) @ value; a bool mask says what may be seen, a float one is added; scale none: 1 / sqrt(width). */
+DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale);
+DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at);
+#define dync_scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale) DYNC_SEQ3(dync_scaled_dot_product_attention_at, query, key, value, attn_mask, dropout_p, is_causal, DYNC_V(scale), DYNC_HERE)
+/* dync_pixel_shuffle: [.., C r r, H, W] as [.., C, H r, W r]. */
+DYNC_API dync_tensor *(dync_pixel_shuffle)(dync_tensor *self, int64_t upscale_factor);
+DYNC_API dync_tensor *dync_pixel_shuffle_at(dync_tensor *self, int64_t upscale_factor, dync_loc at);
+#define dync_pixel_shuffle(self, upscale_factor) dync_pixel_shuffle_at(self, upscale_factor, DYNC_HERE)
+/* dync_upsample_nearest2d: [N, C, H, W] in another size, by the nearest element. */
+DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims output_size);
+DYNC_API dync_tensor *dync_upsample_nearest2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
+#define dync_upsample_nearest2d(self, output_size) dync_upsample_nearest2d_at(self, output_size, DYNC_HERE)
+/* dync_pad: value (none: 0) around self: before and after the last dim, then the one before it; negative numbers cut off. */
+DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value);
+DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at);
+#define dync_pad(self, pad, value) dync_pad_at(self, pad, DYNC_V(value), DYNC_HERE)
+/* dync_movedim: dims of source at the places of destination, the others in their order. */
+DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination);
+DYNC_API dync_tensor *dync_movedim_at(dync_tensor *self, dync_dims source, dync_dims destination, dync_loc at);
+#define dync_movedim(self, source, destination) dync_movedim_at(self, source, destination, DYNC_HERE)
+/* dync_unfold: windows of dim as a new last dim, without copying. */
+DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step);
+DYNC_API dync_tensor *dync_unfold_at(dync_tensor *self, int dim, int64_t size, int64_t step, dync_loc at);
+#define dync_unfold(self, dim, size, step) dync_unfold_at(self, dim, size, step, DYNC_HERE)
+/* dync_huber_loss: squared below delta, linear above; the mean. */
+DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta);
+DYNC_API dync_tensor *dync_huber_loss_at(dync_tensor *self, dync_tensor *target, double delta, dync_loc at);
+#define dync_huber_loss(self, target, delta) DYNC_SEQ2(dync_huber_loss_at, self, target, delta, DYNC_HERE)
+/* dync_kl_div: the mean of target * (log target - self); self is a logarithm. */
+DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target);
+DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, bool log_target, dync_loc at);
+#define dync_kl_div(self, target, log_target) DYNC_SEQ2(dync_kl_div_at, self, target, log_target, DYNC_HERE)
 /* dync_binary_cross_entropy: the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor *target);
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
@@ -802,3 +950,7 @@ DYNC_API dync_tensor *dync_tril_at(dync_tensor *self, int diagonal, dync_loc at)
 DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal);
 DYNC_API dync_tensor *dync_triu_at(dync_tensor *self, int diagonal, dync_loc at);
 #define dync_triu(self, diagonal) dync_triu_at(self, diagonal, DYNC_HERE)
+/* dync_unique: the elements in order, each once, as a vector. No gradient. The shape depends on data: a graph break. */
+DYNC_API dync_tensor *(dync_unique)(dync_tensor *self);
+DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at);
+#define dync_unique(self) dync_unique_at(self, DYNC_HERE)

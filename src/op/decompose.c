@@ -3,108 +3,7 @@
  * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode, gradients and AOT.
  * The formulas are those of PyTorch's decompositions (torch/_decomp/decompositions.py, aten/src/ATen/native). */
 #include "../dync.in.h"
-#include "rows.h"
-
-/* ---- a chain of operator calls: sticky, owns what it made ------------------------------------------------------------------ */
-
-typedef struct dync__chain { dync_status status; DYNC__VEC(dync__tensor *) made; } dync__chain;
-typedef dync__tensor dync__dt;
-
-static void dync__chain_keep(dync__chain *c, dync__tensor *t)
-{
-    if (dync__vec_push(&c->made, t)) return;
-    dync__unref(t);
-    c->status = DYNC_ERR_MEMORY;
-}
-
-/* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure. */
-static void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
-{
-    int nout = dync__op_info(op)->nout;
-    for (int i = 0; i < nout; i++) out[i] = NULL;
-    if (c->status != DYNC_OK) return;
-    c->status = dync__op_run(op, nargs, args, out);
-    for (int i = 0; i < nout; i++) {
-        if (c->status == DYNC_OK) dync__chain_keep(c, out[i]);
-        else dync__unref(out[i]);
-    }
-    if (c->status != DYNC_OK)
-        for (int i = 0; i < nout; i++) out[i] = NULL;
-}
-
-static dync__dt *dync__chain1(dync__chain *c, int op, dync__dt *a)
-{
-    dync__arg args[1] = {dync__arg_t(a)};
-    dync__dt *out;
-    dync__chain_call(c, op, 1, args, &out);
-    return out;
-}
-static dync__dt *dync__chain2(dync__chain *c, int op, dync__arg a, dync__arg b)
-{
-    dync__arg args[2] = {a, b};
-    dync__dt *out;
-    dync__chain_call(c, op, 2, args, &out);
-    return out;
-}
-static dync__dt *dync__chain3(dync__chain *c, int op, dync__arg a, dync__arg b, dync__arg d)
-{
-    dync__arg args[3] = {a, b, d};
-    dync__dt *out;
-    dync__chain_call(c, op, 3, args, &out);
-    return out;
-}
-static dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_t(b));
-}
-static dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_f(x));
-}
-static dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i));
-}
-static dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n, const int64_t *shape)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
-}
-/* sum, mean, amax ... over the dims given, or all */
-static dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n, const int64_t *dims, bool keepdim)
-{
-    return dync__chain3(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
-}
-static dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
-{
-    return !a || a->dtype == dtype ? a : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
-}
-
-/* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
-static dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result)
-{
-    for (int i = 0; i < n && c->status == DYNC_OK; i++) {
-        dync__ref(result[i]);
-        call->out[i] = result[i];
-    }
-    if (c->status == DYNC_OK) call->nout = n;
-    for (int i = 0; i < c->made.n; i++) dync__unref(c->made.at[i]);
-    dync__vec_free(&c->made);
-    return c->status;
-}
-static dync_status dync__chain_end(dync__chain *c, dync__opcall *call, dync__dt *result)
-{
-    return dync__chain_end_n(c, call, 1, &result);
-}
-
-static dync__dt *dync__dt_arg(const dync__opcall *call, int i)
-{
-    return i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
-}
-/* Argument 0, which every composite here has. */
-static dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
-{
-    return dync__infer_tensor(call, 0, out);
-}
+#include "chain.h"
 
 /* ---- shapes ---------------------------------------------------------------------------------------------------------------- */
 
@@ -145,14 +44,6 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
                                : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
 
-static dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start, int64_t end)
-{
-    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
-    dync__dt *out;
-    dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
-    return out;
-}
-
 DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -191,12 +82,6 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     }
     if (!copied) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
     return dync__chain_end(&c, call, x);
-}
-
-static dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64_t dim)
-{
-    dync__arg l = {.kind = DYNC__A_LIST, .n = n, .as = {.list = list}};
-    return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
 }
 
 static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, int64_t dim_arg)
@@ -668,11 +553,6 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
 }
 
-static dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
-{
-    return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
-}
-
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -701,11 +581,6 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
     return dync__chain_end(&c, call,
                            dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
                                                              dync__arg_t(curve), dync__arg_t(line))));
-}
-
-static dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
-{
-    return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
 }
 
 /* A logarithm, held at -100 from below as PyTorch does. */

@@ -428,7 +428,8 @@ static dync_status dync__eager_view(dync__opcall *call)
 static dync_status dync__eager_composite(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
-    if (call->row->infer) DYNC__TRY(call->row->infer(call, info));
+    bool checks_itself = !call->row->infer || call->row->infer == dync__i_composite;
+    if (!checks_itself) DYNC__TRY(call->row->infer(call, info));
     return call->row->decompose(call);
 }
 

@@ -1263,6 +1263,123 @@ DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_l
 }
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2) { return dync_outer_at(self, vec2, DYNC_NOWHERE); }
 
+DYNC_API dync_tensor *dync_bernoulli_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_bernoulli, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self) { return dync_bernoulli_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_count_nonzero_at(dync_tensor *self, dync_dims dim, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(dim.n, dim.d);
+    return dync__op_call(DYNC__OP_count_nonzero, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim) { return dync_count_nonzero_at(self, dim, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan, dync_loc at)
+{
+    dync__arg args[5];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(other);
+    args[2] = dync__arg_f(rtol);
+    args[3] = dync__arg_f(atol);
+    args[4] = dync__arg_b(equal_nan);
+    return dync__op_call(DYNC__OP_isclose, 5, args, at);
+}
+DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_logaddexp_at(dync_tensor *self, dync_tensor *other, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(other);
+    return dync__op_call(DYNC__OP_logaddexp, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_logaddexp)(dync_tensor *self, dync_tensor *other) { return dync_logaddexp_at(self, other, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_value(nan);
+    args[2] = dync__arg_value(posinf);
+    args[3] = dync__arg_value(neginf);
+    return dync__op_call(DYNC__OP_nan_to_num, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_xlogy_at(dync_tensor *self, dync_tensor *other, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(other);
+    return dync__op_call(DYNC__OP_xlogy, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other) { return dync_xlogy_at(self, other, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(x1);
+    args[1] = dync__arg_h(x2);
+    args[2] = dync__arg_i(dim);
+    args[3] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_cosine_similarity, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_value(p);
+    args[2] = dync__arg_i(dim);
+    args[3] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_normalize, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_addmv_at(dync_tensor *self, dync_tensor *mat, dync_tensor *vec, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(mat);
+    args[2] = dync__arg_h(vec);
+    return dync__op_call(DYNC__OP_addmv, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_addmv)(dync_tensor *self, dync_tensor *mat, dync_tensor *vec) { return dync_addmv_at(self, mat, vec, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_baddbmm_at(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(batch1);
+    args[2] = dync__arg_h(batch2);
+    return dync__op_call(DYNC__OP_baddbmm, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_baddbmm)(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2) { return dync_baddbmm_at(self, batch1, batch2, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_s(equation);
+    args[1] = dync__arg_value(operands);
+    return dync__op_call(DYNC__OP_einsum, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_trace_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_trace, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_trace)(dync_tensor *self) { return dync_trace_at(self, DYNC_NOWHERE); }
+
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
 {
     dync__arg args[2];
@@ -1379,6 +1496,256 @@ DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dy
     return dync__op_call(DYNC__OP_one_hot, 2, args, at);
 }
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes) { return dync_one_hot_at(self, num_classes, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_celu_at(dync_tensor *self, double alpha, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(alpha);
+    return dync__op_call(DYNC__OP_celu, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha) { return dync_celu_at(self, alpha, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_glu_at(dync_tensor *self, int dim, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(dim);
+    return dync__op_call(DYNC__OP_glu, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim) { return dync_glu_at(self, dim, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_hardshrink_at(dync_tensor *self, double lambd, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(lambd);
+    return dync__op_call(DYNC__OP_hardshrink, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd) { return dync_hardshrink_at(self, lambd, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_hardsigmoid_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_hardsigmoid, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_hardsigmoid)(dync_tensor *self) { return dync_hardsigmoid_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_hardswish_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_hardswish, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_hardswish)(dync_tensor *self) { return dync_hardswish_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_prelu_at(dync_tensor *self, dync_tensor *weight, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(weight);
+    return dync__op_call(DYNC__OP_prelu, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_prelu)(dync_tensor *self, dync_tensor *weight) { return dync_prelu_at(self, weight, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_selu_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_selu, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_selu)(dync_tensor *self) { return dync_selu_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_softmin_at(dync_tensor *self, int dim, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(dim);
+    return dync__op_call(DYNC__OP_softmin, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim) { return dync_softmin_at(self, dim, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_softshrink_at(dync_tensor *self, double lambd, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(lambd);
+    return dync__op_call(DYNC__OP_softshrink, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd) { return dync_softshrink_at(self, lambd, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_softsign_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_softsign, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_softsign)(dync_tensor *self) { return dync_softsign_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_tanhshrink_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_tanhshrink, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self) { return dync_tanhshrink_at(self, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dync_value value, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_f(threshold);
+    args[2] = dync__arg_value(value);
+    return dync__op_call(DYNC__OP_threshold, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_conv1d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at)
+{
+    dync__arg args[7];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_h(weight);
+    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[3] = dync__arg_dims(stride.n, stride.d);
+    args[4] = dync__arg_dims(padding.n, padding.d);
+    args[5] = dync__arg_dims(dilation.n, dilation.d);
+    args[6] = dync__arg_i(groups);
+    return dync__op_call(DYNC__OP_conv1d, 7, args, at);
+}
+DYNC_API dync_tensor *(dync_conv1d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups) { return dync_conv1d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at)
+{
+    dync__arg args[8];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_h(weight);
+    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[3] = dync__arg_dims(stride.n, stride.d);
+    args[4] = dync__arg_dims(padding.n, padding.d);
+    args[5] = dync__arg_dims(output_padding.n, output_padding.d);
+    args[6] = dync__arg_i(groups);
+    args[7] = dync__arg_dims(dilation.n, dilation.d);
+    return dync__op_call(DYNC__OP_conv_transpose2d, 8, args, at);
+}
+DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
+{
+    dync__arg args[5];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_i(num_groups);
+    args[2] = weight ? dync__arg_h(weight) : dync__arg_none();
+    args[3] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[4] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_group_norm, 5, args, at);
+}
+DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(input);
+    args[1] = weight ? dync__arg_h(weight) : dync__arg_none();
+    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
+    args[3] = dync__arg_f(eps);
+    return dync__op_call(DYNC__OP_instance_norm, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(input);
+    args[1] = dync__arg_dims(normalized_shape.n, normalized_shape.d);
+    args[2] = weight ? dync__arg_h(weight) : dync__arg_none();
+    args[3] = dync__arg_value(eps);
+    return dync__op_call(DYNC__OP_rms_norm, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at)
+{
+    dync__arg args[7];
+    args[0] = dync__arg_h(query);
+    args[1] = dync__arg_h(key);
+    args[2] = dync__arg_h(value);
+    args[3] = attn_mask ? dync__arg_h(attn_mask) : dync__arg_none();
+    args[4] = dync__arg_f(dropout_p);
+    args[5] = dync__arg_b(is_causal);
+    args[6] = dync__arg_value(scale);
+    return dync__op_call(DYNC__OP_scaled_dot_product_attention, 7, args, at);
+}
+DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_pixel_shuffle_at(dync_tensor *self, int64_t upscale_factor, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(upscale_factor);
+    return dync__op_call(DYNC__OP_pixel_shuffle, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_pixel_shuffle)(dync_tensor *self, int64_t upscale_factor) { return dync_pixel_shuffle_at(self, upscale_factor, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_upsample_nearest2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(output_size.n, output_size.d);
+    return dync__op_call(DYNC__OP_upsample_nearest2d, 2, args, at);
+}
+DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims output_size) { return dync_upsample_nearest2d_at(self, output_size, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(pad.n, pad.d);
+    args[2] = dync__arg_value(value);
+    return dync__op_call(DYNC__OP_pad, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_movedim_at(dync_tensor *self, dync_dims source, dync_dims destination, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_dims(source.n, source.d);
+    args[2] = dync__arg_dims(destination.n, destination.d);
+    return dync__op_call(DYNC__OP_movedim, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination) { return dync_movedim_at(self, source, destination, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_unfold_at(dync_tensor *self, int dim, int64_t size, int64_t step, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_i(dim);
+    args[2] = dync__arg_i(size);
+    args[3] = dync__arg_i(step);
+    return dync__op_call(DYNC__OP_unfold, 4, args, at);
+}
+DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step) { return dync_unfold_at(self, dim, size, step, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_huber_loss_at(dync_tensor *self, dync_tensor *target, double delta, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(target);
+    args[2] = dync__arg_f(delta);
+    return dync__op_call(DYNC__OP_huber_loss, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta) { return dync_huber_loss_at(self, target, delta, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, bool log_target, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(self);
+    args[1] = dync__arg_h(target);
+    args[2] = dync__arg_b(log_target);
+    return dync__op_call(DYNC__OP_kl_div, 3, args, at);
+}
+DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
@@ -1808,3 +2175,11 @@ DYNC_API dync_tensor *dync_triu_at(dync_tensor *self, int diagonal, dync_loc at)
     return dync__op_call(DYNC__OP_triu, 2, args, at);
 }
 DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal) { return dync_triu_at(self, diagonal, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(self);
+    return dync__op_call(DYNC__OP_unique, 1, args, at);
+}
+DYNC_API dync_tensor *(dync_unique)(dync_tensor *self) { return dync_unique_at(self, DYNC_NOWHERE); }

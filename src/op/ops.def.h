@@ -306,7 +306,31 @@
     X(mv,     KERNEL, "(Tensor self, Tensor vec)", 1, i_mv, none, l_matmul, g_mv, none, "torch.mv", 0, -1,                                \
       "matrix times vector")                                                                                                              \
     X(outer,  COMPOSITE, "(Tensor self, Tensor vec2)", 1, i_outer, none, none, none, d_outer, "torch.outer", 0, -1,                       \
-      "all products of two vectors' elements")
+      "all products of two vectors' elements") \
+    X(bernoulli, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_bernoulli, "torch.bernoulli", DYNC__OP_NONDIFF | DYNC__OP_RANDOM, -1, \
+      "1 with the probability that self gives, else 0") \
+    X(count_nonzero, COMPOSITE, "(Tensor self, Dims dim)", 1, i_composite, none, none, none, d_count_nonzero, "torch.count_nonzero", DYNC__OP_NONDIFF, -1, \
+      "how many elements are not zero along dim, int64") \
+    X(isclose, COMPOSITE, "(Tensor self, Tensor other, float rtol, float atol, bool equal_nan)", 1, i_composite, none, none, none, d_isclose, "torch.isclose", DYNC__OP_NONDIFF, -1, \
+      "abs(self - other) <= atol + rtol * abs(other), as bool") \
+    X(logaddexp, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, none, d_logaddexp, "torch.logaddexp", 0, -1, \
+      "log(exp(self) + exp(other)), without overflow") \
+    X(nan_to_num, COMPOSITE, "(Tensor self, Value? nan, Value? posinf, Value? neginf)", 1, i_composite, none, none, none, d_nan_to_num, "torch.nan_to_num", 0, -1, \
+      "NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype)") \
+    X(xlogy, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, none, d_xlogy, "torch.xlogy", 0, -1, \
+      "self * log(other); 0 where self is 0") \
+    X(cosine_similarity, COMPOSITE, "(Tensor x1, Tensor x2, int dim, float eps)", 1, i_composite, none, none, none, d_cosine_similarity, "torch.nn.functional.cosine_similarity", 0, -1, \
+      "the cosine of the angle between vectors along dim; lengths are held at eps from below") \
+    X(normalize, COMPOSITE, "(Tensor self, Value p, int dim, float eps)", 1, i_composite, none, none, none, d_normalize, "torch.nn.functional.normalize", 0, -1, \
+      "self over its p-norm along dim, which is held at eps from below") \
+    X(addmv, COMPOSITE, "(Tensor self, Tensor mat, Tensor vec)", 1, i_composite, none, none, none, d_addmv, "torch.addmv", 0, -1, \
+      "self + mat @ vec; self is broadcast") \
+    X(baddbmm, COMPOSITE, "(Tensor self, Tensor batch1, Tensor batch2)", 1, i_composite, none, none, none, d_baddbmm, "torch.baddbmm", 0, -1, \
+      "self + batch1 @ batch2; self is broadcast") \
+    X(einsum, COMPOSITE, "(str equation, Tensor[] operands)", 1, i_composite, none, none, none, d_einsum, "torch.einsum({0}, *{1})", 0, -1, \
+      "Einstein's sums: \"bij,bjk->bik\"; an ellipsis stands for broadcast dims") \
+    X(trace, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_trace, "torch.trace", 0, -1, \
+      "the sum of a matrix's diagonal")
 
 #define DYNC__OPS_NN(X)                                                                                                                   \
     X(adaptive_avg_pool2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_adaptive_avg_pool2d, none, none, none,                      \
@@ -371,7 +395,57 @@
       "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")                              \
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
       g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1,                             \
-      "grad where self > threshold, else 0")
+      "grad where self > threshold, else 0") \
+    X(celu, COMPOSITE, "(Tensor self, float alpha)", 1, i_composite, none, none, none, d_celu, "torch.nn.functional.celu", 0, -1, \
+      "self where positive, else alpha * (exp(self / alpha) - 1)") \
+    X(glu, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_glu, "torch.nn.functional.glu", 0, -1, \
+      "the first half of dim times sigmoid of the second") \
+    X(hardshrink, COMPOSITE, "(Tensor self, float lambd)", 1, i_composite, none, none, none, d_hardshrink, "torch.nn.functional.hardshrink", 0, -1, \
+      "0 where -lambd <= self <= lambd, else self") \
+    X(hardsigmoid, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardsigmoid, "torch.nn.functional.hardsigmoid", 0, -1, \
+      "self + 3 held between 0 and 6, over 6") \
+    X(hardswish, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardswish, "torch.nn.functional.hardswish", 0, -1, \
+      "self * hardsigmoid(self)") \
+    X(prelu, COMPOSITE, "(Tensor self, Tensor weight)", 1, i_composite, none, none, none, d_prelu, "torch.nn.functional.prelu", 0, -1, \
+      "self where positive, else weight * self; weight: one number, or one a channel (dim 1)") \
+    X(selu, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_selu, "torch.nn.functional.selu", 0, -1, \
+      "scaled elu whose fixed point has mean 0 and variance 1") \
+    X(softmin, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_softmin, "torch.nn.functional.softmin", 0, -1, \
+      "softmax of -self") \
+    X(softshrink, COMPOSITE, "(Tensor self, float lambd)", 1, i_composite, none, none, none, d_softshrink, "torch.nn.functional.softshrink", 0, -1, \
+      "self moved by lambd towards 0, which it does not cross") \
+    X(softsign, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_softsign, "torch.nn.functional.softsign", 0, -1, \
+      "self / (1 + abs(self))") \
+    X(tanhshrink, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_tanhshrink, "torch.nn.functional.tanhshrink", 0, -1, \
+      "self - tanh(self)") \
+    X(threshold, COMPOSITE, "(Tensor self, float threshold, Value value)", 1, i_composite, none, none, none, d_threshold, "torch.nn.functional.threshold", 0, -1, \
+      "self where above threshold, else value") \
+    X(conv1d, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int groups)", 1, i_composite, none, none, none, d_conv1d, "torch.conv1d", 0, -1, \
+      "1-d cross-correlation of [N, C, L] or [C, L]") \
+    X(conv_transpose2d, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims output_padding, int groups, Dims dilation)", 1, i_composite, none, none, none, d_conv_transpose2d, "torch.conv_transpose2d", 0, -1, \
+      "the gradient of conv2d as an operator: enlarges [N, C, H, W] or [C, H, W]; weight [C, out / groups, KH, KW]") \
+    X(group_norm, COMPOSITE, "(Tensor input, int64 num_groups, Tensor? weight, Tensor? bias, float eps)", 1, i_composite, none, none, none, d_group_norm, "torch.nn.functional.group_norm", 0, -1, \
+      "normalises over groups of channels and all that follows") \
+    X(instance_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, float eps)", 1, i_composite, none, none, none, d_instance_norm, "torch.nn.functional.instance_norm({0}, None, None, {1}, {2}, eps={3})", 0, -1, \
+      "normalises each channel of each sample") \
+    X(rms_norm, COMPOSITE, "(Tensor input, Dims normalized_shape, Tensor? weight, Value? eps)", 1, i_composite, none, none, none, d_rms_norm, "torch.nn.functional.rms_norm", 0, -1, \
+      "input over the root of its mean square over the trailing dims; eps none: that of the dtype") \
+    X(scaled_dot_product_attention, COMPOSITE, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float dropout_p, bool is_causal, Value? scale)", 1, i_composite, none, none, none, d_scaled_dot_product_attention, "torch.nn.functional.scaled_dot_product_attention({0}, {1}, {2}, attn_mask={3}, dropout_p={4}, is_causal={5}, scale={6})", DYNC__OP_RANDOM, -1, \
+      "softmax(query @ key^T * scale) @ value; a bool mask says what may be seen, a float one is added; scale none: 1 / sqrt(width)") \
+    X(pixel_shuffle, COMPOSITE, "(Tensor self, int64 upscale_factor)", 1, i_composite, none, none, none, d_pixel_shuffle, "torch.nn.functional.pixel_shuffle", 0, -1, \
+      "[.., C r r, H, W] as [.., C, H r, W r]") \
+    X(upsample_nearest2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_composite, none, none, none, d_upsample_nearest2d, "torch.nn.functional.interpolate", 0, -1, \
+      "[N, C, H, W] in another size, by the nearest element") \
+    X(pad, COMPOSITE, "(Tensor self, Dims pad, Value? value)", 1, i_composite, none, none, none, d_pad, "torch.nn.functional.pad({0}, {1}, value={2})", 0, -1, \
+      "value (none: 0) around self: before and after the last dim, then the one before it; negative numbers cut off") \
+    X(movedim, COMPOSITE, "(Tensor self, Dims source, Dims destination)", 1, i_composite, none, none, none, d_movedim, "torch.movedim", 0, -1, \
+      "dims of source at the places of destination, the others in their order") \
+    X(unfold, COMPOSITE, "(Tensor self, int dim, int64 size, int64 step)", 1, i_composite, none, none, none, d_unfold, ".unfold", 0, -1, \
+      "windows of dim as a new last dim, without copying") \
+    X(huber_loss, COMPOSITE, "(Tensor self, Tensor target, float delta)", 1, i_composite, none, none, none, d_huber_loss, "torch.nn.functional.huber_loss({0}, {1}, delta={2})", 0, -1, \
+      "squared below delta, linear above; the mean") \
+    X(kl_div, COMPOSITE, "(Tensor self, Tensor target, bool log_target)", 1, i_composite, none, none, none, d_kl_div, "torch.nn.functional.kl_div({0}, {1}, log_target={2})", 0, -1, \
+      "the mean of target * (log target - self); self is a logarithm")
 
 #define DYNC__OPS_LOSS(X)                                                                                                                 \
     X(binary_cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_binary_cross_entropy,               \
@@ -488,7 +562,9 @@
     X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0, -1,                  \
       "zero above the diagonal of the last two dims")                                                                                     \
     X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu", 0, -1,                  \
-      "zero below the diagonal of the last two dims")
+      "zero below the diagonal of the last two dims") \
+    X(unique, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_unique, "torch.unique", \
+      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector")
 
 #define DYNC__OPS_EFFECT(X)                                                                                                               \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled, "torch._C._set_grad_enabled",          \

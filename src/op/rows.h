@@ -1,14 +1,14 @@
 /* op/rows.h: the functions that the columns of ops.def.h name, declared. After op.h; private to op/.
  *
  * infer dync__i_* (infer.c, infer_nn.c), expr dync__e_* (expr.c), lower dync__l_* (lower.c, lower_nn.c),
- * decompose dync__d_* (decompose.c, effects in eager.c). */
+ * decompose dync__d_* (decompose.c, decompose_nn.c, einsum.c, effects in eager.c). */
 #ifndef DYNC__ROWS_H
 #define DYNC__ROWS_H
 #include "op.h"
 
 #define DYNC__INFERS(X) \
     X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
-    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(contiguous) X(conv2d)          \
+    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
@@ -39,7 +39,12 @@
     X(masked_select) X(matmul) X(max_pool2d) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
-    X(topk) X(unflatten) X(view_as)
+    X(topk) X(unflatten) X(view_as)                                                                                   \
+    X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
+    X(einsum) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
+    X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
+    X(rms_norm) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
+    X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
 
 #define DYNC__X(name) DYNC__FN dync_status dync__i_##name(const dync__opcall *, dync__info *);
 DYNC__INFERS(DYNC__X)

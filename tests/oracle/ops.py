@@ -4,7 +4,7 @@
 
 One sample a line: NAME|ARG;ARG;...|OUT;OUT...
 ARG  t:DTYPE:SHAPE:STRIDES:OFFSET:PATTERN   a tensor over a storage that PATTERN fills (see `pattern`), [t.. t..] a list of them
-     i:N f:X b:0|1  numbers    d:N,N  dims    y:DTYPE    v:0 (device)    -  none
+     i:N f:X b:0|1  numbers    d:N,N  dims    y:DTYPE    v:0 (device)    s:TEXT    -  none
 OUT  DTYPE:SHAPE:STRIDES:values   or ! where PyTorch raises. ? instead of values: random or uninitialised. * instead of strides:
      PyTorch hands on channels_last, which dync does not have
 Inputs are formulas of the storage index, so only results are written down.
@@ -105,6 +105,8 @@ def arg_text(a):
         return 'd:' + ','.join(map(str, a))
     if isinstance(a, Dtype):
         return 'y:' + a
+    if isinstance(a, str):
+        return 's:' + a
     if isinstance(a, bool):
         return 'b:%d' % a
     if isinstance(a, int):
@@ -261,6 +263,17 @@ MEANING = {
     'max_pool2d_with_indices_backward': lambda g, x, i: aten.max_pool2d_with_indices_backward(g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, i),
     'roll': lambda x, s, d: torch.roll(x, s, d),
     'eq': torch.eq, 'floor_divide': torch.floor_divide,
+    'isclose': lambda a, b, r, t, n: torch.isclose(a, b, r, t, n),
+    'count_nonzero': lambda x, d: torch.count_nonzero(x, list(d) or None),
+    'einsum': lambda e, ops: torch.einsum(e, *ops),
+    'conv1d': lambda x, w, b, s, p, d, g: F.conv1d(x, w, b, s or 1, p or 0, d or 1, g),
+    'conv_transpose2d': lambda x, w, b, s, p, o, g, d: F.conv_transpose2d(x, w, b, s or 1, p or 0, o or 0, g, d or 1),
+    'instance_norm': lambda x, w, b, e: F.instance_norm(x, None, None, w, b, eps=e),
+    'scaled_dot_product_attention': lambda q, k, v, m, p, c, s: F.scaled_dot_product_attention(q, k, v, m, p, c, scale=s),
+    'upsample_nearest2d': lambda x, s: F.interpolate(x, s), 'pixel_shuffle': F.pixel_shuffle,
+    'pad': lambda x, p, v: F.pad(x, p, value=v), 'huber_loss': lambda x, y, d: F.huber_loss(x, y, delta=d),
+    'kl_div': lambda x, y, l: F.kl_div(x, y, log_target=l), 'unfold': lambda x, d, s, t: x.unfold(d, s, t),
+    'threshold': F.threshold, 'unique': torch.unique, 'normalize': F.normalize, 'cosine_similarity': F.cosine_similarity,
 }
 
 
@@ -808,6 +821,116 @@ for i, d in enumerate(['f32', 'f16', 'bf16', 'f64']):
     sample('to_dtype', T('i64', [5], 'k0'), Dtype(d))
 lines.append('_set_grad_enabled|b:1|')
 lines.append('manual_seed|i:3|')
+
+# composites beyond the core set
+for n, a in [('celu', (1.5,)), ('hardshrink', (0.5,)), ('hardsigmoid', ()), ('hardswish', ()), ('selu', ()), ('softmin', (-1,)), ('softshrink', (0.5,)),
+             ('softsign', ()), ('tanhshrink', ()), ('threshold', (0.25, -2.0)), ('prelu', (T('f32', [1], 'q1'),))]:
+    for d in ['f32', 'f64', 'bf16', 'i64'] if n not in ('prelu', 'softsign') else ['f32']:
+        sample(n, T(d, [3, 4], pat_for(d)), *a)
+    sample(n, T('f32', [12], 's0'), *a)
+    sample(n, T('f32', [3, 4], 'n0', [1, 3]), *a)
+    sample(n, T('f32', [], 'n0'), *a)
+    sample(n, T('f32', [0, 3], 'n0'), *a)
+sample('celu', T('f32', [3], 'n0'), 0.0)
+sample('softshrink', T('f32', [3], 'n0'), -1.0)
+sample('prelu', T('f32', [2, 3, 2], 'n0'), T('f32', [3], 'q0'))
+sample('prelu', T('f32', [2, 3, 2], 'n0'), T('f32', [2], 'q0'))
+sample('glu', T('f32', [2, 6], 'n0'), -1)
+sample('glu', T('f32', [2, 3, 2], 'n0', [1, 4, 2]), 0)
+sample('glu', T('f32', [2, 3], 'n0'), 1)
+for d in ['f32', 'f64', 'bf16']:
+    sample('logaddexp', T(d, [2, 3], 'n0'), T(d, [3], 'n1'))
+    sample('xlogy', T(d, [2, 3], 'n0'), T(d, [3], 'p1'))
+    sample('nan_to_num', T(d, [12], 's0'), None, None, None)
+    sample('nan_to_num', T(d, [12], 's0'), 1.0, 2.0, -3.0)
+    sample('isclose', T(d, [4], 'n0'), T(d, [4], 'n0'), 1e-5, 1e-8, False)
+    sample('isclose', T(d, [12, 12], 's0', [1, 0]), T(d, [12, 12], 's0', [0, 1]), 1e-5, 1e-8, True)
+sample('logaddexp', T('f32', [12], 's0'), T('f32', [12], 's5'))
+sample('logaddexp', T('f32', [2], 'n0'), T('f32', [3], 'n1'))
+sample('xlogy', T('f32', [12, 12], 's0', [1, 0]), T('f32', [12, 12], 's0', [0, 1]))
+sample('nan_to_num', T('i64', [3], 'k0'), None, None, None)
+sample('isclose', T('i64', [5], 'k0'), T('i64', [5], 'k1'), 0.5, 1.0, False)
+sample('isclose', T('f32', [3], 'n0'), T('f64', [3], 'n1'), 0.5, 1.0, False)
+for d in ['f32', 'i64', 'b8']:
+    sample('count_nonzero', T(d, [3, 4], pat_for(d)), Dims([]))
+    sample('count_nonzero', T(d, [3, 4], pat_for(d)), Dims([1]))
+sample('trace', T('f32', [3, 4], 'n0'))
+sample('trace', T('i64', [3, 3], 'k0'))
+sample('trace', T('f32', [3], 'n0'))
+for p, dim in [(2.0, 1), (1.0, 0), (2.0, -1), (math.inf, 1)]:
+    sample('normalize', T('f32', [3, 4], 'n0'), p, dim, 1e-12)
+sample('normalize', T('f32', [2, 3], '0'), 2.0, 1, 1e-12)
+sample('cosine_similarity', T('f32', [3, 4], 'n0'), T('f32', [3, 4], 'n1'), 1, 1e-8)
+sample('cosine_similarity', T('f64', [3, 1, 4], 'n0'), T('f64', [2, 4], 'n1'), -1, 1e-8)
+sample('cosine_similarity', T('f32', [2], '0'), T('f32', [2], 'n1'), 0, 1e-8)
+sample('addmv', T('f32', [3], 'n0'), T('f32', [3, 4], 'n1'), T('f32', [4], 'n2'))
+sample('addmv', T('f32', [1], 'n0'), T('f32', [3, 4], 'n1'), T('f32', [4], 'n2'))
+sample('addmv', T('f32', [3], 'n0'), T('f32', [3, 4], 'n1'), T('f32', [3], 'n2'))
+sample('baddbmm', T('f32', [2, 3, 5], 'n0'), T('f32', [2, 3, 4], 'n1'), T('f32', [2, 4, 5], 'n2'))
+sample('baddbmm', T('f64', [5], 'n0'), T('f64', [2, 3, 4], 'n1'), T('f64', [2, 4, 5], 'n2'))
+for e, shapes in [('ij,jk->ik', [[2, 3], [3, 4]]), ('ij,jk', [[2, 3], [3, 4]]), ('bij,bjk->bik', [[2, 3, 4], [2, 4, 5]]), ('ii->i', [[3, 3]]), ('ii', [[3, 3]]),
+                  ('ij->ji', [[2, 3]]), ('ba', [[2, 3]]), ('i,j->ij', [[2], [3]]), ('i,i->', [[3], [3]]), ('i,i', [[3], [3]]), ('ij->', [[2, 3]]), ('ij->j', [[2, 3]]),
+                  ('...ij,...jk->...ik', [[2, 3, 4], [4, 5]]), ('b...i,ij->b...j', [[2, 3, 4, 5], [5, 2]]), ('ij,kj,lk->il', [[2, 3], [4, 3], [5, 4]]),
+                  ('bhqd,bhkd->bhqk', [[1, 2, 3, 4], [1, 2, 5, 4]]), ('i,ij,j->', [[2], [2, 3], [3]]), ('iij,j->i', [[2, 2, 3], [3]]), ('a,b,c->cab', [[2], [3], [2]]),
+                  ('...,...', [[2, 3], [3]]), ('ij,ij->ij', [[2, 3], [1, 3]]), ('Ab,bA->A', [[2, 3], [3, 2]]), (' i j , j k -> i k ', [[2, 3], [3, 2]]), ('->', [[]]),
+                  ('ij,jk->ik', [[2, 3], [4, 4]]), ('ij->kk', [[2, 3]]), ('i!->i', [[2, 3]]), ('ijk->i', [[2, 3]]), ('i,j->i', [[2]]), ('i->i', [[2], [2]]), ('ij->ik', [[2, 3]]),
+                  ('i...->...', [[2, 3, 2]]), ('...i', [[2, 3]])]:
+    for d in ['f32'] if '...' in e else ['f32', 'f64']:
+        sample('einsum', e, [T(d, s, 'n%d' % i) for i, s in enumerate(shapes)])
+sample('einsum', 'ij,jk->ki', [T('f32', [2, 3], 'n0', [1, 2]), T('f32', [3, 4], 'n1', [1, 3])], strides=False)
+for s, p, dl, g in [([1], [0], [1], 1), ([2], [1], [1], 1), ([1], [2], [2], 2), ([], [], [], 1)]:
+    sample('conv1d', T('f32', [2, 4, 7], 'n0'), T('f32', [4, 4 // g, 3], 'n1'), T('f32', [4], 'n2'), Dims(s), Dims(p), Dims(dl), g)
+sample('conv1d', T('f32', [4, 7], 'n0'), T('f32', [2, 4, 3], 'n1'), None, Dims([1]), Dims([0]), Dims([1]), 1)
+sample('conv1d', T('f32', [7], 'n0'), T('f32', [2, 4, 3], 'n1'), None, Dims([1]), Dims([0]), Dims([1]), 1)
+for s, p, o, g, dl in [([1], [0], [0], 1, [1]), ([2], [1], [1], 1, [1]), ([2, 1], [0, 1], [1, 0], 2, [1, 2]), ([], [], [], 1, []), ([2], [0], [2], 1, [1]), ([1], [5], [0], 1, [1])]:
+    sample('conv_transpose2d', T('f32', [2, 4, 3, 2], 'n0'), T('f32', [4, 2, 3, 2], 'n1'), T('f32', [2 * g], 'n2'), Dims(s), Dims(p), Dims(o), g, Dims(dl))
+sample('conv_transpose2d', T('f32', [4, 3, 2], 'n0'), T('f32', [4, 2, 3, 2], 'n1'), None, Dims([1]), Dims([0]), Dims([0]), 1, Dims([1]))
+sample('conv_transpose2d', T('f32', [1, 3, 3, 2], 'n0'), T('f32', [4, 2, 3, 2], 'n1'), None, Dims([1]), Dims([0]), Dims([0]), 1, Dims([1]))
+for d in ['f32', 'f64']:
+    sample('group_norm', T(d, [2, 6, 3, 2], 'n0'), 3, T(d, [6], 'n1'), T(d, [6], 'n2'), 1e-5)
+    sample('rms_norm', T(d, [2, 3, 4], 'n0'), Dims([4]), T(d, [4], 'n1'), 1e-5)
+    sample('rms_norm', T(d, [2, 3, 4], 'n0'), Dims([3, 4]), None, None)
+    sample('instance_norm', T(d, [2, 3, 4, 2], 'n0'), T(d, [3], 'n1'), T(d, [3], 'n2'), 1e-5)
+sample('group_norm', T('f32', [2, 6], 'n0'), 2, None, None, 1e-5)
+sample('group_norm', T('f32', [2, 6, 3], 'n0'), 4, None, None, 1e-5)
+sample('group_norm', T('f32', [2, 4, 3], 'n0'), 2, T('f32', [3], 'n0'), None, 1e-5)
+sample('instance_norm', T('f32', [2, 3, 4], 'n0'), None, None, 1e-5)
+sample('rms_norm', T('f32', [2, 4], 'n0'), Dims([3]), None, None)
+for d in ['f32', 'f64']:
+    for m, c, sc in [(None, False, None), (None, True, None), (None, False, 0.5), (T('b8', [3, 5], 'b0'), False, None), (T(d, [3, 5], 'n3'), False, None)]:
+        sample('scaled_dot_product_attention', T(d, [2, 2, 3, 4], 'n0'), T(d, [2, 2, 5, 4], 'n1'), T(d, [2, 2, 5, 6], 'n2'), m, 0.0, c, sc, strides=False)
+sample('scaled_dot_product_attention', T('f32', [3, 4], 'n0'), T('f32', [5, 4], 'n1'), T('f32', [5, 4], 'n2'), None, 0.0, False, None, strides=False)
+sample('scaled_dot_product_attention', T('f32', [1, 3, 4], 'n0'), T('f32', [1, 3, 4], 'n1'), T('f32', [1, 3, 4], 'n2'), T('b8', [3, 3], '0'), 0.0, False, None, strides=False)
+sample('scaled_dot_product_attention', T('f32', [1, 3, 4], 'n0'), T('f32', [1, 3, 4], 'n1'), T('f32', [1, 3, 4], 'n2'), T('b8', [3, 3], 'b0'), 0.0, True, None)
+sample('scaled_dot_product_attention', T('f32', [1, 3, 4], 'n0'), T('f32', [1, 3, 5], 'n1'), T('f32', [1, 3, 4], 'n2'), None, 0.0, False, None)
+sample('pixel_shuffle', T('f32', [2, 8, 2, 3], 'n0'), 2)
+sample('pixel_shuffle', T('f32', [4, 2, 3], 'n0'), 2)
+sample('pixel_shuffle', T('f32', [6, 2, 3], 'n0'), 2)
+for o in ([4, 6], [3, 2], [2, 3], [5, 7], [1, 1]):
+    sample('upsample_nearest2d', T('f32', [1, 2, 2, 3], 'n0'), Dims(o))
+for q, v in [([1, 2], None), ([1, 2, 0, 1], 0.5), ([-1, 1], 2.0), ([0, 0], 1.0), ([2, -1, -1, 3], None), ([1], 0.0), ([1, 1] * 4, 0.0), ([-9, 0], 0.0), ([], None)]:
+    sample('pad', T('f32', [2, 2, 3], 'n0'), Dims(q), v)
+    sample('pad', T('i64', [2, 2, 3], 'k0'), Dims(q), v)
+sample('pad', T('f32', [12], 's0'), Dims([1, 1]), math.inf)
+for a, b in [([0], [2]), ([0, 1], [1, 2]), ([-1], [0]), ([0, 0], [1, 2]), ([0], [1, 2]), ([3], [0])]:
+    sample('movedim', T('f32', [2, 3, 4], 'n0'), Dims(a), Dims(b))
+for a in [(1, 2, 1), (2, 3, 2), (-1, 4, 1), (0, 3, 1), (0, 1, 0), (5, 1, 1)]:
+    sample('unfold', T('f32', [2, 3, 4], 'n0'), *a)
+sample('unfold', T('f32', [], 'n0'), 0, 1, 1)
+sample('unfold', T('f32', [4], 'n0', [2], 3), 0, 2, 1)
+for dl in (1.0, 0.5, 0.0):
+    sample('huber_loss', T('f32', [3, 4], 'n0'), T('f32', [3, 4], 'n1'), dl)
+sample('kl_div', T('f32', [3, 4], 'n0'), T('f32', [3, 4], 'q1'), False)
+sample('kl_div', T('f64', [3, 4], 'n0'), T('f64', [3, 4], 'n1'), True)
+sample('bernoulli', T('f32', [2, 3], 'q0'), values=False)
+sample('bernoulli', T('f32', [2, 3], '0'))
+sample('bernoulli', T('f32', [2, 3], 'c1'))
+for d in ALL:
+    sample('unique', T(d, [3, 4], pat_for(d)))
+sample('unique', T('f32', [0], 'n0'))
+sample('unique', T('f32', [], 'n0'))
+sample('unique', T('i64', [20], 'z3'))
+
 
 
 # ---- files ------------------------------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@
  *   t2,3  F64 tensor in (-1, 1), requires grad     p2,3  the same in (0.5, 1.5)      s2,3  values apart by 0.1, in random order
  *   c2,3  as t, no grad                            v2,3  a transposed view of a t    q2,3  as p, no grad
  *   b2,3  bool                                     x2,3:4  I64 below 4               y2,3:4  I64, no two equal along dim 0
- *   [ ... ]  a list of tensors     i5 f0.5 B1  numbers and flags   D2,3  dims   d float dtype code   n  none */
+ *   [ ... ]  a list of tensors     i5 f0.5 B1  numbers and flags   D2,3  dims   d float dtype code   n  none   'ij->ji'  text */
 typedef struct sample { const char *op, *args; } sample;
 static const sample samples[] = {
     {"add", "t2,3 t3"}, {"add", "t2,1 f2.5"}, {"add", "i2 t3"}, {"add", "t2,3 t"},
@@ -75,6 +75,20 @@ static const sample samples[] = {
     {"scatter_add", "t4,2 i0 x3,2:4 t3,2"}, {"select_backward", "t3 D2,3 i0 i1"}, {"slice_backward", "t2,3 D2,6 i1 i0 i6 i2"},
     {"sort", "s5 i0 B0"}, {"sort", "s2,3 i1 B1"}, {"stack", "[ t2,3 t2,3 ] i1"}, {"take_along_dim", "t2,3 x2,1:3 i1"},
     {"to_device", "t3 V0"}, {"to_dtype", "t3 d1"}, {"topk", "s5 i2 i0 B1 B1"}, {"tril", "t3,3 i0"}, {"triu", "t2,3,3 i1"},
+    {"addmv", "t3 t3,4 t4"}, {"addmv", "t1 t3,4 t4"}, {"baddbmm", "t3 t2,2,4 t2,4,3"}, {"cosine_similarity", "t2,3 t3 i1 f1e-8"},
+    {"logaddexp", "t2,3 t3"}, {"xlogy", "t2,3 p3"}, {"nan_to_num", "t5 n n n"}, {"normalize", "t2,3 f2 i1 f1e-12"}, {"normalize", "p2,3 f3 i0 f1e-12"},
+    {"trace", "t3,3"}, {"trace", "t2,3"}, {"einsum", "'ij,jk->ki' [ t2,3 t3,2 ]"}, {"einsum", "'bij,bjk->bik' [ t2,2,3 t2,3,2 ]"},
+    {"einsum", "'ii->i' [ t3,3 ]"}, {"einsum", "'...i,i->...' [ t2,3 t3 ]"}, {"einsum", "'i,ij,j->' [ t2 t2,3 t3 ]"}, {"einsum", "'i,j->ij' [ t2 t3 ]"},
+    {"celu", "t5 f1.5"}, {"glu", "t2,4 i-1"}, {"hardshrink", "s5 f0.06"}, {"hardsigmoid", "t5"}, {"hardswish", "t5"}, {"prelu", "t2,3,2 p3"},
+    {"prelu", "t4 p1"}, {"selu", "t5"}, {"softmin", "t2,3 i1"}, {"softshrink", "s5 f0.06"}, {"softsign", "t5"}, {"tanhshrink", "t5"},
+    {"threshold", "s5 f0.02 f0.5"}, {"conv1d", "t2,2,5 t3,2,3 t3 D1 D1 D1 i1"}, {"conv1d", "t2,5 t2,1,2 n D2 D0 D1 i2"},
+    {"conv_transpose2d", "t1,2,2,2 t2,2,3,3 t2 D2 D1 D1 i1 D1"}, {"conv_transpose2d", "t2,2,3 t2,1,2,2 n D1 D0 D0 i2 D1"},
+    {"group_norm", "t2,4,3 i2 t4 t4 f1e-5"}, {"instance_norm", "t2,2,4 t2 t2 f1e-5"}, {"rms_norm", "t2,4 D4 t4 n"}, {"rms_norm", "t2,2,3 D2,3 n f1e-5"},
+    {"scaled_dot_product_attention", "t2,3,2 t2,4,2 t2,4,3 n f0 B0 n"}, {"scaled_dot_product_attention", "t3,2 t3,2 t3,2 n f0 B1 f0.7"},
+    {"scaled_dot_product_attention", "t1,3,2 t1,3,2 t1,3,2 b3,3 f0 B0 n"}, {"scaled_dot_product_attention", "t1,3,2 t1,3,2 t1,3,2 t3,3 f0 B0 n"},
+    {"pixel_shuffle", "t4,2,2 i2"}, {"upsample_nearest2d", "t1,1,2,3 D4,5"}, {"pad", "t2,3 D1,2 f0.5"}, {"pad", "t2,3 D-1,1,2,0 n"},
+    {"movedim", "t2,3,2 D0 D2"}, {"unfold", "t5 i0 i3 i1"}, {"unfold", "t2,4 i-1 i2 i2"}, {"huber_loss", "t4 p4 f0.9"}, {"kl_div", "t4 q4 B0"},
+    {"kl_div", "t4 c4 B1"},
 };
 
 /* ---- making arguments ------------------------------------------------------------------------------------------------- */
@@ -84,6 +98,7 @@ typedef struct call {
     int op, nargs, n_tensors, n_params;
     dync__arg args[DYNC__MAX_ARGS], list[4];
     int64_t dims[DYNC__MAX_ARGS][DYNC_MAX_DIMS];
+    char text[32];
     dync__tensor *param[MAX_TENSORS];      /* F64 leaves that require grad */
 } call;
 
@@ -168,6 +183,12 @@ static void read_args(call *c, const char *s)
                 else s = read_tensor(c, s, &c->list[a->n++], &turned);
             }
             s++;
+        } else if (kind == '\'') {
+            size_t n = strcspn(s + 1, "'");
+            memcpy(c->text, s + 1, n);
+            c->text[n] = 0;
+            *a = dync__arg_s(c->text);
+            s += n + 2;
         } else if (kind == 'i') *a = dync__arg_i(strtoll(s + 1, (char **)(uintptr_t)&s, 10));
         else if (kind == 'f') *a = dync__arg_f(strtod(s + 1, (char **)(uintptr_t)&s));
         else if (kind == 'B') *a = dync__arg_b(strtoll(s + 1, (char **)(uintptr_t)&s, 10) != 0);

@@ -18,6 +18,7 @@ typedef struct parser {
     dync__arg list[8];
     dync__tensor *made[32];
     int n_made;
+    char text[64];
 } parser;
 
 /* ---- reading a line ---------------------------------------------------------------------------------------------- */
@@ -135,6 +136,14 @@ static dync__arg read_arg(parser *p)
         int64_t *d = p->dims[p->n_dims++];
         return dync__arg_dims(read_dims(p, d), d);
     }
+    if (take(p, "s:")) {
+        char *text = p->text;
+        size_t n = strcspn(p->at, ";|");
+        memcpy(text, p->at, n);
+        text[n] = 0;
+        p->at += n;
+        return dync__arg_s(text);
+    }
     if (take(p, "[")) {
         dync__arg l = {.kind = DYNC__A_LIST, .as = {.list = p->list}};
         while (!take(p, "]")) {
@@ -165,7 +174,8 @@ static double tolerance(const char *op, int dtype)
 /* Zeros have the sign that PyTorch's have, but where the order of a sum or a tie of 0 and -0 decides. */
 static bool same_zero(const char *op, double got, double want)
 {
-    static const char *const free_sign[] = {"maximum", "minimum", "relu", "relu6", "sum", "mean", "layer_norm", "amax", "amin"};
+    static const char *const free_sign[] = {"maximum", "minimum", "relu", "relu6", "sum", "mean", "layer_norm", "amax", "amin",
+                                            "softshrink", "xlogy", "cosine_similarity"};
     if (want < 0 || want > 0 || got < 0 || got > 0 || want != want) return true;
     for (int i = 0; i < DYNC__COUNT_OF(free_sign); i++)
         if (strcmp(op, free_sign[i]) == 0) return true;

@@ -1,0 +1,169 @@
+/* op/chain.c: chains of operator calls, and inference of composite operators by running their decomposition over fakes.
+ * After lower_nn.c, before decompose.c. */
+#include "../dync.in.h"
+#include "chain.h"
+
+static void dync__chain_keep(dync__chain *c, dync__tensor *t)
+{
+    if (dync__vec_push(&c->made, t)) return;
+    dync__unref(t);
+    c->status = DYNC_ERR_MEMORY;
+}
+
+/* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure. */
+DYNC__FN void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
+{
+    int nout = dync__op_info(op)->nout;
+    for (int i = 0; i < nout; i++) out[i] = NULL;
+    if (c->status != DYNC_OK) return;
+    c->status = dync__op_run(op, nargs, args, out);
+    for (int i = 0; i < nout; i++) {
+        if (c->status == DYNC_OK) dync__chain_keep(c, out[i]);
+        else dync__unref(out[i]);
+    }
+    if (c->status != DYNC_OK)
+        for (int i = 0; i < nout; i++) out[i] = NULL;
+}
+
+DYNC__FN dync__dt *dync__chain1(dync__chain *c, int op, dync__dt *a)
+{
+    dync__arg args[1] = {dync__arg_t(a)};
+    dync__dt *out;
+    dync__chain_call(c, op, 1, args, &out);
+    return out;
+}
+DYNC__FN dync__dt *dync__chain2(dync__chain *c, int op, dync__arg a, dync__arg b)
+{
+    dync__arg args[2] = {a, b};
+    dync__dt *out;
+    dync__chain_call(c, op, 2, args, &out);
+    return out;
+}
+DYNC__FN dync__dt *dync__chain3(dync__chain *c, int op, dync__arg a, dync__arg b, dync__arg d)
+{
+    dync__arg args[3] = {a, b, d};
+    dync__dt *out;
+    dync__chain_call(c, op, 3, args, &out);
+    return out;
+}
+DYNC__FN dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_t(b));
+}
+DYNC__FN dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_f(x));
+}
+DYNC__FN dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i));
+}
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n, const int64_t *shape)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
+}
+/* sum, mean, amax ... over the dims given, or all */
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n, const int64_t *dims, bool keepdim)
+{
+    return dync__chain3(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
+}
+DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
+{
+    return !a || a->dtype == dtype ? a : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
+}
+
+/* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
+DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result)
+{
+    for (int i = 0; i < n && c->status == DYNC_OK; i++) {
+        dync__ref(result[i]);
+        call->out[i] = result[i];
+    }
+    if (c->status == DYNC_OK) call->nout = n;
+    for (int i = 0; i < c->made.n; i++) dync__unref(c->made.at[i]);
+    dync__vec_free(&c->made);
+    return c->status;
+}
+DYNC__FN dync_status dync__chain_end(dync__chain *c, dync__opcall *call, dync__dt *result)
+{
+    return dync__chain_end_n(c, call, 1, &result);
+}
+
+DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *call, int i)
+{
+    return i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
+}
+/* Argument 0, which every composite here has. */
+DYNC__FN dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
+{
+    return dync__infer_tensor(call, 0, out);
+}
+
+DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start, int64_t end)
+{
+    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
+    dync__dt *out;
+    dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
+    return out;
+}
+
+DYNC__FN dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64_t dim)
+{
+    dync__arg l = {.kind = DYNC__A_LIST, .n = n, .as = {.list = list}};
+    return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
+}
+
+DYNC__FN dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
+{
+    return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
+}
+
+DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
+{
+    return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
+}
+
+DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__arg yes, dync__arg no)
+{
+    return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
+}
+
+DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
+{
+    if (c->status == DYNC_OK) c->status = status;
+}
+
+/* ---- inference by decomposition ------------------------------------------------------------------------------------ */
+
+static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call)
+{
+    (void)self;
+    return dync__op_fake(call);
+}
+
+/* What a composite gives is what its decomposition gives: it runs with nothing above and inference alone below, so that no
+ * element is computed, nothing is recorded, and the strides are those of the real thing. */
+DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
+{
+    dync__handler bottom = {.call = dync__composite_bottom};
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    dync__opcall run = *call;
+    if (!dync__op_state_get()) return DYNC_ERR_MEMORY;
+    dync__handler *top = dync__handler_swap(NULL), *old = dync__bottom_swap(&bottom);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = call->row->decompose(&run);
+    dync__tls.grad_enabled_off = off;
+    dync__bottom_swap(old);
+    dync__handler_swap(top);
+    if (status != DYNC_OK) return status;
+    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
+    for (int i = 0; i < run.nout; i++) {
+        const dync__tensor *t = run.out[i];
+        out[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        for (int a = 0; a < n && out[i].alias < 0; a++)
+            if (arg[a]->storage == t->storage) out[i].alias = a;
+        dync__unref(run.out[i]);
+    }
+    return DYNC_OK;
+}
