@@ -2245,14 +2245,28 @@ DYNC_API void dync_set_log(const char *what);
  *   errors  DYNC_ERR_VALUE, naming the keys that exist */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
-/* dync_profile_start, _stop, _event, _save: a record of what ran. Event i since the start; save writes a Chrome trace.
- *   ->      dync_profile_event: false past the last
- *   errors  DYNC_ERR_IO */
-typedef struct { const char *name; int64_t seq_nr, thread, fwd_thread, start_ns, time_ns; } dync_profile_event_info;
+/* dync_profile_start, dync_profile_stop: what runs in between, in all threads, is recorded: operators ("aten::add"), nodes of backward
+ * ("AddBackward0"), calls of compiled functions. Starting forgets the record before.
+ *   notes   off it costs next to nothing; what is only traced is not recorded
+ *   thread  any */
 DYNC_API void dync_profile_start(void);
 DYNC_API void dync_profile_stop(void);
+
+/* dync_profile_event: event i since the start, in the order in which they began.
+ *   seq_nr      an operator: of the autograd node that it made; a backward node: its own, that of its operator; -1: none
+ *   thread      a small number; fwd_thread: the thread that made a backward node, -1 for others
+ *   start_ns    since dync_profile_start; time_ns: how long
+ *   shapes      sizes of an operator's arguments, "[[2, 3], []]"; "" for others. Texts stay until the next start
+ *   ->          false past the last
+ *   thread      any */
+typedef struct { const char *name; int64_t seq_nr, thread, fwd_thread, start_ns, time_ns; const char *shapes; } dync_profile_event_info;
 DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out);
+
+/* dync_profile_save: the record as a Chrome trace, which Perfetto opens. dync_profile_table: as a table by name, the longest first.
+ *   ->      dync_profile_table: owned by the scope; NULL on failure
+ *   errors  DYNC_ERR_VALUE (no path), DYNC_ERR_IO, DYNC_ERR_MEMORY */
 DYNC_API dync_status dync_profile_save(const char *path);
+DYNC_API char *dync_profile_table(void);
 
 /* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that reached DYNC_MALLOC or the buffer. */
 typedef struct { int64_t live_bytes, peak_bytes, live_tensors, mallocs; } dync_memory;
@@ -2459,7 +2473,7 @@ static inline int dync__bit_length(unsigned long long x)
 
 /* ==== base/base.h =============================================================================================== */
 /* base/base.h: what every stage stands on. No tensors here; could live in any C project.
- * Implementations: os.c thread.c mem.c arena.c (with vec) map.c str.c num.c rng.c err.c log.c pool.c json.c */
+ * Implementations: os.c thread.c mem.c arena.c (with vec) map.c str.c num.c rng.c err.c log.c pool.c json.c profile.c */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
 
@@ -2483,6 +2497,9 @@ typedef struct dync__thread {
     uint64_t rng_seed, rng_offset;
     uint64_t cache_hits;         /* of this thread; joined to dync__counters when it ends */
     bool registered;             /* exit destructor armed */
+    int32_t number;              /* profile.c: of the thread, from 1; 0: not asked for yet */
+    int32_t event, event_epoch;  /* profile.c: the event it is in + 1, and of which record */
+    uint64_t seq;                /* autograd/: the sequence number its next node gets */
     int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
     bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */
     bool in_pool;                /* pool.c: runs a part of a parallel loop: loops inside it run inline */
@@ -2639,6 +2656,19 @@ extern dync__counter_block dync__counters;     /* process-wide, relaxed atomic a
 static dync__counter_block dync__counters;
 #endif
 #define DYNC__COUNTER_ADD(name, k) ((void)DYNC__ATOMIC_ADD(&dync__counters.name, (k)))
+
+/* ---- profiler (profile.c). Whoever reports asks dync__profile_on first. Names are copied; shapes: "[[2, 3], []]" or NULL. ----- */
+#if defined(DYNC__SPLIT)
+extern int32_t dync__profiling;
+#else
+static int32_t dync__profiling;
+#endif
+typedef struct dync__profiled { int32_t outer, outer_epoch, event, epoch; } dync__profiled;   /* an event that has begun */
+DYNC__INLINE bool dync__profile_on(void) { return DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&dync__profiling)); }
+DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes_or_null);
+DYNC__FN void dync__profile_end(const dync__profiled *, int64_t seq, int64_t fwd_thread);   /* by the thread that began it; -1: none */
+DYNC__FN dync_status dync__profile_table(dync__str *);
+DYNC__FN int32_t dync__thread_number(void);      /* from 1, in the order in which threads are first asked */
 
 /* ---- operating system (os.c). POSIX functions are declared there by hand: no feature macros needed. ------------------------ */
 typedef struct dync__mutex { void *os; int32_t state; } dync__mutex;           /* zero = unlocked; spins, then yields: for short sections */
@@ -5324,6 +5354,261 @@ DYNC__FN void dync__json_quote(dync__str *s, const char *text)
         else dync__str_addf(s, "\\u%04x", c);
     }
     dync__str_addc(s, '"');
+}
+
+/* ==== base/profile.c ============================================================================================ */
+/* base/profile.c: the profiler: a record of what ran: who, when, how long, inside what. Before op/ (operators), autograd/ (backward nodes)
+ * and capture/ (compiled calls), which report to it.
+ *
+ * Off, it costs one load and a branch at each place that reports. On, an event is put into one process-wide list when it begins, under a
+ * lock, so the list is in the order of beginnings; each thread knows the event that it is in, which becomes the parent of the next.
+ * Trace format: the Trace Event Format of Chrome, which Perfetto reads; table: torch.autograd.profiler's key_averages(). */
+
+#if defined(DYNC__SPLIT)
+int32_t dync__profiling;
+#endif
+
+typedef struct dync__event {
+    const char *name, *shapes;           /* in the arena; shapes NULL: none */
+    int64_t seq, fwd_thread, inside_ns;  /* inside_ns: spent in events begun inside */
+    int32_t thread, parent;              /* parent -1: none */
+    uint64_t start, time;
+    bool open;
+} dync__event;
+static struct {
+    dync__mutex lock;
+    DYNC__VEC(dync__event) event;
+    dync__arena arena;
+    dync__map names;                     /* hash of a text -> the text */
+    uint64_t start;
+    int32_t epoch;                       /* of the record: an event begun before dync_profile_start is none of it */
+} dync__profile;
+
+DYNC__FN int32_t dync__thread_number(void)
+{
+    static int32_t last;
+    if (!dync__tls.number) dync__tls.number = DYNC__ATOMIC_INC(&last);
+    return dync__tls.number;
+}
+
+/* One copy of each text: events of one kind share it. */
+static const char *dync__profile_text(const char *prefix, const char *text)
+{
+    uint64_t key = dync__hash_bytes(text, strlen(text), dync__hash_bytes(prefix, strlen(prefix), 1)), at;
+    if (dync__map_get(&dync__profile.names, key, &at)) return (const char *)(uintptr_t)at;
+    const char *kept = dync__arena_printf(&dync__profile.arena, "%s%s", prefix, text);
+    if (!kept || !dync__map_put(&dync__profile.names, key, (uint64_t)(uintptr_t)kept)) return NULL;
+    return kept;
+}
+
+static void dync__profile_clear(void)
+{
+    dync__vec_free(&dync__profile.event);
+    dync__map_free(&dync__profile.names);
+    dync__arena_free(&dync__profile.arena);
+    dync__profile.epoch++;
+}
+
+static void dync__profile_shutdown(void)
+{
+    DYNC__ATOMIC_STORE(&dync__profiling, 0);
+    dync__profile_clear();
+}
+
+/* ---- reporting ------------------------------------------------------------------------------------------------------------ */
+
+DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes)
+{
+    dync__profiled p = {dync__tls.event, dync__tls.event_epoch, -1, 0};
+    dync__event e = {.seq = -1, .fwd_thread = -1, .thread = dync__thread_number(), .parent = -1, .open = true};
+    dync__lock(&dync__profile.lock);
+    p.epoch = dync__profile.epoch;
+    if (dync__tls.event_epoch == p.epoch && dync__tls.event > 0) e.parent = dync__tls.event - 1;
+    e.name = dync__profile_text(prefix, name);
+    e.shapes = shapes ? dync__profile_text("", shapes) : NULL;
+    e.start = dync__now_ns();
+    if (e.name && dync__vec_push(&dync__profile.event, e)) p.event = dync__profile.event.n - 1;
+    dync__unlock(&dync__profile.lock);
+    dync__tls.event = p.event + 1;
+    dync__tls.event_epoch = p.epoch;
+    return p;
+}
+
+DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fwd_thread)
+{
+    uint64_t now = dync__now_ns();
+    dync__tls.event = p->outer;
+    dync__tls.event_epoch = p->outer_epoch;
+    dync__lock(&dync__profile.lock);
+    if (p->event >= 0 && p->epoch == dync__profile.epoch && p->event < dync__profile.event.n) {
+        dync__event *e = &dync__profile.event.at[p->event];
+        e->time = now - e->start;
+        e->seq = seq;
+        e->fwd_thread = fwd_thread;
+        e->open = false;
+        if (e->parent >= 0) dync__profile.event.at[e->parent].inside_ns += (int64_t)e->time;
+    }
+    dync__unlock(&dync__profile.lock);
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------------------ */
+
+DYNC_API void dync_profile_start(void)
+{
+    dync__at_shutdown(dync__profile_shutdown);
+    dync__lock(&dync__profile.lock);
+    dync__profile_clear();
+    dync__profile.start = dync__now_ns();
+    dync__unlock(&dync__profile.lock);
+    DYNC__ATOMIC_STORE(&dync__profiling, 1);
+}
+
+DYNC_API void dync_profile_stop(void) { DYNC__ATOMIC_STORE(&dync__profiling, 0); }
+
+DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
+{
+    bool found = false;
+    dync__lock(&dync__profile.lock);
+    if (i >= 0 && i < dync__profile.event.n) {
+        const dync__event *e = &dync__profile.event.at[i];
+        dync_profile_event_info info = {.name = e->name, .seq_nr = e->seq, .thread = e->thread, .fwd_thread = e->fwd_thread,
+                                        .start_ns = (int64_t)(e->start - dync__profile.start), .time_ns = (int64_t)e->time,
+                                        .shapes = e->shapes ? e->shapes : ""};
+        if (out) *out = info;
+        found = true;
+    }
+    dync__unlock(&dync__profile.lock);
+    return found;
+}
+
+/* ---- the trace file ------------------------------------------------------------------------------------------------------------ */
+
+static void dync__trace_event(dync__str *s, const dync__event *e)
+{
+    dync__str_add(s, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": ");
+    dync__json_quote(s, e->name);
+    dync__str_addf(s, ", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"Sequence number\": %lld", (int)e->thread,
+                   (double)(e->start - dync__profile.start) / 1e3, (double)e->time / 1e3, (long long)e->seq);
+    if (e->fwd_thread >= 0) dync__str_addf(s, ", \"Fwd thread id\": %lld", (long long)e->fwd_thread);
+    if (e->shapes) dync__str_addf(s, ", \"Input Dims\": %s", e->shapes);
+    dync__str_add(s, "}}");
+}
+
+/* An arrow from a forward operation to the backward node it made. */
+static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync__event *to, int64_t id)
+{
+    for (int end = 0; end < 2; end++) {
+        const dync__event *e = end ? to : from;
+        dync__str_addf(s, ",\n{\"ph\": \"%s\", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"id\": %lld, \"pid\": 1, \"tid\": %d, \"ts\": %.3f%s}",
+                       end ? "f" : "s", (long long)id, (int)e->thread, (double)(e->start - dync__profile.start) / 1e3,
+                       end ? ", \"bp\": \"e\"" : "");
+    }
+}
+
+static uint64_t dync__trace_key(int64_t seq, int64_t thread) { return dync__hash_mix((uint64_t)seq, (uint64_t)thread); }
+
+static void dync__trace_write(dync__str *s)
+{
+    dync__map forward = {0};             /* sequence number and thread -> event */
+    dync__str_add(s, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
+                     "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"args\": {\"name\": \"dync\"}}");
+    for (int i = 0; i < dync__profile.event.n; i++) {
+        const dync__event *e = &dync__profile.event.at[i];
+        uint64_t made;
+        if (e->open) continue;
+        dync__str_add(s, ",\n");
+        dync__trace_event(s, e);
+        if (e->seq < 0) continue;
+        if (e->fwd_thread < 0) dync__map_put(&forward, dync__trace_key(e->seq, e->thread), (uint64_t)i);
+        else if (dync__map_get(&forward, dync__trace_key(e->seq, e->fwd_thread), &made))
+            dync__trace_arrow(s, &dync__profile.event.at[made], e, i);
+    }
+    dync__str_add(s, "\n]}\n");
+    dync__map_free(&forward);
+}
+
+DYNC_API dync_status dync_profile_save(const char *path)
+{
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_profile_save: the path is NULL");
+    dync__str s = {0};
+    dync__lock(&dync__profile.lock);
+    dync__trace_write(&s);
+    dync__unlock(&dync__profile.lock);
+    dync_status status = s.failed ? dync__fail_memory(s.n) : dync__file_write(path, s.at, s.n);
+    dync__str_free(&s);
+    return status;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct dync__table_row { const char *name; uint64_t self, total; int64_t calls; } dync__table_row;
+
+/* The events by name, the longest own time first. Rows have room for every event. */
+static int dync__table_rows(dync__table_row *row)
+{
+    dync__map index = {0};
+    int n = 0;
+    for (int i = 0; i < dync__profile.event.n; i++) {
+        const dync__event *e = &dync__profile.event.at[i];
+        uint64_t at, key = (uint64_t)(uintptr_t)e->name;
+        if (e->open) continue;
+        if (!dync__map_get(&index, key, &at)) {
+            at = (uint64_t)n;
+            row[n++] = (dync__table_row){.name = e->name};
+            dync__map_put(&index, key, at);
+        }
+        row[at].self += e->time - DYNC__MIN((uint64_t)e->inside_ns, e->time);
+        row[at].total += e->time;
+        row[at].calls++;
+    }
+    dync__map_free(&index);
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && row[k].self > row[k - 1].self; k--) {
+            dync__table_row swap = row[k];
+            row[k] = row[k - 1];
+            row[k - 1] = swap;
+        }
+    return n;
+}
+
+static void dync__table_time(dync__str *s, uint64_t ns)
+{
+    char text[32];
+    double t = (double)ns;
+    dync__format(text, sizeof text, t < 1e6 ? "%.3fus" : t < 1e9 ? "%.3fms" : "%.3fs", t < 1e6 ? t / 1e3 : t < 1e9 ? t / 1e6 : t / 1e9);
+    dync__str_addf(s, "  %12s", text);
+}
+
+static void dync__table_write(dync__str *s, const dync__table_row *row, int n)
+{
+    uint64_t all = 0;
+    int width = 4;
+    for (int i = 0; i < n; i++) {
+        all += row[i].self;
+        width = DYNC__MAX(width, (int)DYNC__MIN(strlen(row[i].name), (size_t)60));
+    }
+    dync__str_addf(s, "%-*s  %12s  %12s  %12s  %12s  %12s\n", width, "Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls");
+    for (int i = 0; i < n; i++) {
+        dync__str_addf(s, "%-*s  %11.2f%%", width, row[i].name, all ? 100.0 * (double)row[i].self / (double)all : 0.0);
+        dync__table_time(s, row[i].self);
+        dync__table_time(s, row[i].total);
+        dync__table_time(s, row[i].total / (uint64_t)row[i].calls);
+        dync__str_addf(s, "  %12lld\n", (long long)row[i].calls);
+    }
+    dync__str_add(s, "Self CPU time total:");
+    dync__table_time(s, all);
+    dync__str_addc(s, '\n');
+}
+
+DYNC__FN dync_status dync__profile_table(dync__str *s)
+{
+    dync__lock(&dync__profile.lock);
+    size_t bytes = (size_t)(dync__profile.event.n + 1) * sizeof(dync__table_row);
+    dync__table_row *row = dync__calloc(bytes);
+    if (row) dync__table_write(s, row, dync__table_rows(row));
+    dync__free(row, bytes);
+    dync__unlock(&dync__profile.lock);
+    return row && !s->failed ? DYNC_OK : dync__fail_memory(bytes);
 }
 DYNC__COLD_END
 
@@ -21203,9 +21488,43 @@ static dync_status dync__dispatch_tape(dync__opcall *call)
     return dync__tape_hook ? dync__tape_hook(call) : dync__dispatch_bottom(call);
 }
 
+/* "[[2, 3], [], []]": sizes of the arguments, none for what is no tensor. */
+static void dync__dispatch_shapes(dync__str *s, const dync__opcall *call)
+{
+    dync__str_addc(s, '[');
+    for (int i = 0; i < call->nargs; i++) {
+        const dync__arg *a = &call->args[i];
+        if (i) dync__str_add(s, ", ");
+        if (a->kind == DYNC__A_TENSOR) dync__shape_text(s, a->as.t->lay.ndim, a->as.t->lay.shape);
+        else dync__str_add(s, "[]");
+    }
+    dync__str_addc(s, ']');
+}
+
+/* The number of the autograd node that the call makes, the first where it is made of several operators. */
+static dync_status dync__dispatch_profiled(dync__opcall *call)
+{
+    dync__str shapes = {0};
+    uint64_t seq = dync__tls.seq;
+    dync__dispatch_shapes(&shapes, call);
+    dync__profiled event = dync__profile_begin(strstr(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
+    dync_status status = dync__dispatch_tape(call);
+    dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
+    dync__str_free(&shapes);
+    return status;
+}
+
+/* Recording by a tracer is no run. */
+static bool dync__dispatch_runs(void)
+{
+    const dync__op_state *s = dync__tls.op_state;
+    return !dync__tls.handler && !(s && s->bottom);
+}
+
 DYNC__FN dync_status dync__dispatch(dync__opcall *call)
 {
     dync__handler *top = dync__tls.handler;
+    if (dync__profile_on() && dync__dispatch_runs()) return dync__dispatch_profiled(call);
     return top ? top->call(top, call) : dync__dispatch_tape(call);
 }
 
@@ -27821,6 +28140,15 @@ DYNC_API char *dync_str(dync_tensor *h)
     return result;
 }
 
+DYNC_API char *dync_profile_table(void)
+{
+    dync__str s = {0};
+    char *result = dync__profile_table(&s) == DYNC_OK ? dync__scope_alloc(s.n + 1) : NULL;
+    if (result) memcpy(result, dync__str_get(&s), s.n);
+    dync__str_free(&s);
+    return result;
+}
+
 DYNC_API void dync_print(dync_tensor *h)
 {
     dync__str s = {0};
@@ -28132,6 +28460,7 @@ typedef struct dync__gnode {
     int32_t refs;
     int32_t n_in, n_out;               /* arguments of the forward operation (edges), its outputs (gradients that come in) */
     uint64_t seq;                      /* UINT64_MAX for accumulation: it runs as soon as it is ready */
+    int32_t thread;                    /* that made it */
     const dync__gnode_class *cls;
     const char *name;                  /* NULL: made from the operator's name */
     void *state;
@@ -29089,7 +29418,12 @@ DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *gra
 {
     if (node->released && node->cls != dync__opnode_class() && node->cls->release) return dync__gnode_freed_error();
     const dync__gnode *before = dync__gnode_set_running(node);
+    dync__profiled event;
+    bool profiled = dync__profile_on();
+    char name[80];
+    if (profiled) event = dync__profile_begin("", dync__gnode_name(node, name, sizeof name), NULL);
     dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed, grad_in, create_graph);
+    if (profiled) dync__profile_end(&event, (int64_t)node->seq, node->thread);
     dync__gnode_set_running(before);
     return status;
 }
@@ -29157,8 +29491,13 @@ static dync_status dync__engine_step(dync__engine *e, int at)
     if (!task->wanted) return DYNC_OK;
     if (dync__gnode_is_accumulate(node)) {
         dync__tensor *g = task->grad[0];
+        dync__profiled event;
+        bool profiled = dync__profile_on();
         task->grad[0] = NULL;
-        return g ? dync__accumulate_into(dync__gnode_leaf(node), g) : DYNC_OK;
+        if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
+        dync_status status = g ? dync__accumulate_into(dync__gnode_leaf(node), g) : DYNC_OK;
+        if (profiled) dync__profile_end(&event, -1, node->thread);
+        return status;
     }
     DYNC__TRY(dync__engine_call(e, node, task->grad));
     if (!e->walk->retain_graph) dync__gnode_release(node);
@@ -30687,9 +31026,8 @@ DYNC__COLD_END
  * Invariants: edges lead to nodes made earlier, so the tape has no cycles; a node dies with its last reference, and a whole chain dies
  * in a loop (a list of the dying, per thread), never by recursion; a leaf's accumulation node is found again while anything uses it. */
 
-/* Per thread: sequence numbers, the dying, the node being evaluated. */
+/* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
 typedef struct dync__grad_thread {
-    uint64_t seq;
     dync__gnode *dead;
     bool burying;
     const dync__gnode *running;
@@ -30697,7 +31035,7 @@ typedef struct dync__grad_thread {
 static DYNC__TLS dync__grad_thread dync__gt;
 static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
 
-DYNC__FN uint64_t dync__seq_peek(void) { return dync__gt.seq; }
+DYNC__FN uint64_t dync__seq_peek(void) { return dync__tls.seq; }
 DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
 
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
@@ -30710,7 +31048,7 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
 DYNC__FN int64_t dync__seq_now(void)
 {
     if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
-    return (int64_t)dync__gt.seq - 1;
+    return (int64_t)dync__tls.seq - 1;
 }
 
 DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
@@ -30738,7 +31076,8 @@ DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, in
     node->state = extra ? block + more : NULL;
     node->bytes = more + extra;
     for (int i = 0; i < n_out; i++) node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
-    node->seq = dync__gt.seq++;
+    node->seq = dync__tls.seq++;
+    node->thread = dync__thread_number();
     return node;
 }
 
@@ -30911,7 +31250,7 @@ DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
     if (found) return node;
     node = dync__gnode_new(&dync__accumulate_class, 0, 1, 0);
     if (!node) return NULL;
-    dync__gt.seq--;                    /* no number of its own: it always runs first */
+    dync__tls.seq--;                    /* no number of its own: it always runs first */
     node->seq = UINT64_MAX;
     node->state = leaf;
     dync__ref(leaf);
@@ -41308,13 +41647,8 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
 
-DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args)
 {
-    if (!f) {
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
-        return DYNC_NONE;
-    }
-    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     if (f->owner != &dync__tls) {
         if (!DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
         return dync__call_run(f, nargs, args);
@@ -41323,6 +41657,25 @@ DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_val
     dync_value r = dync__call_run(f, nargs, args);
     f->depth--;
     return r;
+}
+
+static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args)
+{
+    uint64_t seq = dync__tls.seq;
+    dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);
+    dync_value r = dync__call_plain(f, nargs, args);
+    dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
+    return r;
+}
+
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args)
+{
+    if (!f) {
+        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
+        return DYNC_NONE;
+    }
+    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    return dync__profile_on() ? dync__call_profiled(f, nargs, args) : dync__call_plain(f, nargs, args);
 }
 
 static dync_status dync__copy_into(dync_value out, dync_value r)
@@ -46461,18 +46814,6 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
     (void)graph;
     dync__declined("dync_graph_seq_table");
     return NULL;
-}
-DYNC_API void dync_profile_start(void) { dync__declined("dync_profile_start"); }
-DYNC_API void dync_profile_stop(void) { dync__declined("dync_profile_stop"); }
-DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
-{
-    (void)i, (void)out;
-    return false;
-}
-DYNC_API dync_status dync_profile_save(const char *path)
-{
-    (void)path;
-    return dync__declined("dync_profile_save");
 }
 DYNC__COLD_END
 #endif

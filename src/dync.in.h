@@ -35,6 +35,7 @@ DYNC__COLD_END
 #include "base/pool.c"
 DYNC__COLD_BEGIN
 #include "base/json.c"
+#include "base/profile.c"
 DYNC__COLD_END
 #include "tensor/tensor.h"
 #include "tensor/dtype.c"

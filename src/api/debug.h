@@ -42,14 +42,28 @@ DYNC_API void dync_set_log(const char *what);
  *   errors  DYNC_ERR_VALUE, naming the keys that exist */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
-/* dync_profile_start, _stop, _event, _save: a record of what ran. Event i since the start; save writes a Chrome trace.
- *   ->      dync_profile_event: false past the last
- *   errors  DYNC_ERR_IO */
-typedef struct { const char *name; int64_t seq_nr, thread, fwd_thread, start_ns, time_ns; } dync_profile_event_info;
+/* dync_profile_start, dync_profile_stop: what runs in between, in all threads, is recorded: operators ("aten::add"), nodes of backward
+ * ("AddBackward0"), calls of compiled functions. Starting forgets the record before.
+ *   notes   off it costs next to nothing; what is only traced is not recorded
+ *   thread  any */
 DYNC_API void dync_profile_start(void);
 DYNC_API void dync_profile_stop(void);
+
+/* dync_profile_event: event i since the start, in the order in which they began.
+ *   seq_nr      an operator: of the autograd node that it made; a backward node: its own, that of its operator; -1: none
+ *   thread      a small number; fwd_thread: the thread that made a backward node, -1 for others
+ *   start_ns    since dync_profile_start; time_ns: how long
+ *   shapes      sizes of an operator's arguments, "[[2, 3], []]"; "" for others. Texts stay until the next start
+ *   ->          false past the last
+ *   thread      any */
+typedef struct { const char *name; int64_t seq_nr, thread, fwd_thread, start_ns, time_ns; const char *shapes; } dync_profile_event_info;
 DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out);
+
+/* dync_profile_save: the record as a Chrome trace, which Perfetto opens. dync_profile_table: as a table by name, the longest first.
+ *   ->      dync_profile_table: owned by the scope; NULL on failure
+ *   errors  DYNC_ERR_VALUE (no path), DYNC_ERR_IO, DYNC_ERR_MEMORY */
 DYNC_API dync_status dync_profile_save(const char *path);
+DYNC_API char *dync_profile_table(void);
 
 /* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that reached DYNC_MALLOC or the buffer. */
 typedef struct { int64_t live_bytes, peak_bytes, live_tensors, mallocs; } dync_memory;

@@ -224,7 +224,12 @@ DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *gra
 {
     if (node->released && node->cls != dync__opnode_class() && node->cls->release) return dync__gnode_freed_error();
     const dync__gnode *before = dync__gnode_set_running(node);
+    dync__profiled event;
+    bool profiled = dync__profile_on();
+    char name[80];
+    if (profiled) event = dync__profile_begin("", dync__gnode_name(node, name, sizeof name), NULL);
     dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed, grad_in, create_graph);
+    if (profiled) dync__profile_end(&event, (int64_t)node->seq, node->thread);
     dync__gnode_set_running(before);
     return status;
 }
@@ -292,8 +297,13 @@ static dync_status dync__engine_step(dync__engine *e, int at)
     if (!task->wanted) return DYNC_OK;
     if (dync__gnode_is_accumulate(node)) {
         dync__tensor *g = task->grad[0];
+        dync__profiled event;
+        bool profiled = dync__profile_on();
         task->grad[0] = NULL;
-        return g ? dync__accumulate_into(dync__gnode_leaf(node), g) : DYNC_OK;
+        if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
+        dync_status status = g ? dync__accumulate_into(dync__gnode_leaf(node), g) : DYNC_OK;
+        if (profiled) dync__profile_end(&event, -1, node->thread);
+        return status;
     }
     DYNC__TRY(dync__engine_call(e, node, task->grad));
     if (!e->walk->retain_graph) dync__gnode_release(node);

@@ -6,9 +6,8 @@
 #include "../dync.in.h"
 #include "node.h"
 
-/* Per thread: sequence numbers, the dying, the node being evaluated. */
+/* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
 typedef struct dync__grad_thread {
-    uint64_t seq;
     dync__gnode *dead;
     bool burying;
     const dync__gnode *running;
@@ -16,7 +15,7 @@ typedef struct dync__grad_thread {
 static DYNC__TLS dync__grad_thread dync__gt;
 static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
 
-DYNC__FN uint64_t dync__seq_peek(void) { return dync__gt.seq; }
+DYNC__FN uint64_t dync__seq_peek(void) { return dync__tls.seq; }
 DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
 
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
@@ -29,7 +28,7 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
 DYNC__FN int64_t dync__seq_now(void)
 {
     if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
-    return (int64_t)dync__gt.seq - 1;
+    return (int64_t)dync__tls.seq - 1;
 }
 
 DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
@@ -57,7 +56,8 @@ DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, in
     node->state = extra ? block + more : NULL;
     node->bytes = more + extra;
     for (int i = 0; i < n_out; i++) node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
-    node->seq = dync__gt.seq++;
+    node->seq = dync__tls.seq++;
+    node->thread = dync__thread_number();
     return node;
 }
 
@@ -230,7 +230,7 @@ DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
     if (found) return node;
     node = dync__gnode_new(&dync__accumulate_class, 0, 1, 0);
     if (!node) return NULL;
-    dync__gt.seq--;                    /* no number of its own: it always runs first */
+    dync__tls.seq--;                    /* no number of its own: it always runs first */
     node->seq = UINT64_MAX;
     node->state = leaf;
     dync__ref(leaf);

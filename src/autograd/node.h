@@ -38,6 +38,7 @@ typedef struct dync__gnode {
     int32_t refs;
     int32_t n_in, n_out;               /* arguments of the forward operation (edges), its outputs (gradients that come in) */
     uint64_t seq;                      /* UINT64_MAX for accumulation: it runs as soon as it is ready */
+    int32_t thread;                    /* that made it */
     const dync__gnode_class *cls;
     const char *name;                  /* NULL: made from the operator's name */
     void *state;

@@ -1,5 +1,5 @@
 /* base/base.h: what every stage stands on. No tensors here; could live in any C project.
- * Implementations: os.c thread.c mem.c arena.c (with vec) map.c str.c num.c rng.c err.c log.c pool.c json.c */
+ * Implementations: os.c thread.c mem.c arena.c (with vec) map.c str.c num.c rng.c err.c log.c pool.c json.c profile.c */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
 #include "priv.h"
@@ -24,6 +24,9 @@ typedef struct dync__thread {
     uint64_t rng_seed, rng_offset;
     uint64_t cache_hits;         /* of this thread; joined to dync__counters when it ends */
     bool registered;             /* exit destructor armed */
+    int32_t number;              /* profile.c: of the thread, from 1; 0: not asked for yet */
+    int32_t event, event_epoch;  /* profile.c: the event it is in + 1, and of which record */
+    uint64_t seq;                /* autograd/: the sequence number its next node gets */
     int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
     bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */
     bool in_pool;                /* pool.c: runs a part of a parallel loop: loops inside it run inline */
@@ -180,6 +183,19 @@ extern dync__counter_block dync__counters;     /* process-wide, relaxed atomic a
 static dync__counter_block dync__counters;
 #endif
 #define DYNC__COUNTER_ADD(name, k) ((void)DYNC__ATOMIC_ADD(&dync__counters.name, (k)))
+
+/* ---- profiler (profile.c). Whoever reports asks dync__profile_on first. Names are copied; shapes: "[[2, 3], []]" or NULL. ----- */
+#if defined(DYNC__SPLIT)
+extern int32_t dync__profiling;
+#else
+static int32_t dync__profiling;
+#endif
+typedef struct dync__profiled { int32_t outer, outer_epoch, event, epoch; } dync__profiled;   /* an event that has begun */
+DYNC__INLINE bool dync__profile_on(void) { return DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&dync__profiling)); }
+DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes_or_null);
+DYNC__FN void dync__profile_end(const dync__profiled *, int64_t seq, int64_t fwd_thread);   /* by the thread that began it; -1: none */
+DYNC__FN dync_status dync__profile_table(dync__str *);
+DYNC__FN int32_t dync__thread_number(void);      /* from 1, in the order in which threads are first asked */
 
 /* ---- operating system (os.c). POSIX functions are declared there by hand: no feature macros needed. ------------------------ */
 typedef struct dync__mutex { void *os; int32_t state; } dync__mutex;           /* zero = unlocked; spins, then yields: for short sections */

@@ -452,13 +452,8 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
 
-DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args)
 {
-    if (!f) {
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
-        return DYNC_NONE;
-    }
-    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     if (f->owner != &dync__tls) {
         if (!DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
         return dync__call_run(f, nargs, args);
@@ -467,6 +462,25 @@ DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_val
     dync_value r = dync__call_run(f, nargs, args);
     f->depth--;
     return r;
+}
+
+static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args)
+{
+    uint64_t seq = dync__tls.seq;
+    dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);
+    dync_value r = dync__call_plain(f, nargs, args);
+    dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
+    return r;
+}
+
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args)
+{
+    if (!f) {
+        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
+        return DYNC_NONE;
+    }
+    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    return dync__profile_on() ? dync__call_profiled(f, nargs, args) : dync__call_plain(f, nargs, args);
 }
 
 static dync_status dync__copy_into(dync_value out, dync_value r)

@@ -22,15 +22,3 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
     dync__declined("dync_graph_seq_table");
     return NULL;
 }
-DYNC_API void dync_profile_start(void) { dync__declined("dync_profile_start"); }
-DYNC_API void dync_profile_stop(void) { dync__declined("dync_profile_stop"); }
-DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
-{
-    (void)i, (void)out;
-    return false;
-}
-DYNC_API dync_status dync_profile_save(const char *path)
-{
-    (void)path;
-    return dync__declined("dync_profile_save");
-}

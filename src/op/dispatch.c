@@ -70,9 +70,43 @@ static dync_status dync__dispatch_tape(dync__opcall *call)
     return dync__tape_hook ? dync__tape_hook(call) : dync__dispatch_bottom(call);
 }
 
+/* "[[2, 3], [], []]": sizes of the arguments, none for what is no tensor. */
+static void dync__dispatch_shapes(dync__str *s, const dync__opcall *call)
+{
+    dync__str_addc(s, '[');
+    for (int i = 0; i < call->nargs; i++) {
+        const dync__arg *a = &call->args[i];
+        if (i) dync__str_add(s, ", ");
+        if (a->kind == DYNC__A_TENSOR) dync__shape_text(s, a->as.t->lay.ndim, a->as.t->lay.shape);
+        else dync__str_add(s, "[]");
+    }
+    dync__str_addc(s, ']');
+}
+
+/* The number of the autograd node that the call makes, the first where it is made of several operators. */
+static dync_status dync__dispatch_profiled(dync__opcall *call)
+{
+    dync__str shapes = {0};
+    uint64_t seq = dync__tls.seq;
+    dync__dispatch_shapes(&shapes, call);
+    dync__profiled event = dync__profile_begin(strstr(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
+    dync_status status = dync__dispatch_tape(call);
+    dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
+    dync__str_free(&shapes);
+    return status;
+}
+
+/* Recording by a tracer is no run. */
+static bool dync__dispatch_runs(void)
+{
+    const dync__op_state *s = dync__tls.op_state;
+    return !dync__tls.handler && !(s && s->bottom);
+}
+
 DYNC__FN dync_status dync__dispatch(dync__opcall *call)
 {
     dync__handler *top = dync__tls.handler;
+    if (dync__profile_on() && dync__dispatch_runs()) return dync__dispatch_profiled(call);
     return top ? top->call(top, call) : dync__dispatch_tape(call);
 }
 

@@ -265,6 +265,15 @@ DYNC_API char *dync_str(dync_tensor *h)
     return result;
 }
 
+DYNC_API char *dync_profile_table(void)
+{
+    dync__str s = {0};
+    char *result = dync__profile_table(&s) == DYNC_OK ? dync__scope_alloc(s.n + 1) : NULL;
+    if (result) memcpy(result, dync__str_get(&s), s.n);
+    dync__str_free(&s);
+    return result;
+}
+
 DYNC_API void dync_print(dync_tensor *h)
 {
     dync__str s = {0};
