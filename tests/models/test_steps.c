@@ -80,7 +80,10 @@ static void train(const char *what, dync_module *(*make)(void), dync_dims in, dy
             for (int i = 0; i < 12; i++)
                 DYNC_SCOPE {
                     dync_value args[2] = {DYNC_V(dync_randn(in)), DYNC_V(dync_randn(out))};
-                    dync_tensor *want = dync_as_tensor(steps[o](args, 2, &a)), *got = dync_call(f, args[0], args[1]);
+                    dync_manual_seed((uint64_t)i);
+                    dync_tensor *want = dync_as_tensor(steps[o](args, 2, &a));
+                    dync_manual_seed((uint64_t)i);
+                    dync_tensor *got = dync_call(f, args[0], args[1]);
                     if (!EXPECT(same(dync_detach(want), got, tol))) printf("    %s: loss of step %d\n", text, i);
                 }
             compare(text, a.net, c.net, tol);
@@ -97,4 +100,91 @@ TEST(mlp_sgd) { train("sgd", mlp, dync_shape(5, 6), dync_shape(5, 3), DYNC_OPTIM
 TEST(mlp_momentum) { train("momentum", mlp, dync_shape(5, 6), dync_shape(5, 3), DYNC_OPTIM_SGD, (dync_optim_options){.lr = 0.1, .momentum = 0.9}, 1e-4); }
 TEST(mlp_adam) { train("adam", mlp, dync_shape(5, 6), dync_shape(5, 3), DYNC_OPTIM_ADAM, (dync_optim_options){.lr = 0.01}, 1e-4); }
 TEST(mlp_adamw) { train("adamw", mlp, dync_shape(5, 6), dync_shape(5, 3), DYNC_OPTIM_ADAMW, (dync_optim_options){.lr = 0.01}, 1e-4); }
+
+/* ---- larger models ----------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *heads(dync_tensor *x, dync_module *m, const char *name)
+{
+    dync_tensor *y = dync_forward_call(dync_module_child(m, name), x);
+    return dync_transpose(dync_view(y, dync_shape(dync_size(x, 0), dync_size(x, 1), 4, 8)), 1, 2);
+}
+static dync_tensor *block_forward(dync_module *m, dync_tensor *x)
+{
+    dync_tensor *h = dync_forward_call(dync_module_child(m, "norm1"), x);
+    dync_tensor *q = heads(h, m, "q"), *k = heads(h, m, "k"), *v = heads(h, m, "v");
+    dync_tensor *scores = dync_mul(dync_matmul(q, dync_transpose(k, -2, -1)), 0.35355339);
+    dync_tensor *mask = dync_triu(dync_ones(dync_shape(dync_size(x, 1), dync_size(x, 1))), 1);
+    scores = dync_masked_fill(scores, dync_gt(mask, 0), -1e9);
+    dync_tensor *a = dync_transpose(dync_matmul(dync_softmax(scores, -1), v), 1, 2);
+    a = dync_reshape(a, dync_shape(dync_size(x, 0), dync_size(x, 1), 32));
+    x = dync_add(x, dync_forward_call(dync_module_child(m, "out"), a));
+    h = dync_gelu(dync_forward_call(dync_module_child(m, "up"), dync_forward_call(dync_module_child(m, "norm2"), x)));
+    return dync_add(x, dync_forward_call(dync_module_child(m, "down"), h));
+}
+static dync_module *block(void)
+{
+    static const char *const linears[] = {"q", "k", "v", "out"};
+    dync_module *m = dync_module_new("Block", block_forward, NULL);
+    for (int i = 0; i < 4; i++) dync_module_add(m, linears[i], dync_nn_linear(32, 32, true));
+    dync_module_add(m, "up", dync_nn_linear(32, 64, true));
+    dync_module_add(m, "down", dync_nn_linear(64, 32, true));
+    dync_module_add(m, "norm1", dync_nn_layer_norm(32));
+    dync_module_add(m, "norm2", dync_nn_layer_norm(32));
+    return m;
+}
+static dync_module *cnn(void)
+{
+    return dync_sequential(dync_nn_conv2d(3, 8, 3, 1, 1, true), dync_nn_batch_norm2d(8), dync_nn_relu(), dync_nn_max_pool2d(2, 2, 0),
+                           dync_nn_conv2d(8, 8, 3, 2, 1, false), dync_nn_batch_norm2d(8), dync_nn_silu(), dync_nn_flatten(),
+                           dync_nn_dropout(0.3), dync_nn_linear(8 * 2 * 2, 5, true));
+}
+static dync_value lstm_forward(dync_module *m, const dync_value *args, int n)
+{
+    (void)n;
+    dync_value r = dync_module_call(dync_module_child(m, "lstm"), args[0]);
+    dync_tensor *y = dync_as_tensor(dync_at(r, 0));
+    return DYNC_V(dync_forward_call(dync_module_child(m, "head"), dync_select(y, 0, -1)));
+}
+static dync_module *lstm(void)
+{
+    dync_module *m = dync_module_new_values("Net", lstm_forward, "x", NULL);
+    dync_module_add(m, "lstm", dync_nn_lstm(6, 5, 2, true));
+    dync_module_add(m, "head", dync_nn_linear(10, 4, true));
+    return m;
+}
+#define ALL_OPTIMIZERS(make, in, out, tol)                                                                       \
+    train("sgd", make, in, out, DYNC_OPTIM_SGD, (dync_optim_options){.lr = 0.05}, tol);                          \
+    train("momentum", make, in, out, DYNC_OPTIM_SGD, (dync_optim_options){.lr = 0.05, .momentum = 0.9}, tol);    \
+    train("adam", make, in, out, DYNC_OPTIM_ADAM, (dync_optim_options){.lr = 0.003, .eps = 1e-3, .weight_decay = 0.01}, tol); \
+    train("adamw", make, in, out, DYNC_OPTIM_ADAMW, (dync_optim_options){.lr = 0.003, .eps = 1e-3}, tol)
+TEST(convolutions) { ALL_OPTIMIZERS(cnn, dync_shape(4, 3, 8, 8), dync_shape(4, 5), 2e-3); }
+TEST(transformer_block) { ALL_OPTIMIZERS(block, dync_shape(2, 5, 32), dync_shape(2, 5, 32), 2e-3); }
+TEST(recurrent) { ALL_OPTIMIZERS(lstm, dync_shape(3, 4, 6), dync_shape(4, 4), 2e-3); }
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------------------ */
+static void steady(dync_module *(*make)(void), dync_dims in, dync_dims out)
+{
+    for (int o = 0; o < 3; o++)
+        for (int b = 0; b < 3; b++) {
+            trainer t = {make(), NULL};
+            t.opt = dync_optim_of(DYNC_OPTIM_ADAMW, t.net, (dync_optim_options){.lr = 1e-3});
+            dync_compiled *f = dync_compile(steps[o], .user = &t, .fullgraph = true, .backend = backends[b]);
+            dync_tensor *x = dync_randn(in), *y = dync_randn(out);
+            for (int i = 0; i < 5; i++)
+                DYNC_SCOPE { EXPECT(dync_call(f, x, y) != NULL); }
+            dync_memory before = dync_memory_stats();
+            for (int i = 0; i < 20; i++)
+                DYNC_SCOPE { dync_call(f, x, y); }
+            dync_memory after = dync_memory_stats();
+            if (!EXPECT_EQ_INT(after.mallocs, before.mallocs) || !EXPECT_EQ_INT(after.live_bytes, before.live_bytes))
+                printf("    order %d on %s\n", o, backends[b]);
+            dync_compiled_free(f);
+            dync_optim_free(t.opt);
+            dync_module_free(t.net);
+        }
+}
+TEST(steady_steps_allocate_nothing)
+{
+    steady(mlp, dync_shape(5, 6), dync_shape(5, 3));
+    steady(block, dync_shape(2, 5, 32), dync_shape(2, 5, 32));
+}
 TEST_MAIN
