@@ -28384,6 +28384,11 @@ DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);               /*
 DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool);           /* leaf flag */
 DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *, dync__tensor *grad_or_null);   /* nothing is checked */
 DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);    /* dync_grad; captured: in a trace no break */
+/* Hooks of a tensor: registered under an id reserved before (0: a new one); those that a leaf has, as one number (0: none), and copied. */
+DYNC__FN int dync__hook_reserve(void);
+DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
+DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
+DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward through it would find saved tensors gone */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
@@ -28399,6 +28404,9 @@ typedef struct dync__grad_intercept {
     bool (*accumulate)(dync__tensor *leaf, dync_status *status);              /* the gradient of a fake leaf is about to be read and set; false: go on */
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
+    bool (*remove_hook)(dync_tensor *, int id);
+    bool (*retain_grad)(dync_tensor *, dync_status *status);
+    bool (*is_leaf)(const dync_tensor *, bool *result);
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);   /* dync_apply */
@@ -29042,16 +29050,25 @@ DYNC_API bool dync_requires_grad(const dync_tensor *handle)
     return t && dync__tensor_requires_grad(t);
 }
 
+static bool dync__grad_leaf(const dync_tensor *handle, bool *leaf)
+{
+    const dync__grad_intercept *traced = dync__grad_traced();
+    const dync__tensor *t = dync__open(handle);
+    *leaf = t && dync__tensor_is_leaf(t);
+    if (t && traced && traced->is_leaf) traced->is_leaf(handle, leaf);
+    return t != NULL;
+}
+
 DYNC_API bool dync_is_leaf(const dync_tensor *handle)
 {
-    const dync__tensor *t = dync__open(handle);
-    return t && dync__tensor_is_leaf(t);
+    bool leaf;
+    return dync__grad_leaf(handle, &leaf) && leaf;
 }
 
 DYNC_API bool dync_has_grad_fn(const dync_tensor *handle)
 {
-    const dync__tensor *t = dync__open(handle);
-    return t && !dync__tensor_is_leaf(t);
+    bool leaf;
+    return dync__grad_leaf(handle, &leaf) && !leaf;
 }
 
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on)
@@ -30958,24 +30975,46 @@ static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
 
 static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercepted(); }
 
+DYNC__FN int dync__hook_reserve(void) { return (int)DYNC__ATOMIC_INC(&dync__hook_last_id); }
+
+DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *user, int id)
+{
+    dync__gnode *node = NULL;
+    int nr = 0;
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+    DYNC__TRY(dync__hook_node(t, &node, &nr));
+    bool added = dync__grad_meta_of(t) && dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR, id ? id : dync__hook_reserve(), nr, fn, user, NULL);
+    dync__gnode_unref(node);
+    return added ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* Which hooks they are, to be compared with later: their number and the last id. */
+DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf)
+{
+    const dync__hook_list *list = leaf->grad ? &leaf->grad->hook : NULL;
+    return list && list->n ? (uint64_t)list->n << 32 | (uint32_t)list->at[list->n - 1].id : 0;
+}
+
+DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from)
+{
+    if (!dync__hooks_mark(from)) return DYNC_OK;
+    if (!dync__grad_meta_of(to)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < from->grad->hook.n; i++)
+        if (!dync__vec_push(&to->grad->hook, from->grad->hook.at[i])) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
 DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
 {
     const dync__grad_intercept *traced = dync__hooks_intercept();
-    int id = -1, nr = 0;
-    dync__gnode *node = NULL;
+    int id = -1;
     dync__tensor *t = dync__open(handle);
     if (!t) return -1;
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_hook: the hook is NULL"), -1;
     if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
-    if (!dync__tensor_requires_grad(t)) {
-        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
-        return -1;
-    }
-    if (dync__hook_node(t, &node, &nr) != DYNC_OK || !dync__grad_meta_of(t)) return -1;
-    id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
-    bool added = dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR, id, nr, fn, user, NULL);
-    dync__gnode_unref(node);
-    return added ? id : -1;
+    id = dync__hook_reserve();
+    return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
 }
 
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
@@ -31000,7 +31039,10 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     dync__gnode *node = NULL;
     int nr = 0;
     dync__tensor *t = dync__open(handle);
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    dync_status status = DYNC_OK;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
     if (!dync__tensor_requires_grad(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad on Tensor that has requires_grad=False");
     DYNC__TRY(dync__hook_node(t, &node, &nr));
     if (!node) return DYNC_OK;         /* a leaf keeps its gradient anyway */
@@ -31013,7 +31055,9 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
 /* After a write in place the hook is with an earlier node of the same value, which the first edge leads to. */
 DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
 {
+    const dync__grad_intercept *traced = dync__hooks_intercept();
     dync__tensor *t = dync__open(handle);
+    if (t && traced && traced->remove_hook && traced->remove_hook(handle, id)) return;
     if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
     for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);) node = node->n_in ? node->edge[0].node : NULL;
 }
@@ -36976,6 +37020,8 @@ typedef struct dync__foreign {
     uint64_t id;
     int32_t owner;
     bool absent;                         /* the owner had no gradient */
+    bool is_hooks;                       /* not its gradient is meant, but its hooks, which the graph has inlined */
+    uint64_t hooks;
     int32_t shares_foreign;              /* earliest foreign tensor on the same storage, or -1 */
     dync__tensor_guard guard;
     dync_tensor **address;
@@ -37001,12 +37047,12 @@ typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync_
 
 typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
 /* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
-typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
+typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
 typedef struct dync__effect {
     uint8_t kind;
     bool on;                             /* REQUIRES_GRAD */
     int after;                           /* segments of the node that run before it */
-    int env, value;
+    int env, value, id;                  /* id: of a hook, when it is registered the first time */
     dync_hook fn;
     void *user;
 } dync__effect;
@@ -37195,6 +37241,7 @@ typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool
 /* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index + 1); or the gradient of another place. */
 typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, foreign; bool is_grad; } dync__origin;
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
+typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;         /* of: a fake, owned */
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__tracer {
     dync__handler handler;
@@ -37204,6 +37251,7 @@ typedef struct dync__tracer {
     uint64_t id;
     dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
     int pending;                         /* calls in it */
+    int split;                           /* the cut has one more end after so many of them; 0: none */
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
@@ -37213,7 +37261,9 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
-    DYNC__VEC(dync__effect) effects;     /* other effects since the last cut; env: index into done_to */
+    DYNC__VEC(dync__effect_wait) before, effects;   /* other effects, before and after what is pending */
+    int hooks_seen;                      /* places whose tensors' hooks the trace has */
+    bool inner_hooks;                    /* taped: a hook on a value of the graph */
     dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
     dync__handler *bottom_before;
     bool taped, restart;                 /* restart: backward was met, the trace begins again under the tape */
@@ -37256,6 +37306,11 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);    
 /* effects.c */
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dync__tensor **grad_or_null);   /* borrowed */
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
+DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
+DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);                       /* of a hook not registered yet */
+DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);   /* its place, -1 where it is a pending value */
+DYNC__FN dync_status dync__effect_hooks(dync__tracer *);                         /* the hooks of real leaves, for a backward over fakes */
+DYNC__FN dync_status dync__effects_begin(dync__tracer *);                        /* at a cut, before its segments */
 DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);              /* what effects need leaves the graph */
 DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
 DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
@@ -37276,6 +37331,7 @@ DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);       
 /* cut.c */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, const dync__tensor *made);   /* cuts there and here; no break */
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */
@@ -37664,7 +37720,7 @@ static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const d
 {
     if (f->owner) {                      /* an owner is no gradient itself */
         const dync__tensor *owner = f->owner > 0 ? c->tensor[f->owner - 1] : dync__foreign_now(e, c, dync__entry_item(&e->foreign, -f->owner - 1));
-        return owner ? dync__tensor_grad(owner) : NULL;
+        return !owner || f->is_hooks ? owner : dync__tensor_grad(owner);
     }
     const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
     return t && (f->address || t->id == f->id) ? t : NULL;
@@ -37710,6 +37766,10 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
     for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < dync__entry_count(&e->foreign); i++) {
         const dync__tensor *t = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
+        if (dync__entry_item(&e->foreign, i)->is_hooks) {
+            if (!t || dync__hooks_mark(t) != dync__entry_item(&e->foreign, i)->hooks) return false;
+            continue;
+        }
         if (dync__entry_item(&e->foreign, i)->absent) {
             if (t) return false;
             continue;
@@ -37830,6 +37890,10 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(e, c, f);
+    if (f->is_hooks) {
+        if (!t || dync__hooks_mark(t) != f->hooks) dync__str_addf(out, "the hooks of %s are the same", f->guard.source);
+        return !t || dync__hooks_mark(t) != f->hooks;
+    }
     if (f->absent || (!t && f->owner)) {
         if (!t != f->absent) dync__str_addf(out, f->absent ? "%s is None" : "%s is not None", f->guard.source);
         return !t != f->absent;
@@ -37919,7 +37983,8 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
     for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, i);
-        if (f->absent) dync__str_addf(out, "%s is None\n", f->guard.source);
+        if (f->is_hooks) dync__str_addf(out, "HOOKS of %s: %d\n", f->guard.source, (int)(f->hooks >> 32));
+        else if (f->absent) dync__str_addf(out, "%s is None\n", f->guard.source);
         else dync__tensor_guard_text(&f->guard, out);
     }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
@@ -39144,7 +39209,8 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
     switch ((dync__effect_kind)e->kind) {
     case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
-    case DYNC__DO_HOOK: return dync_register_hook(dync__handle(x), e->fn, e->user) >= 0 ? DYNC_OK : dync_error() ? dync_error() : DYNC_ERR_MEMORY;
+    case DYNC__DO_HOOK: return dync__hook_register(x, e->fn, e->user, e->id);
+    case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
     case DYNC__DO_REQUIRES_GRAD: return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
     }
     return DYNC_OK;
@@ -39178,12 +39244,12 @@ static int32_t dync__grad_owner(const dync__tracer *t, int env)
 static int dync__grad_foreign_find(const dync__cache_entry *e, int32_t owner)
 {
     int k = 0;
-    while (k < e->foreign.n && e->foreign.at[k].owner != owner) k++;
+    while (k < e->foreign.n && (e->foreign.at[k].owner != owner || e->foreign.at[k].is_hooks)) k++;
     return k;
 }
 
 /* The entry serves calls only where the owner has a gradient like this one, or none. */
-static dync_status dync__grad_guard(dync__tracer *t, int env, int32_t owner, dync__tensor *grad)
+static dync_status dync__grad_guard(dync__tracer *t, int32_t owner, dync__tensor *grad)
 {
     dync__cache_entry *e = t->entry;
     dync__foreign f = {.owner = owner, .absent = !grad};
@@ -39196,7 +39262,6 @@ static dync_status dync__grad_guard(dync__tracer *t, int env, int32_t owner, dyn
         DYNC__TRY(dync__tensor_guard_make(&e->arena, &f.guard, grad, source));
         dync__foreign_aliases(e, t->call, &f, grad);
     }
-    (void)env;
     return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -39224,7 +39289,7 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
         int32_t owner = dync__grad_owner(t, env);
         if (!owner) return DYNC_OK;                  /* a value of this call: nobody has set its gradient yet */
         k = dync__grad_foreign_find(t->entry, owner);
-        if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, env, owner, grad));
+        if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, owner, grad));
         else if (t->entry->foreign.at[k].absent) grad = NULL;
         else if (t->path_pos < t->n_path) grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
     }
@@ -39262,8 +39327,7 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
     }
 }
 
-/* The place of a fake, -1 where it did not leave its graph. */
-static int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
+DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node ? -1 : fake->node_output;
     return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
@@ -39273,7 +39337,9 @@ static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
 {
     if (t->path_pos < t->n_path) return DYNC_OK;     /* the run that led here has done it */
     e.after = t->at ? t->at->seg.n : 0;
-    if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, e)) return DYNC_ERR_MEMORY;
+    dync__effect again = e;
+    again.id = 0;
+    if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, again)) return DYNC_ERR_MEMORY;
     if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_status status = dync__effect_run(&e, t->real.at);
@@ -39296,9 +39362,77 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
     return DYNC_OK;
 }
 
+/* Done in order; what has not left its graph is seen by nobody. */
+static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int n)
+{
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n; i++) {
+        at[i].effect.env = dync__effect_env(t, at[i].of);
+        if (status == DYNC_OK && at[i].effect.env >= 0) status = dync__effect_do(t, at[i].effect);
+        dync__unref(at[i].of);
+    }
+    return status;
+}
+
+DYNC__FN dync_status dync__effects_begin(dync__tracer *t)
+{
+    int n = t->before.n;
+    t->before.n = 0;
+    return dync__effects_do(t, t->before.at, n);
+}
+
 DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
 {
+    int n = t->effects.n;
+    t->effects.n = 0;
+    DYNC__TRY(dync__effects_begin(t));
+    DYNC__TRY(dync__effects_do(t, t->effects.at, n));
     for (int i = 0; i < t->grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->grads.at[i]));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect e, dync__tensor *fake)
+{
+    dync__effect_wait w = {e, fake};
+    w.effect.value = -1;
+    if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w)) return DYNC_ERR_MEMORY;
+    dync__ref(fake);
+    return DYNC_OK;
+}
+
+DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
+{
+    for (int i = 0; i < t->effects.n; i++) {
+        if (t->effects.at[i].effect.kind != DYNC__DO_HOOK || t->effects.at[i].effect.id != id) continue;
+        dync__unref(t->effects.at[i].of);
+        t->effects.n--;
+        memmove(&t->effects.at[i], &t->effects.at[i + 1], (size_t)(t->effects.n - i) * sizeof *t->effects.at);
+        return true;
+    }
+    return false;
+}
+
+/* ---- hooks that are there already ------------------------------------------------------------------------------------------------ */
+static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real)
+{
+    dync__cache_entry *e = t->entry;
+    int32_t owner = dync__grad_owner(t, env);
+    if (t->at && owner) {
+        dync__foreign f = {.owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
+        f.guard.source = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+        f.guard.same_as = f.guard.shares_storage = -1;
+        if (!dync__entry_push(e, &e->foreign, f)) return DYNC_ERR_MEMORY;
+    }
+    return dync__hooks_copy(t->fake.at[env], real);
+}
+
+DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
+{
+    for (; t->hooks_seen < t->real.n; t->hooks_seen++) {
+        const dync__tensor *real = t->real.at[t->hooks_seen];
+        if (!real || !dync__tensor_requires_grad(real) || !dync__tensor_is_leaf(real)) continue;
+        DYNC__TRY(dync__effect_hooks_of(t, t->hooks_seen, real));
+    }
     return DYNC_OK;
 }
 
@@ -39315,6 +39449,10 @@ DYNC__FN void dync__effects_forget(dync__tracer *t)
 DYNC__FN void dync__effects_free(dync__tracer *t)
 {
     dync__effects_forget(t);
+    for (int i = 0; i < t->effects.n; i++) dync__unref(t->effects.at[i].of);
+    for (int i = 0; i < t->before.n; i++) dync__unref(t->before.at[i].of);
+    dync__vec_free(&t->effects);
+    dync__vec_free(&t->before);
     dync__vec_free(&t->grads);
 }
 
@@ -39581,7 +39719,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
 }
 
 /* ---- the cut ------------------------------------------------------------------------------------------------------------------------- */
-/* Where pieces end, and the frame each belongs to. */
+/* Where pieces end, and the frame each belongs to. A split is one more end. */
 static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int cap)
 {
     int n = 0;
@@ -39592,8 +39730,16 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
         if (mark > bound[n - 1] && n < cap - 1) bound[n++] = mark;
         frame[n - 1] = t->frames.at[i].name;
     }
-    if (bound[n - 1] == t->pending) return n - 1;
-    bound[n++] = t->pending;
+    if (bound[n - 1] != t->pending) bound[n++] = t->pending;
+    for (int i = 1; t->split > 0 && i < n && n < cap; i++) {
+        if (bound[i - 1] >= t->split || bound[i] <= t->split) continue;
+        for (int k = n++; k > i; k--) {
+            bound[k] = bound[k - 1];
+            frame[k] = frame[k - 1];
+        }
+        bound[i] = t->split;
+        frame[i] = frame[i - 1];
+    }
     return n - 1;
 }
 
@@ -39688,8 +39834,9 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
     if (!t->graph || !t->pending) return dync__effects_flush(t);
-    const char *frame[66];
-    int bound[66], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
+    DYNC__TRY(dync__effects_begin(t));
+    const char *frame[67];
+    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++) live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
@@ -39710,6 +39857,15 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
 }
 
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
+
+/* So that all later uses of the value are of one that has left its graph. */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *t, const dync__tensor *made)
+{
+    t->split = made->node ? dync__node_ordinal(t, made->node) + 1 : 0;
+    dync_status status = dync__cut_live(t, NULL, NULL);
+    t->split = 0;
+    return status;
+}
 
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
 {
@@ -40056,6 +40212,7 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     DYNC__TRY(dync__tracer_enter(t, c));
+    if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);      /* begins in the mode of now: the tape switches it off */
     return dync__tape_hook(c);
 }
 
@@ -40123,7 +40280,8 @@ DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_val
 {
     dync_value o = dync__value_map(outputs, dync__taped_fake, t), g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
-    *status = dync_backward_opt(o, g, opt);
+    *status = dync__effect_hooks(t);
+    if (*status == DYNC_OK) *status = dync_backward_opt(o, g, opt);
     dync__taped_end(t, walk);
     return true;
 }
@@ -40133,7 +40291,7 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
     dync_value o = dync__value_map(outputs, dync__taped_fake, t), i = dync__value_map(inputs, dync__taped_fake, t);
     dync_value g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
-    dync_value r = dync_gradients(o, i, g, opt);
+    dync_value r = dync__effect_hooks(t) == DYNC_OK ? dync_gradients(o, i, g, opt) : DYNC_NONE;
     dync__taped_end(t, walk);
     return dync__value_map(r, dync__taped_result, t);
 }
@@ -40161,6 +40319,16 @@ static void dync__taped_strip(dync_graph *g)
     dync__graph_renumber(g);
 }
 
+/* The history goes on outside: what was done to it in here would be lost. */
+static dync_status dync__taped_lives(dync__tracer *t)
+{
+    bool switched = false;
+    for (int i = 0; i < t->effects.n; i++) switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
+    if (!switched && !t->inner_hooks) return DYNC_OK;
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "%s in a function compiled with fullgraph, whose result can still be differentiated: "
+        "call backward inside it too, or compile it without fullgraph", switched ? "dync_requires_grad_ on a tensor in use" : "a hook on a value"));
+}
+
 /* Before the last cut. What is returned, written or set as a gradient and could still be walked keeps the graph's grad mode. */
 DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
 {
@@ -40173,7 +40341,7 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
         const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);
         over = !grad || dync__taped_over(grad);
     }
-    if (!over) return DYNC_OK;
+    if (!over) return dync__taped_lives(t);
     int calls = t->graph->node.n;
     dync__taped_strip(t->graph);
     t->pending -= calls - t->graph->node.n;
@@ -40501,14 +40669,73 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     return true;
 }
 
+/* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place). */
+static bool dync__trace_expose(dync__tracer *t, dync__tensor *x)
+{
+    if (dync__effect_env(t, x) >= 0) return true;
+    return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK && dync__effect_env(t, x) >= 0;
+}
+
+/* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
 {
     dync__tracer *t = dync__tracing();
-    if (!t) return false;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.register_hook", NULL);
+    if (!t || t->walking) return false;
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_HOOK, .fn = fn, .user = user, .id = dync__hook_reserve()};
+    *id = -1;
+    if (!x) return true;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD)) {
+        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+        return true;
+    }
+    dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
+    if (t->taped && dync__effect_env(t, x) < 0) t->inner_hooks = true;
+    else if (!dync__trace_expose(t, x)) return true;
+    else if (status == DYNC_OK) status = dync__effect_add(t, false, e, x);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    else *id = e.id;
+    return true;
+}
+
+static bool dync__trace_remove_hook(dync_tensor *h, int id)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->stopped) return false;
+    bool waiting = dync__effect_cancel(t, id);
+    if (t->taped) return false;                       /* the fake has it too */
+    dync_tensor *real = waiting ? NULL : dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *id = real ? dync_register_hook(real, fn, user) : -1;
+    if (real) dync_remove_hook(real, id);
     dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
+{
+    dync__tracer *t = dync__tracing();
+    dync__effect e = {.kind = DYNC__DO_RETAIN_GRAD};
+    dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
+    if (t->taped) {
+        t->inner_hooks = t->inner_hooks || dync__effect_env(t, x) < 0;
+        *status = dync__trace_grad_of(t, x, &grad);
+        return *status != DYNC_OK;
+    }
+    *status = DYNC_ERR_RUNTIME;
+    if (!dync__trace_expose(t, x)) return true;
+    *status = dync__effect_add(t, false, e, x);
+    if (*status != DYNC_OK) dync__tracer_fail(t, *status);
+    return true;
+}
+
+static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!x || t->taped) return false;
+    const dync__tensor *real = x->node ? NULL : t->real.at[x->node_output];
+    *leaf = real ? dync__tensor_is_leaf(real) : !(x->flags & DYNC__T_REQUIRES_GRAD);
     return true;
 }
 
@@ -40521,25 +40748,42 @@ static bool dync__trace_set_grad_enabled(bool on)
     return true;
 }
 
+static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x, bool on)
+{
+    int env = dync__effect_env(t, x);
+    bool leaf = t->taped ? dync__tensor_is_leaf(x) : env >= 0 && t->real.at[env] ? dync__tensor_is_leaf(t->real.at[env]) : on;
+    if (on && dync__dtype_info(x->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
+    if (on || leaf) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                                         "subgraph that doesn't require differentiation use var_no_grad = dync_detach(var).");
+}
+
+/* Switched on the real tensor before what comes now is run. A tensor in use already leaves its graph first; under the tape what was
+ * recorded keeps its own history, so there it is switched at the end. */
 static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **result)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
-    dync__tensor *fake = dync__open(h);
-    *result = h;
-    if (fake && dync__tracer_owns(t, fake) && ((fake->flags & DYNC__T_REQUIRES_GRAD) != 0) == on) return true;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.requires_grad_", NULL);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (real) dync_requires_grad_(real, on);
-    dync__trace_pause_end(t, pause);
-    if (real && fake) fake->flags = (uint8_t)(on ? fake->flags | DYNC__T_REQUIRES_GRAD : fake->flags & ~DYNC__T_REQUIRES_GRAD);
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_REQUIRES_GRAD, .on = on};
+    bool same = x && ((x->flags & DYNC__T_REQUIRES_GRAD) != 0) == on;
+    *result = same ? h : NULL;
+    if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
+    int env = dync__effect_env(t, x);
+    if (!t->taped && (env < 0 || t->holder.at[env]) && (dync__trace_wants_tape(t) || dync__tracer_split(t, x) != DYNC_OK)) return true;
+    dync_status status = dync__effect_add(t, !t->taped, e, x);
+    dync__tensor_set_requires_grad(x, on);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    else *result = h;
     return true;
 }
 
 static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
-        .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad, .apply = dync__trace_apply, .hook = dync__trace_hook,
+        .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad,
+        .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
+        .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
     return dync__tracing() ? &grads : NULL;
 }

@@ -325,16 +325,25 @@ DYNC_API bool dync_requires_grad(const dync_tensor *handle)
     return t && dync__tensor_requires_grad(t);
 }
 
+static bool dync__grad_leaf(const dync_tensor *handle, bool *leaf)
+{
+    const dync__grad_intercept *traced = dync__grad_traced();
+    const dync__tensor *t = dync__open(handle);
+    *leaf = t && dync__tensor_is_leaf(t);
+    if (t && traced && traced->is_leaf) traced->is_leaf(handle, leaf);
+    return t != NULL;
+}
+
 DYNC_API bool dync_is_leaf(const dync_tensor *handle)
 {
-    const dync__tensor *t = dync__open(handle);
-    return t && dync__tensor_is_leaf(t);
+    bool leaf;
+    return dync__grad_leaf(handle, &leaf) && leaf;
 }
 
 DYNC_API bool dync_has_grad_fn(const dync_tensor *handle)
 {
-    const dync__tensor *t = dync__open(handle);
-    return t && !dync__tensor_is_leaf(t);
+    bool leaf;
+    return dync__grad_leaf(handle, &leaf) && !leaf;
 }
 
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on)

@@ -44,6 +44,11 @@ DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);               /*
 DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool);           /* leaf flag */
 DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *, dync__tensor *grad_or_null);   /* nothing is checked */
 DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);    /* dync_grad; captured: in a trace no break */
+/* Hooks of a tensor: registered under an id reserved before (0: a new one); those that a leaf has, as one number (0: none), and copied. */
+DYNC__FN int dync__hook_reserve(void);
+DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
+DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
+DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward through it would find saved tensors gone */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
@@ -59,6 +64,9 @@ typedef struct dync__grad_intercept {
     bool (*accumulate)(dync__tensor *leaf, dync_status *status);              /* the gradient of a fake leaf is about to be read and set; false: go on */
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
+    bool (*remove_hook)(dync_tensor *, int id);
+    bool (*retain_grad)(dync_tensor *, dync_status *status);
+    bool (*is_leaf)(const dync_tensor *, bool *result);
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);   /* dync_apply */

@@ -105,24 +105,46 @@ static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
 
 static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercepted(); }
 
+DYNC__FN int dync__hook_reserve(void) { return (int)DYNC__ATOMIC_INC(&dync__hook_last_id); }
+
+DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *user, int id)
+{
+    dync__gnode *node = NULL;
+    int nr = 0;
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+    DYNC__TRY(dync__hook_node(t, &node, &nr));
+    bool added = dync__grad_meta_of(t) && dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR, id ? id : dync__hook_reserve(), nr, fn, user, NULL);
+    dync__gnode_unref(node);
+    return added ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* Which hooks they are, to be compared with later: their number and the last id. */
+DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf)
+{
+    const dync__hook_list *list = leaf->grad ? &leaf->grad->hook : NULL;
+    return list && list->n ? (uint64_t)list->n << 32 | (uint32_t)list->at[list->n - 1].id : 0;
+}
+
+DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from)
+{
+    if (!dync__hooks_mark(from)) return DYNC_OK;
+    if (!dync__grad_meta_of(to)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < from->grad->hook.n; i++)
+        if (!dync__vec_push(&to->grad->hook, from->grad->hook.at[i])) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
 DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
 {
     const dync__grad_intercept *traced = dync__hooks_intercept();
-    int id = -1, nr = 0;
-    dync__gnode *node = NULL;
+    int id = -1;
     dync__tensor *t = dync__open(handle);
     if (!t) return -1;
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_hook: the hook is NULL"), -1;
     if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
-    if (!dync__tensor_requires_grad(t)) {
-        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
-        return -1;
-    }
-    if (dync__hook_node(t, &node, &nr) != DYNC_OK || !dync__grad_meta_of(t)) return -1;
-    id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
-    bool added = dync__hook_add(node ? &node->hook : &t->grad->hook, DYNC__HOOK_TENSOR, id, nr, fn, user, NULL);
-    dync__gnode_unref(node);
-    return added ? id : -1;
+    id = dync__hook_reserve();
+    return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
 }
 
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
@@ -147,7 +169,10 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     dync__gnode *node = NULL;
     int nr = 0;
     dync__tensor *t = dync__open(handle);
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    dync_status status = DYNC_OK;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
     if (!dync__tensor_requires_grad(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad on Tensor that has requires_grad=False");
     DYNC__TRY(dync__hook_node(t, &node, &nr));
     if (!node) return DYNC_OK;         /* a leaf keeps its gradient anyway */
@@ -160,7 +185,9 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
 /* After a write in place the hook is with an earlier node of the same value, which the first edge leads to. */
 DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
 {
+    const dync__grad_intercept *traced = dync__hooks_intercept();
     dync__tensor *t = dync__open(handle);
+    if (t && traced && traced->remove_hook && traced->remove_hook(handle, id)) return;
     if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
     for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);) node = node->n_in ? node->edge[0].node : NULL;
 }

@@ -37,6 +37,8 @@ typedef struct dync__foreign {
     uint64_t id;
     int32_t owner;
     bool absent;                         /* the owner had no gradient */
+    bool is_hooks;                       /* not its gradient is meant, but its hooks, which the graph has inlined */
+    uint64_t hooks;
     int32_t shares_foreign;              /* earliest foreign tensor on the same storage, or -1 */
     dync__tensor_guard guard;
     dync_tensor **address;
@@ -62,12 +64,12 @@ typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync_
 
 typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
 /* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
-typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
+typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
 typedef struct dync__effect {
     uint8_t kind;
     bool on;                             /* REQUIRES_GRAD */
     int after;                           /* segments of the node that run before it */
-    int env, value;
+    int env, value, id;                  /* id: of a hook, when it is registered the first time */
     dync_hook fn;
     void *user;
 } dync__effect;

@@ -262,7 +262,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
 }
 
 /* ---- the cut ------------------------------------------------------------------------------------------------------------------------- */
-/* Where pieces end, and the frame each belongs to. */
+/* Where pieces end, and the frame each belongs to. A split is one more end. */
 static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int cap)
 {
     int n = 0;
@@ -273,8 +273,16 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
         if (mark > bound[n - 1] && n < cap - 1) bound[n++] = mark;
         frame[n - 1] = t->frames.at[i].name;
     }
-    if (bound[n - 1] == t->pending) return n - 1;
-    bound[n++] = t->pending;
+    if (bound[n - 1] != t->pending) bound[n++] = t->pending;
+    for (int i = 1; t->split > 0 && i < n && n < cap; i++) {
+        if (bound[i - 1] >= t->split || bound[i] <= t->split) continue;
+        for (int k = n++; k > i; k--) {
+            bound[k] = bound[k - 1];
+            frame[k] = frame[k - 1];
+        }
+        bound[i] = t->split;
+        frame[i] = frame[i - 1];
+    }
     return n - 1;
 }
 
@@ -369,8 +377,9 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
     if (!t->graph || !t->pending) return dync__effects_flush(t);
-    const char *frame[66];
-    int bound[66], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
+    DYNC__TRY(dync__effects_begin(t));
+    const char *frame[67];
+    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
     bool *live = dync__alloc((size_t)(made + 1));
     if (!live) return DYNC_ERR_MEMORY;
     for (int i = 0; i < made; i++) live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->made.at[i]->refs) > 1;
@@ -391,6 +400,15 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
 }
 
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
+
+/* So that all later uses of the value are of one that has left its graph. */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *t, const dync__tensor *made)
+{
+    t->split = made->node ? dync__node_ordinal(t, made->node) + 1 : 0;
+    dync_status status = dync__cut_live(t, NULL, NULL);
+    t->split = 0;
+    return status;
+}
 
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
 {

@@ -13,7 +13,8 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
     switch ((dync__effect_kind)e->kind) {
     case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
-    case DYNC__DO_HOOK: return dync_register_hook(dync__handle(x), e->fn, e->user) >= 0 ? DYNC_OK : dync_error() ? dync_error() : DYNC_ERR_MEMORY;
+    case DYNC__DO_HOOK: return dync__hook_register(x, e->fn, e->user, e->id);
+    case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
     case DYNC__DO_REQUIRES_GRAD: return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
     }
     return DYNC_OK;
@@ -47,12 +48,12 @@ static int32_t dync__grad_owner(const dync__tracer *t, int env)
 static int dync__grad_foreign_find(const dync__cache_entry *e, int32_t owner)
 {
     int k = 0;
-    while (k < e->foreign.n && e->foreign.at[k].owner != owner) k++;
+    while (k < e->foreign.n && (e->foreign.at[k].owner != owner || e->foreign.at[k].is_hooks)) k++;
     return k;
 }
 
 /* The entry serves calls only where the owner has a gradient like this one, or none. */
-static dync_status dync__grad_guard(dync__tracer *t, int env, int32_t owner, dync__tensor *grad)
+static dync_status dync__grad_guard(dync__tracer *t, int32_t owner, dync__tensor *grad)
 {
     dync__cache_entry *e = t->entry;
     dync__foreign f = {.owner = owner, .absent = !grad};
@@ -65,7 +66,6 @@ static dync_status dync__grad_guard(dync__tracer *t, int env, int32_t owner, dyn
         DYNC__TRY(dync__tensor_guard_make(&e->arena, &f.guard, grad, source));
         dync__foreign_aliases(e, t->call, &f, grad);
     }
-    (void)env;
     return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -93,7 +93,7 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
         int32_t owner = dync__grad_owner(t, env);
         if (!owner) return DYNC_OK;                  /* a value of this call: nobody has set its gradient yet */
         k = dync__grad_foreign_find(t->entry, owner);
-        if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, env, owner, grad));
+        if (k == t->entry->foreign.n) DYNC__TRY(dync__grad_guard(t, owner, grad));
         else if (t->entry->foreign.at[k].absent) grad = NULL;
         else if (t->path_pos < t->n_path) grad = t->real.n < t->n_path_env ? t->path_env[t->real.n] : NULL;
     }
@@ -131,8 +131,7 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
     }
 }
 
-/* The place of a fake, -1 where it did not leave its graph. */
-static int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
+DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node ? -1 : fake->node_output;
     return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
@@ -142,7 +141,9 @@ static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
 {
     if (t->path_pos < t->n_path) return DYNC_OK;     /* the run that led here has done it */
     e.after = t->at ? t->at->seg.n : 0;
-    if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, e)) return DYNC_ERR_MEMORY;
+    dync__effect again = e;
+    again.id = 0;
+    if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, again)) return DYNC_ERR_MEMORY;
     if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_status status = dync__effect_run(&e, t->real.at);
@@ -165,9 +166,77 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
     return DYNC_OK;
 }
 
+/* Done in order; what has not left its graph is seen by nobody. */
+static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int n)
+{
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n; i++) {
+        at[i].effect.env = dync__effect_env(t, at[i].of);
+        if (status == DYNC_OK && at[i].effect.env >= 0) status = dync__effect_do(t, at[i].effect);
+        dync__unref(at[i].of);
+    }
+    return status;
+}
+
+DYNC__FN dync_status dync__effects_begin(dync__tracer *t)
+{
+    int n = t->before.n;
+    t->before.n = 0;
+    return dync__effects_do(t, t->before.at, n);
+}
+
 DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
 {
+    int n = t->effects.n;
+    t->effects.n = 0;
+    DYNC__TRY(dync__effects_begin(t));
+    DYNC__TRY(dync__effects_do(t, t->effects.at, n));
     for (int i = 0; i < t->grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->grads.at[i]));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect e, dync__tensor *fake)
+{
+    dync__effect_wait w = {e, fake};
+    w.effect.value = -1;
+    if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w)) return DYNC_ERR_MEMORY;
+    dync__ref(fake);
+    return DYNC_OK;
+}
+
+DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
+{
+    for (int i = 0; i < t->effects.n; i++) {
+        if (t->effects.at[i].effect.kind != DYNC__DO_HOOK || t->effects.at[i].effect.id != id) continue;
+        dync__unref(t->effects.at[i].of);
+        t->effects.n--;
+        memmove(&t->effects.at[i], &t->effects.at[i + 1], (size_t)(t->effects.n - i) * sizeof *t->effects.at);
+        return true;
+    }
+    return false;
+}
+
+/* ---- hooks that are there already ------------------------------------------------------------------------------------------------ */
+static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real)
+{
+    dync__cache_entry *e = t->entry;
+    int32_t owner = dync__grad_owner(t, env);
+    if (t->at && owner) {
+        dync__foreign f = {.owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
+        f.guard.source = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+        f.guard.same_as = f.guard.shares_storage = -1;
+        if (!dync__entry_push(e, &e->foreign, f)) return DYNC_ERR_MEMORY;
+    }
+    return dync__hooks_copy(t->fake.at[env], real);
+}
+
+DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
+{
+    for (; t->hooks_seen < t->real.n; t->hooks_seen++) {
+        const dync__tensor *real = t->real.at[t->hooks_seen];
+        if (!real || !dync__tensor_requires_grad(real) || !dync__tensor_is_leaf(real)) continue;
+        DYNC__TRY(dync__effect_hooks_of(t, t->hooks_seen, real));
+    }
     return DYNC_OK;
 }
 
@@ -184,5 +253,9 @@ DYNC__FN void dync__effects_forget(dync__tracer *t)
 DYNC__FN void dync__effects_free(dync__tracer *t)
 {
     dync__effects_forget(t);
+    for (int i = 0; i < t->effects.n; i++) dync__unref(t->effects.at[i].of);
+    for (int i = 0; i < t->before.n; i++) dync__unref(t->before.at[i].of);
+    dync__vec_free(&t->effects);
+    dync__vec_free(&t->before);
     dync__vec_free(&t->grads);
 }

@@ -166,7 +166,7 @@ static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const d
 {
     if (f->owner) {                      /* an owner is no gradient itself */
         const dync__tensor *owner = f->owner > 0 ? c->tensor[f->owner - 1] : dync__foreign_now(e, c, dync__entry_item(&e->foreign, -f->owner - 1));
-        return owner ? dync__tensor_grad(owner) : NULL;
+        return !owner || f->is_hooks ? owner : dync__tensor_grad(owner);
     }
     const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
     return t && (f->address || t->id == f->id) ? t : NULL;
@@ -212,6 +212,10 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
     for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < dync__entry_count(&e->foreign); i++) {
         const dync__tensor *t = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
+        if (dync__entry_item(&e->foreign, i)->is_hooks) {
+            if (!t || dync__hooks_mark(t) != dync__entry_item(&e->foreign, i)->hooks) return false;
+            continue;
+        }
         if (dync__entry_item(&e->foreign, i)->absent) {
             if (t) return false;
             continue;
@@ -332,6 +336,10 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(e, c, f);
+    if (f->is_hooks) {
+        if (!t || dync__hooks_mark(t) != f->hooks) dync__str_addf(out, "the hooks of %s are the same", f->guard.source);
+        return !t || dync__hooks_mark(t) != f->hooks;
+    }
     if (f->absent || (!t && f->owner)) {
         if (!t != f->absent) dync__str_addf(out, f->absent ? "%s is None" : "%s is not None", f->guard.source);
         return !t != f->absent;
@@ -421,7 +429,8 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
     for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, i);
-        if (f->absent) dync__str_addf(out, "%s is None\n", f->guard.source);
+        if (f->is_hooks) dync__str_addf(out, "HOOKS of %s: %d\n", f->guard.source, (int)(f->hooks >> 32));
+        else if (f->absent) dync__str_addf(out, "%s is None\n", f->guard.source);
         else dync__tensor_guard_text(&f->guard, out);
     }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)

@@ -319,14 +319,73 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     return true;
 }
 
+/* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place). */
+static bool dync__trace_expose(dync__tracer *t, dync__tensor *x)
+{
+    if (dync__effect_env(t, x) >= 0) return true;
+    return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK && dync__effect_env(t, x) >= 0;
+}
+
+/* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
 {
     dync__tracer *t = dync__tracing();
-    if (!t) return false;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.register_hook", NULL);
+    if (!t || t->walking) return false;
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_HOOK, .fn = fn, .user = user, .id = dync__hook_reserve()};
+    *id = -1;
+    if (!x) return true;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD)) {
+        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient");
+        return true;
+    }
+    dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
+    if (t->taped && dync__effect_env(t, x) < 0) t->inner_hooks = true;
+    else if (!dync__trace_expose(t, x)) return true;
+    else if (status == DYNC_OK) status = dync__effect_add(t, false, e, x);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    else *id = e.id;
+    return true;
+}
+
+static bool dync__trace_remove_hook(dync_tensor *h, int id)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->stopped) return false;
+    bool waiting = dync__effect_cancel(t, id);
+    if (t->taped) return false;                       /* the fake has it too */
+    dync_tensor *real = waiting ? NULL : dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *id = real ? dync_register_hook(real, fn, user) : -1;
+    if (real) dync_remove_hook(real, id);
     dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
+{
+    dync__tracer *t = dync__tracing();
+    dync__effect e = {.kind = DYNC__DO_RETAIN_GRAD};
+    dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
+    if (t->taped) {
+        t->inner_hooks = t->inner_hooks || dync__effect_env(t, x) < 0;
+        *status = dync__trace_grad_of(t, x, &grad);
+        return *status != DYNC_OK;
+    }
+    *status = DYNC_ERR_RUNTIME;
+    if (!dync__trace_expose(t, x)) return true;
+    *status = dync__effect_add(t, false, e, x);
+    if (*status != DYNC_OK) dync__tracer_fail(t, *status);
+    return true;
+}
+
+static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!x || t->taped) return false;
+    const dync__tensor *real = x->node ? NULL : t->real.at[x->node_output];
+    *leaf = real ? dync__tensor_is_leaf(real) : !(x->flags & DYNC__T_REQUIRES_GRAD);
     return true;
 }
 
@@ -339,25 +398,42 @@ static bool dync__trace_set_grad_enabled(bool on)
     return true;
 }
 
+static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x, bool on)
+{
+    int env = dync__effect_env(t, x);
+    bool leaf = t->taped ? dync__tensor_is_leaf(x) : env >= 0 && t->real.at[env] ? dync__tensor_is_leaf(t->real.at[env]) : on;
+    if (on && dync__dtype_info(x->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
+    if (on || leaf) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                                         "subgraph that doesn't require differentiation use var_no_grad = dync_detach(var).");
+}
+
+/* Switched on the real tensor before what comes now is run. A tensor in use already leaves its graph first; under the tape what was
+ * recorded keeps its own history, so there it is switched at the end. */
 static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **result)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
-    dync__tensor *fake = dync__open(h);
-    *result = h;
-    if (fake && dync__tracer_owns(t, fake) && ((fake->flags & DYNC__T_REQUIRES_GRAD) != 0) == on) return true;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.requires_grad_", NULL);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (real) dync_requires_grad_(real, on);
-    dync__trace_pause_end(t, pause);
-    if (real && fake) fake->flags = (uint8_t)(on ? fake->flags | DYNC__T_REQUIRES_GRAD : fake->flags & ~DYNC__T_REQUIRES_GRAD);
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_REQUIRES_GRAD, .on = on};
+    bool same = x && ((x->flags & DYNC__T_REQUIRES_GRAD) != 0) == on;
+    *result = same ? h : NULL;
+    if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
+    int env = dync__effect_env(t, x);
+    if (!t->taped && (env < 0 || t->holder.at[env]) && (dync__trace_wants_tape(t) || dync__tracer_split(t, x) != DYNC_OK)) return true;
+    dync_status status = dync__effect_add(t, !t->taped, e, x);
+    dync__tensor_set_requires_grad(x, on);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    else *result = h;
     return true;
 }
 
 static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
-        .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad, .apply = dync__trace_apply, .hook = dync__trace_hook,
+        .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad,
+        .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
+        .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
     return dync__tracing() ? &grads : NULL;
 }

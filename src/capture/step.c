@@ -14,6 +14,7 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     DYNC__TRY(dync__tracer_enter(t, c));
+    if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);      /* begins in the mode of now: the tape switches it off */
     return dync__tape_hook(c);
 }
 
@@ -81,7 +82,8 @@ DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_val
 {
     dync_value o = dync__value_map(outputs, dync__taped_fake, t), g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
-    *status = dync_backward_opt(o, g, opt);
+    *status = dync__effect_hooks(t);
+    if (*status == DYNC_OK) *status = dync_backward_opt(o, g, opt);
     dync__taped_end(t, walk);
     return true;
 }
@@ -91,7 +93,7 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
     dync_value o = dync__value_map(outputs, dync__taped_fake, t), i = dync__value_map(inputs, dync__taped_fake, t);
     dync_value g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
-    dync_value r = dync_gradients(o, i, g, opt);
+    dync_value r = dync__effect_hooks(t) == DYNC_OK ? dync_gradients(o, i, g, opt) : DYNC_NONE;
     dync__taped_end(t, walk);
     return dync__value_map(r, dync__taped_result, t);
 }
@@ -119,6 +121,16 @@ static void dync__taped_strip(dync_graph *g)
     dync__graph_renumber(g);
 }
 
+/* The history goes on outside: what was done to it in here would be lost. */
+static dync_status dync__taped_lives(dync__tracer *t)
+{
+    bool switched = false;
+    for (int i = 0; i < t->effects.n; i++) switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
+    if (!switched && !t->inner_hooks) return DYNC_OK;
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "%s in a function compiled with fullgraph, whose result can still be differentiated: "
+        "call backward inside it too, or compile it without fullgraph", switched ? "dync_requires_grad_ on a tensor in use" : "a hook on a value"));
+}
+
 /* Before the last cut. What is returned, written or set as a gradient and could still be walked keeps the graph's grad mode. */
 DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
 {
@@ -131,7 +143,7 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
         const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);
         over = !grad || dync__taped_over(grad);
     }
-    if (!over) return DYNC_OK;
+    if (!over) return dync__taped_lives(t);
     int calls = t->graph->node.n;
     dync__taped_strip(t->graph);
     t->pending -= calls - t->graph->node.n;

@@ -7,6 +7,7 @@ typedef struct dync__trace_frame { const char *name; dync_loc at; int mark; bool
 /* What a place of the environment holds: output `out` of a segment; or a foreign tensor (its index + 1); or the gradient of another place. */
 typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, foreign; bool is_grad; } dync__origin;
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
+typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;         /* of: a fake, owned */
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__tracer {
     dync__handler handler;
@@ -16,6 +17,7 @@ typedef struct dync__tracer {
     uint64_t id;
     dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
     int pending;                         /* calls in it */
+    int split;                           /* the cut has one more end after so many of them; 0: none */
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
@@ -25,7 +27,9 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     DYNC__VEC(dync__trace_frame) frames;       /* open dync_frame calls */
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
-    DYNC__VEC(dync__effect) effects;     /* other effects since the last cut; env: index into done_to */
+    DYNC__VEC(dync__effect_wait) before, effects;   /* other effects, before and after what is pending */
+    int hooks_seen;                      /* places whose tensors' hooks the trace has */
+    bool inner_hooks;                    /* taped: a hook on a value of the graph */
     dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
     dync__handler *bottom_before;
     bool taped, restart;                 /* restart: backward was met, the trace begins again under the tape */
@@ -68,6 +72,11 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);    
 /* effects.c */
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dync__tensor **grad_or_null);   /* borrowed */
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
+DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
+DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);                       /* of a hook not registered yet */
+DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);   /* its place, -1 where it is a pending value */
+DYNC__FN dync_status dync__effect_hooks(dync__tracer *);                         /* the hooks of real leaves, for a backward over fakes */
+DYNC__FN dync_status dync__effects_begin(dync__tracer *);                        /* at a cut, before its segments */
 DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);              /* what effects need leaves the graph */
 DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
 DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
@@ -88,6 +97,7 @@ DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);       
 /* cut.c */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, const dync__tensor *made);   /* cuts there and here; no break */
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */

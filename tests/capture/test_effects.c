@@ -1,0 +1,298 @@
+/* What a traced function does besides computing happens in every call, in its order: gradients set and read, hooks, requires_grad
+ * switched, backward inside fullgraph. Each program runs eagerly and compiled on every backend, several times, on equal tensors. */
+#include "counter.h"
+
+static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+
+typedef dync_tensor *(*fn2)(dync_tensor *, dync_tensor *);
+typedef struct { bool fullgraph, leaf, backward, keep; int frames; } how;
+
+static dync_tensor *twin(dync_tensor *x, bool leaf)
+{
+    dync_tensor *t = dync_requires_grad_(dync_clone(dync_detach(x)), true);
+    return leaf ? t : dync_mul(t, 1);
+}
+static void same_grad(dync_tensor *a, dync_tensor *b, const char *backend, int call)
+{
+    dync_tensor *g = dync_grad(a), *h = dync_grad(b);
+    if (!EXPECT((g != NULL) == (h != NULL)) || (g && !EXPECT(same(dync_detach(g), dync_detach(h), 1e-5)))) printf("    gradient, %s, call %d\n", backend, call);
+}
+/* backward: of the result, outside. keep: the same two tensors in every call. */
+static void equal(fn2 fn, how h)
+{
+    for (int b = 0; b < 3; b++) {
+        counter c = {.inner = backends[b]};
+        dync_backend counting = COUNTER(c);
+        dync_compiled *f = dync_compile(fn, .args = "x, y", .fullgraph = h.fullgraph, .backend_object = &counting);
+        dync_tensor *x[2] = {0}, *y[2] = {0};
+        for (int call = 0; call < 4; call++) {
+            if (!call || !h.keep) {
+                x[0] = twin(dync_randn(dync_shape(3, 4)), h.leaf), x[1] = twin(x[0], h.leaf);
+                y[0] = twin(dync_randn(dync_shape(4)), h.leaf), y[1] = twin(y[0], h.leaf);
+            }
+            dync_tensor *r[2];
+            for (int k = 0; k < 2; k++) {
+                dync_manual_seed((uint64_t)call);
+                r[k] = k ? dync_call(f, x[1], y[1]) : fn(x[0], y[0]);
+                REQUIRE(r[k] != NULL);
+                if (h.backward) EXPECT_OK(dync_backward(dync_sum(dync_mul(r[k], r[k]), DYNC_ALL, false)));
+            }
+            if (!EXPECT(same(dync_detach(r[0]), dync_detach(r[1]), 1e-5))) printf("    result, %s, call %d\n", backends[b], call);
+            EXPECT(same(dync_detach(x[0]), dync_detach(x[1]), 1e-5) && same(dync_detach(y[0]), dync_detach(y[1]), 1e-5));
+            EXPECT_EQ_INT(dync_requires_grad(x[0]), dync_requires_grad(x[1]));
+            same_grad(x[0], x[1], backends[b], call);
+            same_grad(y[0], y[1], backends[b], call);
+            same_grad(r[0], r[1], backends[b], call);
+        }
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        if (h.frames && !EXPECT_EQ_INT(c.frame_count, h.frames)) printf("    %s\n", backends[b]);
+        dync_compiled_free(f);
+    }
+}
+
+/* ---- gradients set and read -------------------------------------------------------------------------------------------------------- */
+static dync_tensor *sets_grad(dync_tensor *x, dync_tensor *y)
+{
+    dync_set_grad(x, dync_detach(dync_mul(x, 3)));
+    dync_set_grad(y, NULL);
+    return dync_add(x, y);
+}
+TEST(gradients_set)
+{
+    equal(sets_grad, (how){.leaf = true, .frames = 1});
+    equal(sets_grad, (how){.leaf = true, .fullgraph = true, .keep = true, .frames = 1});
+    equal(sets_grad, (how){.leaf = true, .backward = true, .frames = 1});
+}
+static dync_tensor *reads_grad(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *g = dync_grad(x), *z = dync_mul(dync_detach(x), dync_detach(y));
+    if (g) z = dync_add(z, g);
+    dync_set_grad(x, g ? dync_mul(g, 0.5) : dync_ones(dync_shape(3, 4)));
+    return z;
+}
+TEST(gradients_read)
+{
+    equal(reads_grad, (how){.leaf = true, .fullgraph = true, .keep = true, .frames = 2});
+    equal(reads_grad, (how){.leaf = true, .keep = true});
+}
+static dync_tensor *writes_grad(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *g = dync_grad(x);
+    if (g) dync_mul_(g, 2);
+    else dync_set_grad(x, dync_ones(dync_shape(3, 4)));
+    return dync_add(x, y);
+}
+TEST(gradients_written) { equal(writes_grad, (how){.leaf = true, .fullgraph = true, .keep = true, .frames = 2}); }
+static dync_tensor *sets_before_branch(dync_tensor *x, dync_tensor *y)
+{
+    dync_set_grad(x, dync_detach(dync_mul(x, 2)));
+    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0))) {
+        dync_set_grad(y, dync_detach(y));
+        return dync_add(x, y);
+    }
+    dync_set_grad(x, NULL);
+    return dync_sub(x, y);
+}
+TEST(gradients_set_around_a_branch) { equal(sets_before_branch, (how){.leaf = true}); }
+
+/* ---- backward inside ------------------------------------------------------------------------------------------------------------------ */
+static dync_tensor *loss_of(dync_tensor *x, dync_tensor *y) { return dync_mean(dync_silu(dync_mul(x, y)), DYNC_ALL, false); }
+static dync_tensor *backward_inside(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *loss = loss_of(x, y);
+    dync_backward(loss);
+    return loss;
+}
+static dync_tensor *backward_twice(dync_tensor *x, dync_tensor *y)
+{
+    dync_backward(loss_of(x, y));
+    dync_tensor *loss = dync_sum(dync_mul(y, y), DYNC_ALL, false);
+    dync_backward(loss);
+    return loss;
+}
+static dync_tensor *backward_no_grad_update(dync_tensor *x, dync_tensor *y)
+{
+    for (int i = 0; i < 3; i++) {
+        dync_backward(loss_of(x, y));
+        DYNC_NO_GRAD { dync_sub_(y, dync_mul(dync_grad(y), 0.1)); }
+        dync_set_grad(y, NULL);
+    }
+    return dync_detach(loss_of(x, y));
+}
+static dync_tensor *backward_keeps_history(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_tanh(dync_mul(x, 2));
+    dync_backward(loss_of(dync_detach(x), y));
+    return dync_mul(z, z);
+}
+TEST(backward_in_a_graph)
+{
+    const fn2 fns[] = {backward_inside, backward_twice, backward_no_grad_update};
+    for (int i = 0; i < 3; i++) {
+        equal(fns[i], (how){.leaf = true, .fullgraph = true, .frames = 1});
+        equal(fns[i], (how){.leaf = true, .fullgraph = true, .keep = true});
+        equal(fns[i], (how){.leaf = true});
+    }
+    equal(backward_keeps_history, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
+}
+static dync_tensor *gradients_inside(dync_tensor *x, dync_tensor *y)
+{
+    dync_value g = dync_gradients(DYNC_V(loss_of(x, y)), dync_tuple(x, y), DYNC_NONE, (dync_grad_options){0});
+    return dync_add(dync_as_tensor(dync_at(g, 0)), dync_as_tensor(dync_at(g, 1)));
+}
+static dync_tensor *penalty(dync_tensor *x, dync_tensor *y)
+{
+    dync_value g = dync_gradients(DYNC_V(loss_of(x, y)), DYNC_V(x), DYNC_NONE, (dync_grad_options){.create_graph = true});
+    dync_tensor *gx = dync_as_tensor(dync_at(g, 0)), *loss = dync_sum(dync_mul(gx, gx), DYNC_ALL, false);
+    dync_backward(loss);
+    return dync_detach(gx);
+}
+TEST(gradients_in_a_graph)
+{
+    equal(gradients_inside, (how){.fullgraph = true, .frames = 1});
+    equal(gradients_inside, (how){.leaf = true, .fullgraph = true, .keep = true, .frames = 1});
+    equal(penalty, (how){.leaf = true, .fullgraph = true, .frames = 1});
+}
+static dync_tensor *used_after_free(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *loss = loss_of(x, y);
+    dync_backward(loss);
+    dync_backward(loss);
+    return loss;
+}
+static dync_tensor *written_before(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(x, 1), *loss = loss_of(z, y);
+    dync_mul_(z, 2);
+    dync_backward(loss);
+    return loss;
+}
+TEST(backward_in_a_graph_refused)
+{
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4), .requires_grad = true);
+    dync_on_error(quiet, NULL);
+    EXPECT(dync_call(dync_compile(used_after_free, .fullgraph = true), x, y) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_AUTOGRAD);
+    EXPECT(strstr(dync_error_message(), "a second time") != NULL);
+    dync_clear_error();
+    EXPECT(dync_call(dync_compile(written_before, .fullgraph = true), x, y) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_AUTOGRAD);
+    EXPECT(strstr(dync_error_message(), "modified by an inplace operation") != NULL);
+    dync_clear_error();
+    EXPECT(dync_call(dync_compile(backward_inside, .fullgraph = true), dync_mul(x, 2), y) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
+    EXPECT(strstr(dync_error_message(), "computed outside") != NULL);
+    EXPECT(dync_grad(x) == NULL && dync_grad(y) == NULL);
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------------------------------- */
+static int hooked[2];
+static dync_tensor *doubles(dync_tensor *g, void *user) { ++*(int *)user; return dync_mul(g, 2); }
+static dync_tensor *triples(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 3); }
+static dync_tensor *hooks_input(dync_tensor *x, dync_tensor *y)
+{
+    dync_register_hook(x, triples, NULL);
+    return dync_mul(dync_sin(x), y);
+}
+static dync_tensor *hooks_value(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_sin(x), *w = dync_mul(z, y);
+    dync_register_hook(z, triples, NULL);
+    return dync_add(w, dync_mul(z, z));
+}
+static dync_tensor *hooks_and_removes(dync_tensor *x, dync_tensor *y)
+{
+    int id = dync_register_hook(x, triples, NULL);
+    dync_tensor *z = dync_mul(dync_sin(x), y);
+    dync_remove_hook(x, id);
+    return z;
+}
+static dync_tensor *retains(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_sin(x), *w = dync_mul(z, y);
+    dync_retain_grad(w);
+    return w;
+}
+TEST(hooks)
+{
+    const fn2 fns[] = {hooks_input, hooks_value, hooks_and_removes, retains};
+    for (int i = 0; i < 4; i++) {
+        equal(fns[i], (how){.backward = true});
+        equal(fns[i], (how){.leaf = true, .backward = true});
+    }
+    equal(hooks_input, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
+    equal(hooks_input, (how){.leaf = true, .keep = true, .backward = true, .frames = 1});
+}
+static dync_tensor *hooks_inside(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(x, y);
+    dync_register_hook(z, triples, NULL);
+    dync_tensor *loss = dync_sum(dync_mul(z, dync_sigmoid(z)), DYNC_ALL, false);
+    dync_backward(loss);
+    return loss;
+}
+TEST(hooks_of_a_backward_in_a_graph)
+{
+    equal(hooks_inside, (how){.leaf = true, .fullgraph = true, .frames = 1});
+    dync_compiled *f = dync_compile(backward_inside, .fullgraph = true);
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4), .requires_grad = true);
+    dync_call(f, x, y);
+    dync_tensor *plain = dync_clone(dync_grad(x));
+    int id = dync_register_hook(x, doubles, &hooked[0]);       /* comes after the first compile: guarded */
+    for (int i = 0; i < 3; i++) {
+        dync_set_grad(x, NULL);
+        dync_call(f, x, y);
+        EXPECT(same(dync_mul(plain, 2), dync_grad(x), 1e-5));
+    }
+    dync_remove_hook(x, id);
+    dync_set_grad(x, NULL);
+    dync_call(f, x, y);
+    EXPECT(same(plain, dync_grad(x), 1e-5));
+    dync_compiled_free(f);
+}
+
+/* ---- requires_grad, leaves ------------------------------------------------------------------------------------------------------------------ */
+static dync_tensor *switches_first(dync_tensor *x, dync_tensor *y)
+{
+    dync_requires_grad_(x, false);
+    dync_tensor *z = dync_mul(x, y);
+    dync_requires_grad_(x, true);
+    return dync_add(z, x);
+}
+static dync_tensor *makes_a_leaf(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_requires_grad_(dync_detach(dync_mul(x, y)), true);
+    dync_tensor *loss = dync_sum(dync_mul(z, z), DYNC_ALL, false);
+    dync_backward(loss);
+    return dync_grad(z);
+}
+static dync_tensor *asks(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(x, y);
+    double k = dync_is_leaf(x) + 2 * dync_is_leaf(z) + 4 * dync_has_grad_fn(z) + 8 * dync_requires_grad(z) + 16 * dync_is_leaf(dync_detach(z));
+    return dync_mul(z, k);
+}
+TEST(requires_grad)
+{
+    equal(switches_first, (how){.leaf = true, .backward = true});
+    equal(makes_a_leaf, (how){.leaf = true, .fullgraph = true, .frames = 1});
+    equal(makes_a_leaf, (how){.leaf = true});
+    equal(asks, (how){.leaf = true, .backward = true, .frames = 1});
+    equal(asks, (how){.backward = true, .frames = 1});
+}
+
+/* ---- random state ------------------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *seeds(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *a = dync_rand(dync_shape(4));
+    dync_manual_seed(7);
+    dync_tensor *b = dync_rand(dync_shape(4));
+    return dync_add(dync_mul(x, a), dync_mul(y, b));
+}
+TEST(random_state)
+{
+    equal(seeds, (how){.leaf = true, .frames = 1});
+    equal(seeds, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
+}
+TEST_MAIN
