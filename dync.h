@@ -5672,7 +5672,7 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *);                       
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 
 /* ---- storage and tensors (tensor.c) ------------------------------------------------------------------------------------------ */
-enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2 };
+enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */ };
 typedef struct dync__storage {
     int32_t refs;
     uint16_t flags, device;
@@ -6288,10 +6288,13 @@ enum {
     DYNC__SLOT_BATCH = DYNC__CHUNK_SLOTS, DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
     DYNC__ID_BLOCK = 1024,
     DYNC__LIVE_FLUSH = 64,
+    DYNC__JOINED_BYTES = 4096,             /* up to here storage and data are one block: small tensors come and go quickly */
 #if defined(DYNC_SMALL)
-    DYNC__GRAVES = 16
+    DYNC__GRAVES = 16,
+    DYNC__DATA_ALIGN = 8
 #else
-    DYNC__GRAVES = 1024
+    DYNC__GRAVES = 1024,
+    DYNC__DATA_ALIGN = 64
 #endif
 };
 
@@ -6487,8 +6490,19 @@ static dync__storage *dync__storage_make(int device, void *data, size_t size_byt
     return s;
 }
 
+#define DYNC__STORAGE_HEADER ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
+static dync__storage *dync__storage_joined(size_t size_bytes)
+{
+    dync__tensor_state *state = dync__tensor_state_get();
+    dync__storage *s = state ? dync__alloc_data(DYNC__STORAGE_HEADER + size_bytes) : NULL;
+    if (!s) return NULL;
+    *s = (dync__storage){1, DYNC__STORAGE_JOINED, DYNC_CPU, 0, (char *)s + DYNC__STORAGE_HEADER, size_bytes, dync__tensor_next_id(state), NULL};
+    return s;
+}
+
 DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
 {
+    if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES) return dync__storage_joined(size_bytes);
     dync__storage *s = dync__storage_make(device, NULL, size_bytes, 0);
     if (!s || size_bytes == 0 || device == DYNC_META) return s;
     s->data = dync__storage_memory(device, size_bytes);
@@ -6506,6 +6520,10 @@ DYNC__FN void dync__storage_ref(dync__storage *s) { (void)DYNC__ATOMIC_INC(&s->r
 
 static void dync__storage_free(dync__storage *s)
 {
+    if (s->flags & DYNC__STORAGE_JOINED) {
+        dync__free_data(s, DYNC__STORAGE_HEADER + s->size_bytes);
+        return;
+    }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {
         if (s->device == DYNC_CPU) dync__free_data(s->data, s->size_bytes);
         else if (dync__device_memory_hook) dync__device_memory_hook->free(s->device, s->data, s->size_bytes);
@@ -13886,16 +13904,21 @@ typedef struct dync__irun {
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
+static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, int n, int64_t index)
 {
-    const dync__interp_dim *d = c->dims + nest.at;
     int64_t off = 0;
-    if (nest.n == 0) return 0;
-    for (int i = nest.n - 1; i > 0; i--) {
+    for (int i = n - 1; i > 0; i--) {
         off += index % d[i].extent * d[i].stride;
         index /= d[i].extent;
     }
     return off + index * d[0].stride;
+}
+
+DYNC__INLINE int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
+{
+    if (nest.n == 0 || index == 0) return 0;
+    const dync__interp_dim *d = c->dims + nest.at;
+    return nest.n == 1 ? index * d->stride : dync__irun_nest_deep(d, nest.n, index);
 }
 
 /* Element offset of everything but the lanes. */
@@ -18111,11 +18134,17 @@ DYNC__FN void dync__plan_dump(dync__str *, const dync__plan *);               /*
 #ifndef DYNC__PLAN_H
 #define DYNC__PLAN_H
 
+/* Where a buffer is found: at place `at` of the call's inputs, its outputs or the constants, or that many bytes into the arena. */
+enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP,
+       DYNC__SOURCE_CONSTANTS = DYNC__SLOT_CONST };
+typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;    /* at -1 in the arena: no memory */
+
 typedef struct dync__plan_step {
     dync__code *code;                    /* one of the two */
     const dync__kcall *call;
     int n;                               /* buffers or operands */
     const int32_t *slot;
+    const dync__plan_source *source;     /* of each: its slot, resolved */
     bool draws;                          /* takes random numbers */
 } dync__plan_step;
 struct dync__plan {
@@ -18341,6 +18370,22 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
     return status;
 }
 
+/* Slots as a run looks for them. */
+static dync_status dync__plan_sources(dync__plan *p)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        dync__plan_step *s = &p->step[i];
+        dync__plan_source *source = dync__arena_alloc(&p->arena, (size_t)(s->n + 1) * sizeof *source);
+        if (!source) return DYNC_ERR_MEMORY;
+        for (int k = 0; k < s->n; k++) {
+            const dync__slot *slot = &p->slot[s->slot[k]];
+            source[k] = (dync__plan_source){slot->kind, slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index};
+        }
+        s->source = source;
+    }
+    return DYNC_OK;
+}
+
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
 {
     int n = 0;
@@ -18361,7 +18406,8 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         dync__plan_step *s = &p->step[p->n_steps++];
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, &scratch));
     }
-    return dync__plan_memory(p, scratch, opt->no_memplan);
+    DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
+    return dync__plan_sources(p);
 }
 
 DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)
@@ -18418,26 +18464,17 @@ DYNC__COLD_END
 /* runtime/run.c: runs a plan: binds slots to memory, runs steps in order. No allocation but one arena block from the thread's cache.
  * After plan.c. */
 
-typedef struct dync__binding { void **data; char *arena; uint64_t rng; } dync__binding;
-
-static void dync__run_bind(const dync__plan *p, dync__binding *b, void *const *inputs, void *const *outputs)
-{
-    for (int i = 0; i < p->n_slots; i++) {
-        const dync__slot *s = &p->slot[i];
-        switch (s->kind) {
-        case DYNC__SLOT_INPUT: b->data[i] = inputs[s->index]; break;
-        case DYNC__SLOT_OUTPUT: b->data[i] = outputs[s->index]; break;
-        case DYNC__SLOT_CONST: b->data[i] = p->constant[s->index]; break;
-        default: b->data[i] = s->arena_offset >= 0 ? b->arena + s->arena_offset : NULL;
-        }
-    }
-}
+typedef struct dync__binding { void *const *table[4]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
 
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s, const dync__binding *b)
 {
-    void *few[16], **buffers = few;
+    void *few[24], **buffers = few;
     if (s->n > DYNC__COUNT_OF(few) && !(buffers = dync__alloc((size_t)s->n * sizeof *buffers))) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < s->n; i++) buffers[i] = b->data[s->slot[i]];
+    for (int i = 0; i < s->n; i++) {
+        const dync__plan_source *from = &s->source[i];
+        if (from->from != DYNC__SOURCE_ARENA) buffers[i] = b->table[from->from][from->at];
+        else buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
+    }
     dync_status status = s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
                                  : dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng);
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
@@ -18446,17 +18483,17 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
 
 DYNC__FN dync_status dync__plan_run(const dync__plan *p, void *const *inputs, void *const *outputs)
 {
-    void *few[48];
     static char nothing[1];
-    dync__binding b = {.data = few, .arena = nothing};
+    dync__binding b;
+    b.table[DYNC__SOURCE_INPUTS] = inputs;
+    b.table[DYNC__SOURCE_OUTPUTS] = outputs;
+    b.table[DYNC__SOURCE_CONSTANTS] = p->constant;
+    b.arena = nothing;
+    if (p->arena_bytes && !(b.arena = dync__alloc_data((size_t)p->arena_bytes))) return DYNC_ERR_MEMORY;
+    b.rng = p->rng_used ? dync__rng_take(p->rng_used) : 0;
     dync_status status = DYNC_OK;
-    if (p->n_slots > DYNC__COUNT_OF(few) && !(b.data = dync__alloc((size_t)p->n_slots * sizeof *b.data))) return DYNC_ERR_MEMORY;
-    if (p->arena_bytes && !(b.arena = dync__alloc_data((size_t)p->arena_bytes))) status = DYNC_ERR_MEMORY;
-    if (p->rng_used) b.rng = dync__rng_take(p->rng_used);
-    if (status == DYNC_OK) dync__run_bind(p, &b, inputs, outputs);
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) status = dync__run_step(p, &p->step[i], &b);
-    if (p->arena_bytes && b.arena) dync__free_data(b.arena, (size_t)p->arena_bytes);
-    if (b.data != few) dync__free(b.data, (size_t)p->n_slots * sizeof *b.data);
+    if (p->arena_bytes) dync__free_data(b.arena, (size_t)p->arena_bytes);
     return status;
 }
 
@@ -37076,6 +37113,16 @@ typedef struct dync__tnode {
     int8_t grad_mode_after;              /* -1 untouched, else the mode to leave behind */
 } dync__tnode;
 
+/* The short way of a call (quick.c). */
+enum { DYNC__QUICK_TENSORS = 32 };
+typedef struct dync__quick {
+    const int64_t *words;                /* guards, argument by argument: fixed fields, sizes, strides */
+    const struct dync__raw_callable *raw;
+    bool grad_mode;
+    int n_in;
+    uint8_t in[DYNC__QUICK_TENSORS];     /* argument of each input */
+} dync__quick;
+
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
@@ -37095,6 +37142,7 @@ typedef struct dync__cache_entry {
     int32_t extending;                   /* a thread grows the tree */
     int64_t hits;
     const char *why;                     /* the guard whose failure made it; NULL: the first */
+    const dync__quick *quick;            /* or NULL; made before the entry is published */
 } dync__cache_entry;
 
 /* What an entry guards grows while other threads check it: the items are published before their count, and old arrays stay in the arena. */
@@ -37174,15 +37222,29 @@ DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64
 DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);
 DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
+DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
 DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
 DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
 DYNC__FN void dync__segment_free(dync__segment *);
 /* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
-typedef struct dync__raw_callable { dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out); void *state; } dync__raw_callable;
+/* run_into, where there is one, may write results where the caller wants them: into[i] is NULL or a tensor on memory that nothing else of the
+ * call lies on. Where it has the result's form it receives it, and out[i] is that tensor. */
+typedef dync_status (*dync__run_into)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out, dync__tensor *const *into);
+typedef struct dync__raw_callable {
+    dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+    void *state;
+    dync__run_into run_into;
+} dync__raw_callable;
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
 typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
+
+/* quick.c */
+DYNC__FN void dync__quick_make(dync__cache_entry *);                          /* if the entry is of the kind; else nothing */
+/* False: refused, nothing happened. True: the call was made; *result none where it failed. into: where the caller wants the result, or NULL. */
+DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_value *args, const dync_value *into, dync_value *result);
+DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 
 /* ---- the tracer (trace.c) -------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;
@@ -38423,6 +38485,19 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
     return status;
 }
 
+DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into)
+{
+    const dync__raw_state *r = s->code.run == dync__raw_run ? s->code.state : NULL;
+    if (!r || !r->raw.run_into) return dync__segment_run(s, n_in, in, out);
+    for (int i = 0; i < s->n_out; i++) out[i] = NULL;
+    dync_status status = r->raw.run_into(r->raw.state, n_in, in, s->n_out, out, into);
+    for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    return status;
+}
+
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
 static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
 {
@@ -38442,6 +38517,139 @@ DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
     dync_status status = dync__segment_narrow_now(s, used);
     DYNC__ATOMIC_STORE(&s->narrowing, 0);
     return status;
+}
+
+/* ==== capture/quick.c =========================================================================================== */
+/* capture/quick.c: the short way of a call. Most entries guard tensors only and end after one segment with one tensor; for these what a
+ * call has to do is prepared when the entry is made: guards as packed words compared in one pass, the place of each input, the code. After
+ * segment.c, before cache.c, whose general way does the same and serves whatever is refused here: a false means only "not this way". */
+
+/* What a guard asks of a tensor's fixed fields: flags that matter, dtype, device, rank. */
+DYNC__INLINE int64_t dync__quick_head(const dync__tensor *t)
+{
+    uint32_t flags = t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE);
+    return (int64_t)((uint64_t)t->dtype | (uint64_t)flags << 8 | (uint64_t)t->device << 16 | (uint64_t)(uint32_t)t->lay.ndim << 32);
+}
+
+static int64_t *dync__quick_words(dync__cache_entry *e)
+{
+    size_t n = 0;
+    for (int i = 0; i < e->n_tensors; i++) n += 1 + 2 * (size_t)e->tensor[i].ndim;
+    int64_t *words = dync__arena_alloc(&e->arena, (n + 1) * sizeof *words), *w = words;
+    for (int i = 0; words && i < e->n_tensors; i++) {
+        const dync__tensor_guard *g = &e->tensor[i];
+        uint32_t flags = g->requires_grad ? DYNC__T_REQUIRES_GRAD : 0;
+        *w++ = (int64_t)((uint64_t)g->dtype | (uint64_t)flags << 8 | (uint64_t)g->device << 16 | (uint64_t)g->ndim << 32);
+        memcpy(w, g->dims, 2 * (size_t)g->ndim * sizeof *w);
+        w += 2 * g->ndim;
+    }
+    return words;
+}
+
+/* The tensor that the segment makes and the call returns: its output, or -1. */
+static int dync__quick_result(const dync__cache_entry *e, const dync__segref *ref)
+{
+    for (int i = 0; i < ref->seg->n_out; i++)
+        if (e->root->result.kind == DYNC_KIND_TENSOR && ref->out_env[i] == e->root->result.n) return ref->seg->n_out == 1 ? i : -1;
+    return -1;
+}
+
+DYNC__FN void dync__quick_make(dync__cache_entry *e)
+{
+    const dync__tnode *n = e->root;
+    if (!e->flat || e->open || e->mutates || e->offsets || e->foreign.n || e->ints.n || e->modules.n || e->n_tensors > DYNC__QUICK_TENSORS ||
+        !n || n->kind != DYNC__TN_RETURN || n->seg.n != 1 || n->foreign.n || n->effect.n || n->grad_mode_after >= 0)
+        return;
+    const dync__segref *ref = &n->seg.at[0];
+    if (ref->seg->code.run != dync__raw_run || ref->seg->n_in > DYNC__QUICK_TENSORS || dync__quick_result(e, ref) < 0) return;
+    dync__quick *q = dync__arena_alloc(&e->arena, sizeof *q);
+    if (!q || !(q->words = dync__quick_words(e))) return;        /* the general way does */
+    q->raw = &((const dync__raw_state *)ref->seg->code.state)->raw;
+    q->n_in = ref->seg->n_in;
+    q->grad_mode = ref->seg->grad_mode;
+    for (int i = 0; i < e->n_tensors; i++)
+        if (e->tensor[i].same_as >= 0) return;
+    for (int i = 0; i < q->n_in; i++) {
+        int leaf = -1;
+        for (int k = 0; k < e->n_tensors; k++)
+            if (e->leaf_env[k] == ref->in_env[i]) leaf = k;
+        if (leaf < 0) return;
+        q->in[i] = (uint8_t)leaf;
+    }
+    e->quick = q;
+}
+
+/* ---- a call ------------------------------------------------------------------------------------------------------------------- */
+/* True: surely n different tensors. Their slots are small numbers, so that a few hundred bits rarely see two as one. */
+static bool dync__quick_distinct(dync__tensor *const *t, int n)
+{
+    if (n <= 4) {
+        for (int i = 1; i < n; i++)
+            for (int j = 0; j < i; j++)
+                if (t[i] == t[j]) return false;
+        return true;
+    }
+    uint64_t seen[8] = {0};
+    for (int i = 0; i < n; i++) {
+        uint64_t bit = (uint64_t)1 << (t[i]->slot & 63), *word = &seen[(t[i]->slot >> 6) & 7];
+        if (*word & bit) return false;
+        *word |= bit;
+    }
+    return true;
+}
+
+static bool dync__quick_holds(const dync__cache_entry *e, int nargs, const dync_value *args, dync__tensor **t)
+{
+    const int64_t *w = e->quick->words;
+    if (nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off || e->default_dtype != dync__tls.default_dtype) return false;
+    for (int i = 0; i < nargs; i++) {
+        if (args[i].kind != DYNC_KIND_TENSOR || !(t[i] = dync__peek(args[i].as.t)) || dync__quick_head(t[i]) != *w++) return false;
+        const dync__layout *lay = &t[i]->lay;
+        for (int d = 0; d < lay->ndim; d++)
+            if (lay->shape[d] != w[d] || lay->stride[d] != w[lay->ndim + d]) return false;
+        w += 2 * lay->ndim;
+    }
+    return (nargs < 2 || dync__quick_distinct(t, nargs)) && e->threads == dync__pool_threads();
+}
+
+/* The caller's tensor, if nothing else of the call lies on its memory. */
+static dync__tensor *dync__quick_target(const dync_value *into, dync__tensor *const *t, int n)
+{
+    dync__tensor *x = into->kind == DYNC_KIND_TENSOR ? dync__peek(into->as.t) : NULL;
+    if (!x || x->grad || (x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE))) return NULL;
+    for (int i = 0; i < n; i++)
+        if (dync__memory_meets(x, t[i])) return NULL;
+    return x;
+}
+
+DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync_value *args, const dync_value *into, dync_value *result)
+{
+    const dync__quick *q = e->quick;
+    dync__tensor *t[DYNC__QUICK_TENSORS], *in[DYNC__QUICK_TENSORS], *out = NULL;
+    if (!dync__quick_holds(e, nargs, args, t)) return false;
+    dync__tls.cache_hits++;
+    uint64_t errors = dync__tls.error_count;
+    for (int i = 0; i < q->n_in; i++) in[i] = t[q->in[i]];
+    dync__tls.grad_enabled_off = !q->grad_mode;
+    dync__tensor *target = into && q->raw->run_into ? dync__quick_target(into, t, nargs) : NULL;
+    dync_status status = target ? q->raw->run_into(q->raw->state, q->n_in, in, 1, &out, &target) : q->raw->run(q->raw->state, q->n_in, in, 1, &out);
+    dync__tls.grad_enabled_off = !e->grad_mode;
+    if (DYNC__LIKELY(status == DYNC_OK && out && (errors == dync__tls.error_count || dync_error() == DYNC_OK))) {
+        *result = dync_v_tensor(out == target ? dync__handle(out) : dync__give(out));
+        if (out == target) dync__unref(out);              /* the caller's own */
+        return true;
+    }
+    dync__unref(out);
+    *result = DYNC_NONE;
+    return true;
+}
+
+/* Do two tensors reach a common byte? Memory that the user lent twice has two storages. */
+DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__tensor *b)
+{
+    const char *p = a->storage->data, *q = b->storage->data;
+    if (!p || !q) return false;
+    return (uintptr_t)p < (uintptr_t)q + b->storage->size_bytes && (uintptr_t)q < (uintptr_t)p + a->storage->size_bytes;
 }
 DYNC__COLD_BEGIN
 
@@ -41580,6 +41788,7 @@ static void dync__compiled_bury(dync_compiled *f)
 
 /* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
 typedef struct dync__call_run_state {
+    const dync_value *into;              /* tensor or list of them that the caller wants the result in, or NULL */
     dync__tensor **env;                  /* places; owned references from n_leaf on */
     dync__path_step *path;
     int n_env, n_path, cap_path;
@@ -41612,8 +41821,9 @@ static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
     return DYNC_OK;
 }
 
-static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e, const dync__callargs *call)
+static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e, const dync__callargs *call, const dync_value *into)
 {
+    r->into = into;
     r->env = r->few_env;
     r->path = r->few_path;
     r->cap_path = DYNC__COUNT_OF(r->few_path);
@@ -41652,15 +41862,53 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
     return DYNC_OK;
 }
 
-static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r)
+/* ---- results where the caller wants them ---- */
+/* The tensor that the caller wants place env in, if the call's last segment may write it: nothing else of the call lies on its memory. */
+static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into, const dync__outval *result, int env)
+{
+    if (result->kind == DYNC_KIND_LIST && into->kind == DYNC_KIND_LIST && into->as.l && into->as.l->n == result->n) {
+        dync__tensor *found = NULL;
+        for (int i = 0; i < result->n && !found; i++) found = dync__into_target(r, &into->as.l->items[i], &result->as.items[i], env);
+        return found;
+    }
+    dync__tensor *t = result->kind == DYNC_KIND_TENSOR && result->n == env && into->kind == DYNC_KIND_TENSOR ? dync__peek(into->as.t) : NULL;
+    if (!t || t->grad || (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE))) return NULL;
+    for (int i = 0; i < r->n_env; i++)
+        if (r->env[i] && dync__memory_meets(t, r->env[i])) return NULL;
+    return t;
+}
+
+static int dync__outval_uses(const dync__outval *o, int env)
+{
+    int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) n += dync__outval_uses(&o->as.items[i], env);
+    return n;
+}
+
+/* Targets of a segment's outputs; false: there are none. */
+static bool dync__into_targets(const dync__call_run_state *r, const dync__segref *ref, const dync__outval *result, dync__tensor **target)
+{
+    bool any = false;
+    for (int i = 0; i < ref->seg->n_out; i++) {
+        target[i] = dync__outval_uses(result, ref->out_env[i]) == 1 ? dync__into_target(r, r->into, result, ref->out_env[i]) : NULL;
+        for (int k = 0; k < i && target[i]; k++)
+            if (target[k] && dync__memory_meets(target[i], target[k])) target[i] = NULL;
+        any |= target[i] != NULL;
+    }
+    return any;
+}
+
+/* last: what the call returns, where this is its last segment and r->into is wanted; else NULL. */
+static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r, const dync__outval *last)
 {
     dync__segment *s = ref->seg;
-    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW];
+    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW], *target[DYNC__FEW];
     dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in), **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
     dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
     dync__tls.grad_enabled_off = !s->grad_mode;
-    if (status == DYNC_OK) status = dync__segment_run(s, s->n_in, in, out);
+    bool direct = last && s->n_out <= DYNC__FEW && dync__into_targets(r, ref, last, target);
+    if (status == DYNC_OK) status = direct ? dync__segment_run_into(s, s->n_in, in, out, target) : dync__segment_run(s, s->n_in, in, out);
     for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
         dync__unref(r->env[ref->out_env[i]]);
         r->env[ref->out_env[i]] = out[i];
@@ -41671,12 +41919,13 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
 }
 
 /* Segments in order, each effect after those that it follows. */
-static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r)
+static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r, bool returns)
 {
     int k = 0;
+    bool direct = r->into && returns && !n->effect.n;
     for (int i = 0; i <= n->seg.n; i++) {
         for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++) DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
-        if (i < n->seg.n) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
+        if (i < n->seg.n) DYNC__TRY(dync__run_segment(&n->seg.at[i], r, direct && i == n->seg.n - 1 ? &n->result : NULL));
     }
     return DYNC_OK;
 }
@@ -41700,6 +41949,15 @@ static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *
     return dync__outcome_step(r, n, value);
 }
 
+/* One tensor: what a segment made goes over to the caller. */
+static dync_value dync__result_take(const dync__cache_entry *e, dync__call_run_state *r, int env)
+{
+    dync__tensor *x = r->env[env];
+    if (env < e->n_leaf_env) dync__ref(x);
+    else r->env[env] = NULL;
+    return dync_v_tensor(dync__give(x));
+}
+
 /* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
 static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r, dync_value *result, bool *unknown)
 {
@@ -41707,8 +41965,9 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     for (;;) {
         DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
-        DYNC__TRY(dync__run_tnode(n, r));
-        if (DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH) break;
+        bool last = DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH;
+        DYNC__TRY(dync__run_tnode(n, r, last));
+        if (last) break;
         const dync__tnode *next = NULL;
         DYNC__TRY(dync__run_branch(n, r, &next));
         if (!next) {
@@ -41717,7 +41976,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
         }
         n = next;
     }
-    *result = dync__outval_build(&n->result, r->env);
+    *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n) : dync__outval_build(&n->result, r->env);
     dync__tls.grad_enabled_off = n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode;
     return DYNC_OK;
 }
@@ -41744,12 +42003,12 @@ static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, con
     return status;
 }
 
-static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
+static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result)
 {
     if (DYNC__ATOMIC_LOAD(&e->open)) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
     dync__call_run_state r;
     bool unknown = false;
-    dync_status status = dync__run_open(&r, e, call);
+    dync_status status = dync__run_open(&r, e, call, into);
     if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
     if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
@@ -41791,6 +42050,7 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
 
 static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
 {
+    if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
     dync__lock(&f->lock);
     e->next = f->entries;
     DYNC__ATOMIC_STORE(&f->entries, e);
@@ -41862,7 +42122,7 @@ static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__calla
     return NULL;
 }
 
-static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     dync__callargs call;
     dync_value result = DYNC_NONE;
@@ -41880,8 +42140,8 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     dync_status status;
     if (e) {
         dync__tls.cache_hits++;
-        dync__verify *verify = dync__verify_begin(f, e, &call);
-        status = dync__call_entry(f, e, &call, &result);
+        dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_begin(f, e, &call) : NULL;
+        status = dync__call_entry(f, e, &call, verify ? NULL : into, &result);
         if (DYNC__UNLIKELY(verify != NULL)) status = dync__verify_end(verify, status, &result);
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
     } else {
@@ -41891,51 +42151,79 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
 
-static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
-    if (f->owner != &dync__tls) {
-        if (!DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
-        return dync__call_run(f, nargs, args);
-    }
-    f->depth++;
-    dync_value r = dync__call_run(f, nargs, args);
-    f->depth--;
+    bool own = f->owner == &dync__tls;
+    if (!own && !DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
+    if (own) f->depth++;
+    dync_value r;
+    const dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
+    if (!e || !e->quick || DYNC__ATOMIC_LOAD(&e->dead) || dync__verify_on() || !dync__quick_call(e, nargs, args, into, &r))
+        r = dync__call_run(f, nargs, args, into);
+    if (own) f->depth--;
     return r;
 }
 
-static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     uint64_t seq = dync__tls.seq;
     dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);
-    dync_value r = dync__call_plain(f, nargs, args);
+    dync_value r = dync__call_plain(f, nargs, args, into);
     dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
     return r;
 }
 
-DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args)
+/* into: the caller's tensors; where one was written directly it stands in the result itself. */
+static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     if (!f) {
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
         return DYNC_NONE;
     }
     if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
-    return dync__profile_on() ? dync__call_profiled(f, nargs, args) : dync__call_plain(f, nargs, args);
+    return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 
-static dync_status dync__copy_into(dync_value out, dync_value r)
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args) { return dync__call_values(f, nargs, args, NULL); }
+
+typedef struct dync__into_pairs { int n; dync_tensor *to[DYNC__MAX_LEAVES]; dync_value from[DYNC__MAX_LEAVES]; } dync__into_pairs;
+
+static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_value r)
 {
-    if (out.kind == DYNC_KIND_TENSOR && r.kind == DYNC_KIND_TENSOR)
-        return (dync_copy_)(out.as.t, r) ? DYNC_OK : dync_error();
+    if (out.kind == DYNC_KIND_TENSOR && r.kind == DYNC_KIND_TENSOR) {
+        if (out.as.t == r.as.t) return DYNC_OK;                          /* written already */
+        if (p->n == DYNC__MAX_LEAVES) return dync__fail(DYNC_ERR_VALUE, "dync_call_into: more than %d outputs", DYNC__MAX_LEAVES);
+        p->to[p->n] = out.as.t;
+        p->from[p->n++] = r;
+        return DYNC_OK;
+    }
     if (out.kind != DYNC_KIND_LIST || r.kind != DYNC_KIND_LIST || !out.as.l || !r.as.l || out.as.l->n != r.as.l->n)
         return dync__fail(DYNC_ERR_VALUE, "dync_call_into: the outputs do not have the form of the result");
-    for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__copy_into(out.as.l->items[i], r.as.l->items[i]));
+    for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__into_pair(p, out.as.l->items[i], r.as.l->items[i]));
+    return DYNC_OK;
+}
+
+/* The results that are not in place yet. One that lies on memory that its own copy or an earlier one writes is read before. */
+static dync_status dync__copy_into(dync_value out, dync_value r)
+{
+    dync__into_pairs p;
+    p.n = 0;
+    DYNC__TRY(dync__into_pair(&p, out, r));
+    for (int i = 0; i < p.n; i++)
+        for (int k = 0; k <= i; k++) {
+            const dync__tensor *to = dync__open(p.to[k]), *from = dync__open(p.from[i].as.t);
+            if (!to || !from) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+            if (dync__memory_meets(to, from)) p.from[i] = dync_v_tensor((dync_clone)(p.from[i].as.t));
+        }
+    for (int i = 0; i < p.n; i++)
+        if (!(dync_copy_)(p.to[i], p.from[i])) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     return DYNC_OK;
 }
 
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
-    dync_value r = dync_call_values(f, nargs, args);
+    dync_value r = dync__call_values(f, nargs, args, &out);
     dync_status status = r.kind == DYNC_KIND_NONE ? (dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME) : dync__copy_into(out, r);
     dync_scope_end(&scope);
     return status;
@@ -42291,6 +42579,7 @@ typedef struct dync__inner {
     void (*destroy)(void *state);
     dync_status (*narrow)(void *state, const bool *used);      /* may be NULL */
     void *state;
+    dync__run_into run_into;                                   /* may be NULL */
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
@@ -43436,6 +43725,15 @@ static void dync__aot_log(const dync__aot_graphs *g)
     }
 }
 
+/* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
+static bool dync__aot_is_forward(const dync__aot_code *c)
+{
+    const dync__aot_graphs *g = &c->g;
+    bool same = !g->bw && !g->n_lifted && !g->mutated.n && g->out.n == c->n_fw_out;
+    for (int i = 0; same && i < g->out.n; i++) same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i;
+    return same;
+}
+
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
@@ -43463,6 +43761,7 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
         dync__aot_log(&c->g);
         status = inner->compile(inner->user, c->g.fw, false, options, &c->fw);
         if (status == DYNC_OK && c->g.bw) status = inner->compile(inner->user, c->g.bw, true, options, &c->bw);
+        if (status == DYNC_OK && dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     }
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);
@@ -43488,6 +43787,7 @@ typedef struct dync__lowered {
     int n_in, n_out, n_storages;
     dync__lowered_out *out;              /* of the graph; output -2: not wanted */
     size_t *storage_bytes;               /* of each output of the plan */
+    int *owner;                          /* the only output that lies there, or -1 */
 } dync__lowered;
 /* lower.c. used NULL: every output is wanted. */
 DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const char *options, dync__lowered *out);
@@ -43642,7 +43942,9 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     l->n_storages = w->pb.n_outputs;
     l->out = dync__arena_alloc(&l->arena, (size_t)(l->n_out + 1) * sizeof *l->out);
     l->storage_bytes = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->storage_bytes);
-    if (!l->out || !l->storage_bytes) return DYNC_ERR_MEMORY;
+    l->owner = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->owner);
+    if (!l->out || !l->storage_bytes || !l->owner) return DYNC_ERR_MEMORY;
+    memset(l->owner, -1, (size_t)l->n_storages * sizeof *l->owner);
     for (int i = 0; i < w->pb.slot.n; i++) {
         const dync__slot *s = &w->pb.slot.at[i];
         if (s->kind == DYNC__SLOT_OUTPUT) l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
@@ -43655,6 +43957,12 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
         if (used && !used[i]) continue;
         if (s->kind == DYNC__SLOT_INPUT) l->out[i].input = s->index;
         l->out[i].output = s->kind == DYNC__SLOT_OUTPUT ? s->index : -1;
+    }
+    for (int i = 0; i < l->n_out; i++) {
+        int at = l->out[i].output;
+        for (int j = 0; j < l->n_out && at >= 0; j++)
+            if (j != i && l->out[j].output == at) at = -1;
+        if (at >= 0) l->owner[at] = i;
     }
     return DYNC_OK;
 }
@@ -43750,11 +44058,15 @@ static void dync__inductor_destroy(void *state)
     dync__free(c, sizeof *c);
 }
 
-static dync__tensor *dync__inductor_output(const dync__lowered_out *o, dync__tensor *const *in, dync__storage *const *storage)
+/* A storage with one output goes over to it. */
+static dync__tensor *dync__inductor_output(const dync__lowered *l, int i, dync__tensor *const *in, dync__storage **storage)
 {
+    const dync__lowered_out *o = &l->out[i];
     if (o->input < 0) {
-        dync__storage_ref(storage[o->output]);
-        return dync__tensor_new(storage[o->output], o->dtype, &o->lay);
+        dync__storage *s = storage[o->output];
+        if (l->owner[o->output] == i) storage[o->output] = NULL;
+        else dync__storage_ref(s);
+        return dync__tensor_new(s, o->dtype, &o->lay);
     }
     dync__tensor *x = in[o->input];
     dync__layout lay = o->lay;
@@ -43762,42 +44074,73 @@ static dync__tensor *dync__inductor_output(const dync__lowered_out *o, dync__ten
     return dync__tensor_alias(x, o->dtype, &lay);
 }
 
-static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+/* May the plan write this output into t? It fills its slot from the beginning and without gaps. */
+static bool dync__inductor_fits(const dync__lowered *l, const dync__lowered_out *o, const dync__tensor *t)
+{
+    if (o->lay.offset || t->dtype != o->dtype || t->device != o->device || t->lay.ndim != o->lay.ndim || !t->storage->data) return false;
+    for (int d = 0; d < o->lay.ndim; d++)
+        if (t->lay.shape[d] != o->lay.shape[d] || (t->lay.shape[d] > 1 && t->lay.stride[d] != o->lay.stride[d])) return false;
+    return l->storage_bytes[o->output] == (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
+}
+
+/* Memory for the plan's outputs: fresh storages, or (storage NULL) where the caller wants them. Returns how many are made. */
+static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage, void **data, dync__tensor *const *into)
+{
+    for (int i = 0; i < l->n_storages; i++) {
+        dync__tensor *t = into && l->owner[i] >= 0 ? into[l->owner[i]] : NULL;
+        if (t && dync__inductor_fits(l, &l->out[l->owner[i]], t)) {
+            storage[i] = NULL;
+            data[i] = dync__tensor_data(t);
+            t->storage->version++;
+            continue;
+        }
+        if (!(storage[i] = dync__storage_new(DYNC_CPU, l->storage_bytes[i]))) return i;
+        data[i] = storage[i]->data;
+    }
+    return l->n_storages;
+}
+
+static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *const *in, dync__storage **storage, dync__tensor **out,
+                                          dync__tensor *const *into)
+{
+    for (int i = 0; i < l->n_out; i++) {
+        const dync__lowered_out *o = &l->out[i];
+        if (o->output == -2) out[i] = NULL;           /* not wanted */
+        else if (o->input < 0 && !storage[o->output]) dync__ref(out[i] = into[i]);      /* written where the caller wants it */
+        else if (!(out[i] = dync__inductor_output(l, i, in, storage))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out, dync__tensor *const *into)
 {
     const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
     const dync__lowered *l = &form->lowered;
-    void *few_in[DYNC__FEW], *few_data[24], **data_out = few_data;
-    dync__storage *few[24], **storage = few;
+    void *few_in[DYNC__FEW], *few_data[DYNC__FEW];
+    dync__storage *few[DYNC__FEW];
     if (n_in != l->n_in || n_out != l->n_out)
         return dync__fail(DYNC_ERR_INTERNAL, "inductor: %d inputs and %d outputs, expected %d and %d", n_in, n_out, l->n_in, l->n_out);
-    size_t n = (size_t)l->n_storages;
-    if (l->n_storages > DYNC__COUNT_OF(few)) {
-        data_out = dync__alloc(n * sizeof *data_out);
-        storage = dync__alloc(n * sizeof *storage);
-    }
     void **data_in = dync__room(few_in, DYNC__FEW, n_in, sizeof *data_in);
-    dync_status status = data_in && data_out && storage ? DYNC_OK : DYNC_ERR_MEMORY;
-    int made = 0;
-    for (int i = 0; i < n_in && data_in; i++) data_in[i] = dync__tensor_data(in[i]);
-    for (; made < l->n_storages && status == DYNC_OK; made++) {
-        if (!(storage[made] = dync__storage_new(DYNC_CPU, l->storage_bytes[made]))) {
-            status = DYNC_ERR_MEMORY;
-            break;
-        }
-        data_out[made] = storage[made]->data;
+    void **data_out = dync__room(few_data, DYNC__FEW, l->n_storages, sizeof *data_out);
+    dync__storage **storage = dync__room(few, DYNC__FEW, l->n_storages, sizeof *storage);
+    dync_status status = DYNC_ERR_MEMORY;
+    if (data_in && data_out && storage) {
+        for (int i = 0; i < n_in; i++) data_in[i] = dync__tensor_data(in[i]);
+        int made = dync__inductor_memory(l, storage, data_out, into);
+        if (made == l->n_storages) status = dync__plan_run(l->plan, data_in, data_out);
+        if (status == DYNC_OK) status = dync__inductor_outputs(l, in, storage, out, into);
+        for (int i = 0; i < made; i++)
+            if (storage[i]) dync__storage_unref(storage[i]);
     }
-    if (status == DYNC_OK) status = dync__plan_run(l->plan, data_in, data_out);
-    for (int i = 0; i < n_out && status == DYNC_OK; i++) {
-        if (l->out[i].output == -2) out[i] = NULL;
-        else if (!(out[i] = dync__inductor_output(&l->out[i], in, storage))) status = DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < made; i++) dync__storage_unref(storage[i]);
     dync__room_end(data_in, few_in, n_in, sizeof *data_in);
-    if (l->n_storages > DYNC__COUNT_OF(few)) {
-        dync__free(data_out, n * sizeof *data_out);
-        dync__free(storage, n * sizeof *storage);
-    }
+    dync__room_end(data_out, few_data, l->n_storages, sizeof *data_out);
+    dync__room_end(storage, few, l->n_storages, sizeof *storage);
     return status;
+}
+
+static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
 
 static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
@@ -43839,6 +44182,7 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
     }
     memset(out, 0, sizeof *out);
     out->run = dync__inductor_run;
+    out->run_into = dync__inductor_run_into;
     out->destroy = dync__inductor_destroy;
     out->narrow = dync__inductor_narrow;
     out->state = c;

@@ -174,6 +174,7 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "capture/guard.c"
 #include "capture/segment.c"
+#include "capture/quick.c"
 DYNC__COLD_BEGIN
 #include "capture/lint.c"
 #include "capture/trace.c"

@@ -12,6 +12,7 @@ typedef struct dync__inner {
     void (*destroy)(void *state);
     dync_status (*narrow)(void *state, const bool *used);      /* may be NULL */
     void *state;
+    dync__run_into run_into;                                   /* may be NULL */
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {

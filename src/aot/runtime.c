@@ -367,6 +367,15 @@ static void dync__aot_log(const dync__aot_graphs *g)
     }
 }
 
+/* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
+static bool dync__aot_is_forward(const dync__aot_code *c)
+{
+    const dync__aot_graphs *g = &c->g;
+    bool same = !g->bw && !g->n_lifted && !g->mutated.n && g->out.n == c->n_fw_out;
+    for (int i = 0; same && i < g->out.n; i++) same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i;
+    return same;
+}
+
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
@@ -394,6 +403,7 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
         dync__aot_log(&c->g);
         status = inner->compile(inner->user, c->g.fw, false, options, &c->fw);
         if (status == DYNC_OK && c->g.bw) status = inner->compile(inner->user, c->g.bw, true, options, &c->bw);
+        if (status == DYNC_OK && dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     }
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);

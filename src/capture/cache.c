@@ -141,6 +141,7 @@ static void dync__compiled_bury(dync_compiled *f)
 
 /* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
 typedef struct dync__call_run_state {
+    const dync_value *into;              /* tensor or list of them that the caller wants the result in, or NULL */
     dync__tensor **env;                  /* places; owned references from n_leaf on */
     dync__path_step *path;
     int n_env, n_path, cap_path;
@@ -173,8 +174,9 @@ static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
     return DYNC_OK;
 }
 
-static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e, const dync__callargs *call)
+static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e, const dync__callargs *call, const dync_value *into)
 {
+    r->into = into;
     r->env = r->few_env;
     r->path = r->few_path;
     r->cap_path = DYNC__COUNT_OF(r->few_path);
@@ -213,15 +215,53 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
     return DYNC_OK;
 }
 
-static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r)
+/* ---- results where the caller wants them ---- */
+/* The tensor that the caller wants place env in, if the call's last segment may write it: nothing else of the call lies on its memory. */
+static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into, const dync__outval *result, int env)
+{
+    if (result->kind == DYNC_KIND_LIST && into->kind == DYNC_KIND_LIST && into->as.l && into->as.l->n == result->n) {
+        dync__tensor *found = NULL;
+        for (int i = 0; i < result->n && !found; i++) found = dync__into_target(r, &into->as.l->items[i], &result->as.items[i], env);
+        return found;
+    }
+    dync__tensor *t = result->kind == DYNC_KIND_TENSOR && result->n == env && into->kind == DYNC_KIND_TENSOR ? dync__peek(into->as.t) : NULL;
+    if (!t || t->grad || (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE))) return NULL;
+    for (int i = 0; i < r->n_env; i++)
+        if (r->env[i] && dync__memory_meets(t, r->env[i])) return NULL;
+    return t;
+}
+
+static int dync__outval_uses(const dync__outval *o, int env)
+{
+    int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) n += dync__outval_uses(&o->as.items[i], env);
+    return n;
+}
+
+/* Targets of a segment's outputs; false: there are none. */
+static bool dync__into_targets(const dync__call_run_state *r, const dync__segref *ref, const dync__outval *result, dync__tensor **target)
+{
+    bool any = false;
+    for (int i = 0; i < ref->seg->n_out; i++) {
+        target[i] = dync__outval_uses(result, ref->out_env[i]) == 1 ? dync__into_target(r, r->into, result, ref->out_env[i]) : NULL;
+        for (int k = 0; k < i && target[i]; k++)
+            if (target[k] && dync__memory_meets(target[i], target[k])) target[i] = NULL;
+        any |= target[i] != NULL;
+    }
+    return any;
+}
+
+/* last: what the call returns, where this is its last segment and r->into is wanted; else NULL. */
+static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r, const dync__outval *last)
 {
     dync__segment *s = ref->seg;
-    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW];
+    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW], *target[DYNC__FEW];
     dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in), **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
     dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
     dync__tls.grad_enabled_off = !s->grad_mode;
-    if (status == DYNC_OK) status = dync__segment_run(s, s->n_in, in, out);
+    bool direct = last && s->n_out <= DYNC__FEW && dync__into_targets(r, ref, last, target);
+    if (status == DYNC_OK) status = direct ? dync__segment_run_into(s, s->n_in, in, out, target) : dync__segment_run(s, s->n_in, in, out);
     for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
         dync__unref(r->env[ref->out_env[i]]);
         r->env[ref->out_env[i]] = out[i];
@@ -232,12 +272,13 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
 }
 
 /* Segments in order, each effect after those that it follows. */
-static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r)
+static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r, bool returns)
 {
     int k = 0;
+    bool direct = r->into && returns && !n->effect.n;
     for (int i = 0; i <= n->seg.n; i++) {
         for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++) DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
-        if (i < n->seg.n) DYNC__TRY(dync__run_segment(&n->seg.at[i], r));
+        if (i < n->seg.n) DYNC__TRY(dync__run_segment(&n->seg.at[i], r, direct && i == n->seg.n - 1 ? &n->result : NULL));
     }
     return DYNC_OK;
 }
@@ -261,6 +302,15 @@ static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *
     return dync__outcome_step(r, n, value);
 }
 
+/* One tensor: what a segment made goes over to the caller. */
+static dync_value dync__result_take(const dync__cache_entry *e, dync__call_run_state *r, int env)
+{
+    dync__tensor *x = r->env[env];
+    if (env < e->n_leaf_env) dync__ref(x);
+    else r->env[env] = NULL;
+    return dync_v_tensor(dync__give(x));
+}
+
 /* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
 static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r, dync_value *result, bool *unknown)
 {
@@ -268,8 +318,9 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     for (;;) {
         DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
-        DYNC__TRY(dync__run_tnode(n, r));
-        if (DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH) break;
+        bool last = DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH;
+        DYNC__TRY(dync__run_tnode(n, r, last));
+        if (last) break;
         const dync__tnode *next = NULL;
         DYNC__TRY(dync__run_branch(n, r, &next));
         if (!next) {
@@ -278,7 +329,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
         }
         n = next;
     }
-    *result = dync__outval_build(&n->result, r->env);
+    *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n) : dync__outval_build(&n->result, r->env);
     dync__tls.grad_enabled_off = n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode;
     return DYNC_OK;
 }
@@ -305,12 +356,12 @@ static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, con
     return status;
 }
 
-static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
+static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result)
 {
     if (DYNC__ATOMIC_LOAD(&e->open)) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
     dync__call_run_state r;
     bool unknown = false;
-    dync_status status = dync__run_open(&r, e, call);
+    dync_status status = dync__run_open(&r, e, call, into);
     if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
     if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
@@ -352,6 +403,7 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
 
 static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
 {
+    if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
     dync__lock(&f->lock);
     e->next = f->entries;
     DYNC__ATOMIC_STORE(&f->entries, e);
@@ -423,7 +475,7 @@ static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__calla
     return NULL;
 }
 
-static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     dync__callargs call;
     dync_value result = DYNC_NONE;
@@ -441,8 +493,8 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     dync_status status;
     if (e) {
         dync__tls.cache_hits++;
-        dync__verify *verify = dync__verify_begin(f, e, &call);
-        status = dync__call_entry(f, e, &call, &result);
+        dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_begin(f, e, &call) : NULL;
+        status = dync__call_entry(f, e, &call, verify ? NULL : into, &result);
         if (DYNC__UNLIKELY(verify != NULL)) status = dync__verify_end(verify, status, &result);
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
     } else {
@@ -452,51 +504,79 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
 
-static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
-    if (f->owner != &dync__tls) {
-        if (!DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
-        return dync__call_run(f, nargs, args);
-    }
-    f->depth++;
-    dync_value r = dync__call_run(f, nargs, args);
-    f->depth--;
+    bool own = f->owner == &dync__tls;
+    if (!own && !DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
+    if (own) f->depth++;
+    dync_value r;
+    const dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
+    if (!e || !e->quick || DYNC__ATOMIC_LOAD(&e->dead) || dync__verify_on() || !dync__quick_call(e, nargs, args, into, &r))
+        r = dync__call_run(f, nargs, args, into);
+    if (own) f->depth--;
     return r;
 }
 
-static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args)
+static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     uint64_t seq = dync__tls.seq;
     dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);
-    dync_value r = dync__call_plain(f, nargs, args);
+    dync_value r = dync__call_plain(f, nargs, args, into);
     dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
     return r;
 }
 
-DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args)
+/* into: the caller's tensors; where one was written directly it stands in the result itself. */
+static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     if (!f) {
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
         return DYNC_NONE;
     }
     if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
-    return dync__profile_on() ? dync__call_profiled(f, nargs, args) : dync__call_plain(f, nargs, args);
+    return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 
-static dync_status dync__copy_into(dync_value out, dync_value r)
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args) { return dync__call_values(f, nargs, args, NULL); }
+
+typedef struct dync__into_pairs { int n; dync_tensor *to[DYNC__MAX_LEAVES]; dync_value from[DYNC__MAX_LEAVES]; } dync__into_pairs;
+
+static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_value r)
 {
-    if (out.kind == DYNC_KIND_TENSOR && r.kind == DYNC_KIND_TENSOR)
-        return (dync_copy_)(out.as.t, r) ? DYNC_OK : dync_error();
+    if (out.kind == DYNC_KIND_TENSOR && r.kind == DYNC_KIND_TENSOR) {
+        if (out.as.t == r.as.t) return DYNC_OK;                          /* written already */
+        if (p->n == DYNC__MAX_LEAVES) return dync__fail(DYNC_ERR_VALUE, "dync_call_into: more than %d outputs", DYNC__MAX_LEAVES);
+        p->to[p->n] = out.as.t;
+        p->from[p->n++] = r;
+        return DYNC_OK;
+    }
     if (out.kind != DYNC_KIND_LIST || r.kind != DYNC_KIND_LIST || !out.as.l || !r.as.l || out.as.l->n != r.as.l->n)
         return dync__fail(DYNC_ERR_VALUE, "dync_call_into: the outputs do not have the form of the result");
-    for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__copy_into(out.as.l->items[i], r.as.l->items[i]));
+    for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__into_pair(p, out.as.l->items[i], r.as.l->items[i]));
+    return DYNC_OK;
+}
+
+/* The results that are not in place yet. One that lies on memory that its own copy or an earlier one writes is read before. */
+static dync_status dync__copy_into(dync_value out, dync_value r)
+{
+    dync__into_pairs p;
+    p.n = 0;
+    DYNC__TRY(dync__into_pair(&p, out, r));
+    for (int i = 0; i < p.n; i++)
+        for (int k = 0; k <= i; k++) {
+            const dync__tensor *to = dync__open(p.to[k]), *from = dync__open(p.from[i].as.t);
+            if (!to || !from) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+            if (dync__memory_meets(to, from)) p.from[i] = dync_v_tensor((dync_clone)(p.from[i].as.t));
+        }
+    for (int i = 0; i < p.n; i++)
+        if (!(dync_copy_)(p.to[i], p.from[i])) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     return DYNC_OK;
 }
 
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
-    dync_value r = dync_call_values(f, nargs, args);
+    dync_value r = dync__call_values(f, nargs, args, &out);
     dync_status status = r.kind == DYNC_KIND_NONE ? (dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME) : dync__copy_into(out, r);
     dync_scope_end(&scope);
     return status;

@@ -93,6 +93,16 @@ typedef struct dync__tnode {
     int8_t grad_mode_after;              /* -1 untouched, else the mode to leave behind */
 } dync__tnode;
 
+/* The short way of a call (quick.c). */
+enum { DYNC__QUICK_TENSORS = 32 };
+typedef struct dync__quick {
+    const int64_t *words;                /* guards, argument by argument: fixed fields, sizes, strides */
+    const struct dync__raw_callable *raw;
+    bool grad_mode;
+    int n_in;
+    uint8_t in[DYNC__QUICK_TENSORS];     /* argument of each input */
+} dync__quick;
+
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
@@ -112,6 +122,7 @@ typedef struct dync__cache_entry {
     int32_t extending;                   /* a thread grows the tree */
     int64_t hits;
     const char *why;                     /* the guard whose failure made it; NULL: the first */
+    const dync__quick *quick;            /* or NULL; made before the entry is published */
 } dync__cache_entry;
 
 /* What an entry guards grows while other threads check it: the items are published before their count, and old arrays stay in the arena. */
@@ -191,15 +202,29 @@ DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64
 DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);
 DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
+DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
 DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
 DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
 DYNC__FN void dync__segment_free(dync__segment *);
 /* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
-typedef struct dync__raw_callable { dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out); void *state; } dync__raw_callable;
+/* run_into, where there is one, may write results where the caller wants them: into[i] is NULL or a tensor on memory that nothing else of the
+ * call lies on. Where it has the result's form it receives it, and out[i] is that tensor. */
+typedef dync_status (*dync__run_into)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out, dync__tensor *const *into);
+typedef struct dync__raw_callable {
+    dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+    void *state;
+    dync__run_into run_into;
+} dync__raw_callable;
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
 typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
+
+/* quick.c */
+DYNC__FN void dync__quick_make(dync__cache_entry *);                          /* if the entry is of the kind; else nothing */
+/* False: refused, nothing happened. True: the call was made; *result none where it failed. into: where the caller wants the result, or NULL. */
+DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_value *args, const dync_value *into, dync_value *result);
+DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 
 /* ---- the tracer (trace.c) -------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;

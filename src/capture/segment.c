@@ -426,6 +426,19 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
     return status;
 }
 
+DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into)
+{
+    const dync__raw_state *r = s->code.run == dync__raw_run ? s->code.state : NULL;
+    if (!r || !r->raw.run_into) return dync__segment_run(s, n_in, in, out);
+    for (int i = 0; i < s->n_out; i++) out[i] = NULL;
+    dync_status status = r->raw.run_into(r->raw.state, n_in, in, s->n_out, out, into);
+    for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    return status;
+}
+
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
 static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
 {

@@ -30,16 +30,21 @@ typedef struct dync__irun {
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
+static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, int n, int64_t index)
 {
-    const dync__interp_dim *d = c->dims + nest.at;
     int64_t off = 0;
-    if (nest.n == 0) return 0;
-    for (int i = nest.n - 1; i > 0; i--) {
+    for (int i = n - 1; i > 0; i--) {
         off += index % d[i].extent * d[i].stride;
         index /= d[i].extent;
     }
     return off + index * d[0].stride;
+}
+
+DYNC__INLINE int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
+{
+    if (nest.n == 0 || index == 0) return 0;
+    const dync__interp_dim *d = c->dims + nest.at;
+    return nest.n == 1 ? index * d->stride : dync__irun_nest_deep(d, nest.n, index);
 }
 
 /* Element offset of everything but the lanes. */

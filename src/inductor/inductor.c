@@ -24,11 +24,15 @@ static void dync__inductor_destroy(void *state)
     dync__free(c, sizeof *c);
 }
 
-static dync__tensor *dync__inductor_output(const dync__lowered_out *o, dync__tensor *const *in, dync__storage *const *storage)
+/* A storage with one output goes over to it. */
+static dync__tensor *dync__inductor_output(const dync__lowered *l, int i, dync__tensor *const *in, dync__storage **storage)
 {
+    const dync__lowered_out *o = &l->out[i];
     if (o->input < 0) {
-        dync__storage_ref(storage[o->output]);
-        return dync__tensor_new(storage[o->output], o->dtype, &o->lay);
+        dync__storage *s = storage[o->output];
+        if (l->owner[o->output] == i) storage[o->output] = NULL;
+        else dync__storage_ref(s);
+        return dync__tensor_new(s, o->dtype, &o->lay);
     }
     dync__tensor *x = in[o->input];
     dync__layout lay = o->lay;
@@ -36,42 +40,73 @@ static dync__tensor *dync__inductor_output(const dync__lowered_out *o, dync__ten
     return dync__tensor_alias(x, o->dtype, &lay);
 }
 
-static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+/* May the plan write this output into t? It fills its slot from the beginning and without gaps. */
+static bool dync__inductor_fits(const dync__lowered *l, const dync__lowered_out *o, const dync__tensor *t)
+{
+    if (o->lay.offset || t->dtype != o->dtype || t->device != o->device || t->lay.ndim != o->lay.ndim || !t->storage->data) return false;
+    for (int d = 0; d < o->lay.ndim; d++)
+        if (t->lay.shape[d] != o->lay.shape[d] || (t->lay.shape[d] > 1 && t->lay.stride[d] != o->lay.stride[d])) return false;
+    return l->storage_bytes[o->output] == (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
+}
+
+/* Memory for the plan's outputs: fresh storages, or (storage NULL) where the caller wants them. Returns how many are made. */
+static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage, void **data, dync__tensor *const *into)
+{
+    for (int i = 0; i < l->n_storages; i++) {
+        dync__tensor *t = into && l->owner[i] >= 0 ? into[l->owner[i]] : NULL;
+        if (t && dync__inductor_fits(l, &l->out[l->owner[i]], t)) {
+            storage[i] = NULL;
+            data[i] = dync__tensor_data(t);
+            t->storage->version++;
+            continue;
+        }
+        if (!(storage[i] = dync__storage_new(DYNC_CPU, l->storage_bytes[i]))) return i;
+        data[i] = storage[i]->data;
+    }
+    return l->n_storages;
+}
+
+static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *const *in, dync__storage **storage, dync__tensor **out,
+                                          dync__tensor *const *into)
+{
+    for (int i = 0; i < l->n_out; i++) {
+        const dync__lowered_out *o = &l->out[i];
+        if (o->output == -2) out[i] = NULL;           /* not wanted */
+        else if (o->input < 0 && !storage[o->output]) dync__ref(out[i] = into[i]);      /* written where the caller wants it */
+        else if (!(out[i] = dync__inductor_output(l, i, in, storage))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out, dync__tensor *const *into)
 {
     const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
     const dync__lowered *l = &form->lowered;
-    void *few_in[DYNC__FEW], *few_data[24], **data_out = few_data;
-    dync__storage *few[24], **storage = few;
+    void *few_in[DYNC__FEW], *few_data[DYNC__FEW];
+    dync__storage *few[DYNC__FEW];
     if (n_in != l->n_in || n_out != l->n_out)
         return dync__fail(DYNC_ERR_INTERNAL, "inductor: %d inputs and %d outputs, expected %d and %d", n_in, n_out, l->n_in, l->n_out);
-    size_t n = (size_t)l->n_storages;
-    if (l->n_storages > DYNC__COUNT_OF(few)) {
-        data_out = dync__alloc(n * sizeof *data_out);
-        storage = dync__alloc(n * sizeof *storage);
-    }
     void **data_in = dync__room(few_in, DYNC__FEW, n_in, sizeof *data_in);
-    dync_status status = data_in && data_out && storage ? DYNC_OK : DYNC_ERR_MEMORY;
-    int made = 0;
-    for (int i = 0; i < n_in && data_in; i++) data_in[i] = dync__tensor_data(in[i]);
-    for (; made < l->n_storages && status == DYNC_OK; made++) {
-        if (!(storage[made] = dync__storage_new(DYNC_CPU, l->storage_bytes[made]))) {
-            status = DYNC_ERR_MEMORY;
-            break;
-        }
-        data_out[made] = storage[made]->data;
+    void **data_out = dync__room(few_data, DYNC__FEW, l->n_storages, sizeof *data_out);
+    dync__storage **storage = dync__room(few, DYNC__FEW, l->n_storages, sizeof *storage);
+    dync_status status = DYNC_ERR_MEMORY;
+    if (data_in && data_out && storage) {
+        for (int i = 0; i < n_in; i++) data_in[i] = dync__tensor_data(in[i]);
+        int made = dync__inductor_memory(l, storage, data_out, into);
+        if (made == l->n_storages) status = dync__plan_run(l->plan, data_in, data_out);
+        if (status == DYNC_OK) status = dync__inductor_outputs(l, in, storage, out, into);
+        for (int i = 0; i < made; i++)
+            if (storage[i]) dync__storage_unref(storage[i]);
     }
-    if (status == DYNC_OK) status = dync__plan_run(l->plan, data_in, data_out);
-    for (int i = 0; i < n_out && status == DYNC_OK; i++) {
-        if (l->out[i].output == -2) out[i] = NULL;
-        else if (!(out[i] = dync__inductor_output(&l->out[i], in, storage))) status = DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < made; i++) dync__storage_unref(storage[i]);
     dync__room_end(data_in, few_in, n_in, sizeof *data_in);
-    if (l->n_storages > DYNC__COUNT_OF(few)) {
-        dync__free(data_out, n * sizeof *data_out);
-        dync__free(storage, n * sizeof *storage);
-    }
+    dync__room_end(data_out, few_data, l->n_storages, sizeof *data_out);
+    dync__room_end(storage, few, l->n_storages, sizeof *storage);
     return status;
+}
+
+static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
 
 static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
@@ -113,6 +148,7 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
     }
     memset(out, 0, sizeof *out);
     out->run = dync__inductor_run;
+    out->run_into = dync__inductor_run_into;
     out->destroy = dync__inductor_destroy;
     out->narrow = dync__inductor_narrow;
     out->state = c;

@@ -10,6 +10,7 @@ typedef struct dync__lowered {
     int n_in, n_out, n_storages;
     dync__lowered_out *out;              /* of the graph; output -2: not wanted */
     size_t *storage_bytes;               /* of each output of the plan */
+    int *owner;                          /* the only output that lies there, or -1 */
 } dync__lowered;
 /* lower.c. used NULL: every output is wanted. */
 DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const char *options, dync__lowered *out);

@@ -142,7 +142,9 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     l->n_storages = w->pb.n_outputs;
     l->out = dync__arena_alloc(&l->arena, (size_t)(l->n_out + 1) * sizeof *l->out);
     l->storage_bytes = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->storage_bytes);
-    if (!l->out || !l->storage_bytes) return DYNC_ERR_MEMORY;
+    l->owner = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->owner);
+    if (!l->out || !l->storage_bytes || !l->owner) return DYNC_ERR_MEMORY;
+    memset(l->owner, -1, (size_t)l->n_storages * sizeof *l->owner);
     for (int i = 0; i < w->pb.slot.n; i++) {
         const dync__slot *s = &w->pb.slot.at[i];
         if (s->kind == DYNC__SLOT_OUTPUT) l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
@@ -155,6 +157,12 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
         if (used && !used[i]) continue;
         if (s->kind == DYNC__SLOT_INPUT) l->out[i].input = s->index;
         l->out[i].output = s->kind == DYNC__SLOT_OUTPUT ? s->index : -1;
+    }
+    for (int i = 0; i < l->n_out; i++) {
+        int at = l->out[i].output;
+        for (int j = 0; j < l->n_out && at >= 0; j++)
+            if (j != i && l->out[j].output == at) at = -1;
+        if (at >= 0) l->owner[at] = i;
     }
     return DYNC_OK;
 }

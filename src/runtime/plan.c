@@ -144,6 +144,22 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
     return status;
 }
 
+/* Slots as a run looks for them. */
+static dync_status dync__plan_sources(dync__plan *p)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        dync__plan_step *s = &p->step[i];
+        dync__plan_source *source = dync__arena_alloc(&p->arena, (size_t)(s->n + 1) * sizeof *source);
+        if (!source) return DYNC_ERR_MEMORY;
+        for (int k = 0; k < s->n; k++) {
+            const dync__slot *slot = &p->slot[s->slot[k]];
+            source[k] = (dync__plan_source){slot->kind, slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index};
+        }
+        s->source = source;
+    }
+    return DYNC_OK;
+}
+
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
 {
     int n = 0;
@@ -164,7 +180,8 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         dync__plan_step *s = &p->step[p->n_steps++];
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, &scratch));
     }
-    return dync__plan_memory(p, scratch, opt->no_memplan);
+    DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
+    return dync__plan_sources(p);
 }
 
 DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)

@@ -3,11 +3,17 @@
 #define DYNC__PLAN_H
 #include "runtime.h"
 
+/* Where a buffer is found: at place `at` of the call's inputs, its outputs or the constants, or that many bytes into the arena. */
+enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP,
+       DYNC__SOURCE_CONSTANTS = DYNC__SLOT_CONST };
+typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;    /* at -1 in the arena: no memory */
+
 typedef struct dync__plan_step {
     dync__code *code;                    /* one of the two */
     const dync__kcall *call;
     int n;                               /* buffers or operands */
     const int32_t *slot;
+    const dync__plan_source *source;     /* of each: its slot, resolved */
     bool draws;                          /* takes random numbers */
 } dync__plan_step;
 struct dync__plan {

@@ -21,10 +21,13 @@ enum {
     DYNC__SLOT_BATCH = DYNC__CHUNK_SLOTS, DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
     DYNC__ID_BLOCK = 1024,
     DYNC__LIVE_FLUSH = 64,
+    DYNC__JOINED_BYTES = 4096,             /* up to here storage and data are one block: small tensors come and go quickly */
 #if defined(DYNC_SMALL)
-    DYNC__GRAVES = 16
+    DYNC__GRAVES = 16,
+    DYNC__DATA_ALIGN = 8
 #else
-    DYNC__GRAVES = 1024
+    DYNC__GRAVES = 1024,
+    DYNC__DATA_ALIGN = 64
 #endif
 };
 
@@ -220,8 +223,19 @@ static dync__storage *dync__storage_make(int device, void *data, size_t size_byt
     return s;
 }
 
+#define DYNC__STORAGE_HEADER ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
+static dync__storage *dync__storage_joined(size_t size_bytes)
+{
+    dync__tensor_state *state = dync__tensor_state_get();
+    dync__storage *s = state ? dync__alloc_data(DYNC__STORAGE_HEADER + size_bytes) : NULL;
+    if (!s) return NULL;
+    *s = (dync__storage){1, DYNC__STORAGE_JOINED, DYNC_CPU, 0, (char *)s + DYNC__STORAGE_HEADER, size_bytes, dync__tensor_next_id(state), NULL};
+    return s;
+}
+
 DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
 {
+    if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES) return dync__storage_joined(size_bytes);
     dync__storage *s = dync__storage_make(device, NULL, size_bytes, 0);
     if (!s || size_bytes == 0 || device == DYNC_META) return s;
     s->data = dync__storage_memory(device, size_bytes);
@@ -239,6 +253,10 @@ DYNC__FN void dync__storage_ref(dync__storage *s) { (void)DYNC__ATOMIC_INC(&s->r
 
 static void dync__storage_free(dync__storage *s)
 {
+    if (s->flags & DYNC__STORAGE_JOINED) {
+        dync__free_data(s, DYNC__STORAGE_HEADER + s->size_bytes);
+        return;
+    }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {
         if (s->device == DYNC_CPU) dync__free_data(s->data, s->size_bytes);
         else if (dync__device_memory_hook) dync__device_memory_hook->free(s->device, s->data, s->size_bytes);
