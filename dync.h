@@ -1736,6 +1736,19 @@ DYNC_API dync_module *dync_nn_flatten(void);                       /* all dims b
 DYNC_API dync_module *dync_nn_dropout(double p);                   /* 0 <= p <= 1; does something in training mode only */
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features);        /* over the last dim */
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features);
+DYNC_API dync_module *dync_nn_identity(void);
+DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope);
+DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
+DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
+DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);   /* channels: a multiple of groups */
+DYNC_API dync_module *dync_nn_rms_norm(int64_t features);          /* over the last dim */
+/* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a state [layers * directions, batch, hidden];
+ * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh. */
+DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional);
+DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
+/* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch, S, features] (DYNC_NONE or left out: the
+ * query), a mask as scaled_dot_product_attention takes it; gives [batch, L, features]. PyTorch's with batch_first. */
+DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
@@ -32383,6 +32396,13 @@ DYNC__FN dync_status dync__module_find_class(dync_module *m);
 DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims shape, double bound);
 DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shape);
 DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer);
+/* Layers (layers.c) and those with files of their own. */
+DYNC__FN dync_tensor *dync__layer_tensor(dync_module *, const char *name);     /* a weight, borrowed; NULL where there is none */
+DYNC__FN dync_module *dync__layer_new(const char *class_name);
+DYNC__FN dync_module *dync__layer_done(dync_module *, bool ok);                /* the module, or NULL where its making failed */
+DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes); /* all >= 1, or an error */
+DYNC__FN dync_value dync__layer_recurrent(dync_module *, const dync_value *args, int nargs);            /* recurrent.c */
+DYNC__FN dync_value dync__layer_multihead_attention(dync_module *, const dync_value *args, int nargs);  /* attention.c */
 DYNC__FN dync_value dync__module_forward(dync_module *, int nargs, const dync_value *args);  /* the plain forward, never the compiled one */
 /* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
 DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *, dync__str *out);
@@ -32447,6 +32467,69 @@ DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape,
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE
 
+/* ==== nn/attention.c ============================================================================================ */
+/* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and value. After init.c, before
+ * layers.c. */
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at
+
+/* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
+static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i)
+{
+    int64_t e = m->ints[0], heads = m->ints[1];
+    dync_tensor *w = dync_slice(dync__layer_tensor(m, "in_proj_weight"), 0, i * e, (i + 1) * e, 1);
+    dync_tensor *b = dync_slice(dync__layer_tensor(m, "in_proj_bias"), 0, i * e, (i + 1) * e, 1);
+    dync_tensor *y = dync_unflatten(dync_linear(x, w, b), -1, dync_shape(heads, e / heads));
+    return dync_transpose(y, 1, 2);
+}
+
+/* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S] (none: all is seen) -> [N, L, E] */
+DYNC__FN dync_value dync__layer_multihead_attention(dync_module *m, const dync_value *args, int nargs)
+{
+    dync_tensor *in[3], *mask = NULL;
+    if (nargs < 1 || nargs > 4) {
+        dync__fail(DYNC_ERR_VALUE, "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
+        return DYNC_NONE;
+    }
+    for (int i = 0; i < 3; i++) {
+        bool given = i < nargs && args[i].kind != DYNC_KIND_NONE;
+        in[i] = given || i == 0 ? dync_as_tensor(args[i]) : in[i - 1];
+        if (!in[i]) return DYNC_NONE;
+        if (dync_ndim(in[i]) != 3 || dync_size(in[i], 2) != m->ints[0]) {
+            dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]", (long long)m->ints[0]);
+            return DYNC_NONE;
+        }
+    }
+    if (nargs == 4 && args[3].kind != DYNC_KIND_NONE && !(mask = dync_as_tensor(args[3]))) return DYNC_NONE;
+    dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1), *v = dync__mha_project(m, in[2], 2);
+    dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
+    y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
+    y = dync_forward_call(dync_module_child(m, "out_proj"), y);
+    return y ? dync_v_tensor(y) : DYNC_NONE;
+}
+
+DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
+{
+    const int64_t sizes[2] = {features, heads};
+    if (heads > 0 && features % heads)
+        return dync__fail(DYNC_ERR_VALUE, "dync_nn_multihead_attention: embed_dim must be divisible by num_heads, got %lld and %d",
+                          (long long)features, heads), NULL;
+    dync_module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
+    if (!m) return NULL;
+    m->args = "query, key, value, mask";
+    memcpy(m->ints, sizes, sizeof sizes);
+    double xavier = sqrt(6.0 / (4.0 * (double)features));
+    bool ok = dync__init_uniform(m, "in_proj_weight", dync_shape(3 * features, features), xavier) &&
+              dync__init_full(m, "in_proj_bias", dync_shape(3 * features), DYNC_F32, 0, false);
+    dync_module *out = ok ? dync_nn_linear(features, features, true) : NULL;
+    if (!out) return dync__layer_done(m, false);
+    ok = dync__init_full(out, "bias", dync_shape(features), DYNC_F32, 0, false);
+    dync_module_add(m, "out_proj", out);
+    return dync__layer_done(m, ok && m->child.n == 1);
+}
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE
+
 /* ==== nn/layers.c =============================================================================================== */
 /* nn/layers.c: the modules at hand. After init.c, before optim.c.
  *
@@ -32455,7 +32538,7 @@ DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape,
 #undef DYNC_HERE
 #define DYNC_HERE dync__tls.at
 
-static dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
+DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
 
 /* ---- forward -------------------------------------------------------------------------------------------------------- */
 
@@ -32464,11 +32547,13 @@ static dync_tensor *dync__layer_linear(dync_module *m, dync_tensor *x)
     return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
 }
 
+static dync_tensor *dync__layer_identity(dync_module *m, dync_tensor *x) { return (void)m, x; }
 static dync_tensor *dync__layer_relu(dync_module *m, dync_tensor *x) { return (void)m, dync_relu(x); }
 static dync_tensor *dync__layer_sigmoid(dync_module *m, dync_tensor *x) { return (void)m, dync_sigmoid(x); }
 static dync_tensor *dync__layer_tanh(dync_module *m, dync_tensor *x) { return (void)m, dync_tanh(x); }
 static dync_tensor *dync__layer_gelu(dync_module *m, dync_tensor *x) { return (void)m, dync_gelu(x); }
 static dync_tensor *dync__layer_silu(dync_module *m, dync_tensor *x) { return (void)m, dync_silu(x); }
+static dync_tensor *dync__layer_leaky_relu(dync_module *m, dync_tensor *x) { return dync_leaky_relu(x, m->floats[0]); }
 static dync_tensor *dync__layer_softmax(dync_module *m, dync_tensor *x) { return dync_softmax(x, (int)m->ints[0]); }
 static dync_tensor *dync__layer_flatten(dync_module *m, dync_tensor *x) { return (void)m, dync_flatten(x, 1, -1); }
 static dync_tensor *dync__layer_dropout(dync_module *m, dync_tensor *x) { return dync_dropout(x, m->floats[0], m->training); }
@@ -32478,6 +32563,18 @@ static dync_tensor *dync__layer_conv2d(dync_module *m, dync_tensor *x)
 {
     dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, one = {2, {1, 1}};
     return dync_conv2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
+}
+
+static dync_tensor *dync__layer_conv1d(dync_module *m, dync_tensor *x)
+{
+    dync_dims stride = {1, {m->ints[3]}}, padding = {1, {m->ints[4]}}, one = {1, {1}};
+    return dync_conv1d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
+}
+
+static dync_tensor *dync__layer_conv_transpose2d(dync_module *m, dync_tensor *x)
+{
+    dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, zero = {2, {0, 0}}, one = {2, {1, 1}};
+    return dync_conv_transpose2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, zero, 1, one);
 }
 
 static dync_tensor *dync__layer_batch_norm2d(dync_module *m, dync_tensor *x)
@@ -32492,6 +32589,17 @@ static dync_tensor *dync__layer_layer_norm(dync_module *m, dync_tensor *x)
 {
     dync_dims shape = {1, {m->ints[0]}};
     return dync_layer_norm(x, shape, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
+}
+
+static dync_tensor *dync__layer_group_norm(dync_module *m, dync_tensor *x)
+{
+    return dync_group_norm(x, m->ints[0], dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
+}
+
+static dync_tensor *dync__layer_rms_norm(dync_module *m, dync_tensor *x)
+{
+    dync_dims shape = {1, {m->ints[0]}};
+    return dync_rms_norm(x, shape, dync__layer_tensor(m, "weight"), DYNC_NONE);
 }
 
 static dync_dims dync__layer_pair(int64_t n)
@@ -32517,143 +32625,35 @@ static dync_tensor *dync__layer_sequential(dync_module *m, dync_tensor *x)
     return x;
 }
 
-/* ---- LSTM: gates in PyTorch's order i, f, g, o; Hochreiter & Schmidhuber 1997, with forget gates ------------------------- */
-
-typedef struct dync__lstm_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__lstm_weights;
-
-static dync__lstm_weights dync__lstm_layer(dync_module *m, int layer, bool reverse)
-{
-    static const char *const kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
-    dync_tensor *t[4];
-    for (int i = 0; i < 4; i++) {
-        char name[40];
-        dync__format(name, sizeof name, "%s_l%d%s", kinds[i], layer, reverse ? "_reverse" : "");
-        t[i] = dync__layer_tensor(m, name);
-    }
-    dync__lstm_weights w = {t[0], t[1], t[2], t[3]};
-    return w;
-}
-
-static dync_tensor *dync__lstm_gate(dync_tensor *gates, int i, int64_t hidden)
-{
-    return dync_slice(gates, -1, i * hidden, (i + 1) * hidden, 1);
-}
-
-/* x [L, N, in], *h and *c [N, H] -> [L, N, H]; *h and *c are the last ones. */
-static dync_tensor *dync__lstm_run(dync__lstm_weights w, dync_tensor *x, dync_tensor **h, dync_tensor **c, int64_t hidden, bool reverse)
-{
-    int64_t steps = dync_size(x, 0);
-    dync_tensor *all = dync_linear(x, w.ih, w.bih);      /* of every step at once */
-    if (!all || steps < 1 || steps > INT_MAX) return NULL;
-    dync_value *out = dync__scope_alloc((size_t)steps * sizeof *out);
-    if (!out) return NULL;
-    for (int64_t i = 0; i < steps; i++) {
-        int64_t t = reverse ? steps - 1 - i : i;
-        dync_tensor *gates = dync_add(dync_select(all, 0, t), dync_linear(*h, w.hh, w.bhh));
-        dync_tensor *in = dync_sigmoid(dync__lstm_gate(gates, 0, hidden)), *forget = dync_sigmoid(dync__lstm_gate(gates, 1, hidden));
-        dync_tensor *cell = dync_tanh(dync__lstm_gate(gates, 2, hidden)), *o = dync_sigmoid(dync__lstm_gate(gates, 3, hidden));
-        *c = dync_add(dync_mul(forget, *c), dync_mul(in, cell));
-        *h = dync_mul(o, dync_tanh(*c));
-        if (!*h) return NULL;
-        out[t] = dync_v_tensor(*h);
-    }
-    return dync_stack(dync_tuple_of((int)steps, out), 0);
-}
-
-typedef struct dync__lstm_state { dync_tensor *h, *c; } dync__lstm_state;
-
-/* The given (h0, c0), [layers * directions, N, H], or zeros. */
-static dync__lstm_state dync__lstm_start(dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden)
-{
-    dync__lstm_state s = {NULL, NULL};
-    dync_make make = {0};
-    make.shape = dync_shape(n, dync_size(x, 1), hidden);
-    make.dtype = dync_type(x);
-    if (!state || state->kind == DYNC_KIND_NONE) {
-        s.h = s.c = dync_zeros_opt(make);
-    } else if (state->kind == DYNC_KIND_LIST && dync_len(*state) == 2) {
-        s.h = dync_as_tensor(dync_at(*state, 0));
-        s.c = dync_as_tensor(dync_at(*state, 1));
-    } else {
-        dync__fail(DYNC_ERR_VALUE, "LSTM: expected (h0, c0) as the second argument");
-    }
-    return s;
-}
-
-static dync_value dync__lstm_layers(dync_module *m, dync_tensor *x, dync__lstm_state start)
-{
-    int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1;
-    int64_t hidden = m->ints[1];
-    dync_value *h = dync__scope_alloc((size_t)(layers * directions) * sizeof *h), *c = dync__scope_alloc((size_t)(layers * directions) * sizeof *c);
-    if (!h || !c) return DYNC_NONE;
-    for (int layer = 0; layer < layers; layer++) {
-        dync_tensor *out[2] = {NULL, NULL};
-        for (int d = 0; d < directions; d++) {
-            int k = layer * directions + d;
-            dync_tensor *hk = dync_select(start.h, 0, k), *ck = dync_select(start.c, 0, k);
-            out[d] = dync__lstm_run(dync__lstm_layer(m, layer, d == 1), x, &hk, &ck, hidden, d == 1);
-            if (!out[d]) return DYNC_NONE;
-            h[k] = dync_v_tensor(hk);
-            c[k] = dync_v_tensor(ck);
-        }
-        dync_value both[2] = {dync_v_tensor(out[0]), directions == 2 ? dync_v_tensor(out[1]) : DYNC_NONE};
-        x = directions == 2 ? dync_cat(dync_tuple_of(2, both), -1) : out[0];
-    }
-    dync_value state[2] = {dync_v_tensor(dync_stack(dync_tuple_of(layers * directions, h), 0)),
-                           dync_v_tensor(dync_stack(dync_tuple_of(layers * directions, c), 0))};
-    dync_value result[2] = {dync_v_tensor(x), dync_tuple_of(2, state)};
-    return x && state[0].as.t && state[1].as.t ? dync_tuple_of(2, result) : DYNC_NONE;
-}
-
-/* Drops dim 1 of out, h and c: the batch that an input without one was given. */
-static dync_value dync__lstm_unbatch(dync_value v)
-{
-    if (v.kind != DYNC_KIND_LIST) return v;
-    dync_value inner = dync_at(v, 1);
-    dync_value state[2] = {dync_v_tensor(dync_squeeze(dync_as_tensor(dync_at(inner, 0)), 1)),
-                           dync_v_tensor(dync_squeeze(dync_as_tensor(dync_at(inner, 1)), 1))};
-    dync_value result[2] = {dync_v_tensor(dync_squeeze(dync_as_tensor(dync_at(v, 0)), 1)), dync_tuple_of(2, state)};
-    return dync_tuple_of(2, result);
-}
-
-/* x [L, N, in] or [L, in], (h0, c0) optional -> (out, (h, c)) */
-static dync_value dync__layer_lstm(dync_module *m, const dync_value *args, int nargs)
-{
-    dync_tensor *x = nargs >= 1 && nargs <= 2 ? dync_as_tensor(args[0]) : NULL;
-    if (nargs < 1 || nargs > 2) dync__fail(DYNC_ERR_VALUE, "LSTM: expected x or x, (h0, c0); got %d arguments", nargs);
-    if (!x) return DYNC_NONE;
-    int rank = dync_ndim(x), states = (int)(m->ints[2] * (m->ints[3] ? 2 : 1));
-    if ((rank != 2 && rank != 3) || dync_size(x, -1) != m->ints[0] || dync_size(x, 0) < 1) {
-        dync__fail(DYNC_ERR_SHAPE, "LSTM: expected [length, batch, %lld] or [length, %lld]", (long long)m->ints[0], (long long)m->ints[0]);
-        return DYNC_NONE;
-    }
-    if (rank == 2) x = dync_unsqueeze(x, 1);
-    dync__lstm_state start = dync__lstm_start(x, nargs == 2 ? &args[1] : NULL, states, m->ints[1]);
-    if (rank == 2 && nargs == 2 && start.h && start.c && dync_ndim(start.h) == 2 && dync_ndim(start.c) == 2) {
-        start.h = dync_unsqueeze(start.h, 1);
-        start.c = dync_unsqueeze(start.c, 1);
-    }
-    if (!start.h || !start.c) return DYNC_NONE;
-    if (dync_ndim(start.h) != 3 || dync_ndim(start.c) != 3 || dync_size(start.h, 0) != states || dync_size(start.c, 0) != states) {
-        dync__fail(DYNC_ERR_SHAPE, "LSTM: expected h0 and c0 of [%d, batch, %lld]", states, (long long)m->ints[1]);
-        return DYNC_NONE;
-    }
-    dync_value result = dync__lstm_layers(m, x, start);
-    return rank == 2 ? dync__lstm_unbatch(result) : result;
-}
-
 /* ---- classes ------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct dync__layer_class { const char *name; dync_forward forward; dync_forward_values forward_values; } dync__layer_class;
 static const dync__layer_class dync__layer_classes[] = {
-    {"AvgPool2d", dync__layer_avg_pool2d, NULL},     {"BatchNorm2d", dync__layer_batch_norm2d, NULL},
-    {"Conv2d", dync__layer_conv2d, NULL},            {"Dropout", dync__layer_dropout, NULL},
-    {"Embedding", dync__layer_embedding, NULL},      {"Flatten", dync__layer_flatten, NULL},
-    {"GELU", dync__layer_gelu, NULL},                {"LSTM", NULL, dync__layer_lstm},
-    {"LayerNorm", dync__layer_layer_norm, NULL},     {"Linear", dync__layer_linear, NULL},
-    {"MaxPool2d", dync__layer_max_pool2d, NULL},     {"ReLU", dync__layer_relu, NULL},
-    {"Sequential", dync__layer_sequential, NULL},    {"SiLU", dync__layer_silu, NULL},
-    {"Sigmoid", dync__layer_sigmoid, NULL},          {"Softmax", dync__layer_softmax, NULL},
+    {"AvgPool2d", dync__layer_avg_pool2d, NULL},
+    {"BatchNorm2d", dync__layer_batch_norm2d, NULL},
+    {"Conv1d", dync__layer_conv1d, NULL},
+    {"Conv2d", dync__layer_conv2d, NULL},
+    {"ConvTranspose2d", dync__layer_conv_transpose2d, NULL},
+    {"Dropout", dync__layer_dropout, NULL},
+    {"Embedding", dync__layer_embedding, NULL},
+    {"Flatten", dync__layer_flatten, NULL},
+    {"GELU", dync__layer_gelu, NULL},
+    {"GRU", NULL, dync__layer_recurrent},
+    {"GroupNorm", dync__layer_group_norm, NULL},
+    {"Identity", dync__layer_identity, NULL},
+    {"LSTM", NULL, dync__layer_recurrent},
+    {"LayerNorm", dync__layer_layer_norm, NULL},
+    {"LeakyReLU", dync__layer_leaky_relu, NULL},
+    {"Linear", dync__layer_linear, NULL},
+    {"MaxPool2d", dync__layer_max_pool2d, NULL},
+    {"MultiheadAttention", NULL, dync__layer_multihead_attention},
+    {"RMSNorm", dync__layer_rms_norm, NULL},
+    {"RNN", NULL, dync__layer_recurrent},
+    {"ReLU", dync__layer_relu, NULL},
+    {"Sequential", dync__layer_sequential, NULL},
+    {"SiLU", dync__layer_silu, NULL},
+    {"Sigmoid", dync__layer_sigmoid, NULL},
+    {"Softmax", dync__layer_softmax, NULL},
     {"Tanh", dync__layer_tanh, NULL},
 };
 
@@ -32707,7 +32707,7 @@ DYNC__FN dync_status dync__module_find_class(dync_module *m)
 
 /* ---- constructors ----------------------------------------------------------------------------------------------------------------- */
 
-static dync_module *dync__layer_new(const char *class_name)
+DYNC__FN dync_module *dync__layer_new(const char *class_name)
 {
     dync_module *m = dync__module_alloc(class_name);
     if (m && dync__module_find_class(m) == DYNC_OK) return m;
@@ -32716,14 +32716,14 @@ static dync_module *dync__layer_new(const char *class_name)
 }
 
 /* m, or NULL where its making failed. */
-static dync_module *dync__layer_done(dync_module *m, bool ok)
+DYNC__FN dync_module *dync__layer_done(dync_module *m, bool ok)
 {
     if (ok) return m;
     dync_module_free(m);
     return NULL;
 }
 
-static bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
+DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
 {
     for (int i = 0; i < n; i++)
         if (sizes[i] < 1) return dync__fail(DYNC_ERR_VALUE, "%s: expected sizes >= 1, got %lld", what, (long long)sizes[i]), false;
@@ -32736,6 +32736,15 @@ DYNC_API dync_module *dync_nn_tanh(void) { return dync__layer_new("Tanh"); }
 DYNC_API dync_module *dync_nn_gelu(void) { return dync__layer_new("GELU"); }
 DYNC_API dync_module *dync_nn_silu(void) { return dync__layer_new("SiLU"); }
 DYNC_API dync_module *dync_nn_flatten(void) { return dync__layer_new("Flatten"); }
+
+DYNC_API dync_module *dync_nn_identity(void) { return dync__layer_new("Identity"); }
+
+DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope)
+{
+    dync_module *m = dync__layer_new("LeakyReLU");
+    if (m) m->floats[0] = negative_slope;
+    return m;
+}
 
 DYNC_API dync_module *dync_nn_softmax(int dim)
 {
@@ -32764,18 +32773,35 @@ DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
     return dync__layer_done(m, ok);
 }
 
-DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
+/* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by out */
+static dync_module *dync__layer_conv(const char *what, const char *class_name, int64_t in, int64_t out, int kernel, int stride, int padding,
+                                     bool bias, int dims, bool transposed)
 {
     const int64_t sizes[4] = {in, out, kernel, stride};
-    if (padding < 0) return dync__fail(DYNC_ERR_VALUE, "dync_nn_conv2d: expected padding >= 0, got %d", padding), NULL;
-    dync_module *m = dync__layer_sizes("dync_nn_conv2d", 4, sizes) ? dync__layer_new("Conv2d") : NULL;
+    if (padding < 0) return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", what, padding), NULL;
+    dync_module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[4] = padding;
-    double bound = 1 / sqrt((double)in * kernel * kernel);
-    bool ok = dync__init_uniform(m, "weight", dync_shape(out, in, kernel, kernel), bound) &&
-              (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
+    dync_dims shape = {2 + dims, {transposed ? in : out, transposed ? out : in, kernel, kernel}};
+    double bound = 1 / sqrt((double)shape.d[1] * (dims == 2 ? (double)kernel * kernel : kernel));
+    bool ok = dync__init_uniform(m, "weight", shape, bound) && (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
     return dync__layer_done(m, ok);
+}
+
+DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
+{
+    return dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride, padding, bias, 1, false);
+}
+
+DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
+{
+    return dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride, padding, bias, 2, false);
+}
+
+DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
+{
+    return dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in, out, kernel, stride, padding, bias, 2, true);
 }
 
 DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
@@ -32792,14 +32818,35 @@ DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
     return dync__layer_done(m, ok);
 }
 
-DYNC_API dync_module *dync_nn_layer_norm(int64_t features)
+/* Weights of one, and a bias of zero, for `features`; first is ints[0]. */
+static dync_module *dync__layer_norm(const char *what, const char *class_name, int64_t first, int64_t features, bool bias)
 {
-    dync_module *m = dync__layer_sizes("dync_nn_layer_norm", 1, &features) ? dync__layer_new("LayerNorm") : NULL;
+    const int64_t sizes[2] = {first, features};
+    dync_module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
-    m->ints[0] = features;
+    memcpy(m->ints, sizes, sizeof sizes);
     m->floats[0] = 1e-5;
     dync_dims n = dync_shape(features);
-    return dync__layer_done(m, dync__init_full(m, "weight", n, DYNC_F32, 1, false) && dync__init_full(m, "bias", n, DYNC_F32, 0, false));
+    bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) && (!bias || dync__init_full(m, "bias", n, DYNC_F32, 0, false));
+    return dync__layer_done(m, ok);
+}
+
+DYNC_API dync_module *dync_nn_layer_norm(int64_t features)
+{
+    return dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true);
+}
+
+DYNC_API dync_module *dync_nn_rms_norm(int64_t features)
+{
+    return dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false);
+}
+
+DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
+{
+    if (groups > 0 && channels % groups)
+        return dync__fail(DYNC_ERR_VALUE, "dync_nn_group_norm: num_channels must be divisible by num_groups, got %lld and %lld",
+                          (long long)channels, (long long)groups), NULL;
+    return dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true);
 }
 
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
@@ -32824,34 +32871,6 @@ static dync_module *dync__layer_pool(const char *class_name, int kernel, int str
 
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("MaxPool2d", kernel, stride, padding); }
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("AvgPool2d", kernel, stride, padding); }
-
-static bool dync__lstm_init(dync_module *m, int layer, bool reverse)
-{
-    static const char *const kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
-    int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1);
-    for (int i = 0; i < 4; i++) {
-        char name[40];
-        dync__format(name, sizeof name, "%s_l%d%s", kinds[i], layer, reverse ? "_reverse" : "");
-        dync_dims shape = i >= 2 ? dync_shape(4 * hidden) : dync_shape(4 * hidden, i == 0 ? in : hidden);
-        if (!dync__init_uniform(m, name, shape, 1 / sqrt((double)hidden))) return false;
-    }
-    return true;
-}
-
-DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional)
-{
-    const int64_t sizes[3] = {input, hidden, layers};
-    if (layers > 1024) return dync__fail(DYNC_ERR_VALUE, "dync_nn_lstm: expected at most 1024 layers, got %d", layers), NULL;
-    dync_module *m = dync__layer_sizes("dync_nn_lstm", 3, sizes) ? dync__layer_new("LSTM") : NULL;
-    if (!m) return NULL;
-    m->args = "x, state";
-    memcpy(m->ints, sizes, sizeof sizes);
-    m->ints[3] = bidirectional;
-    bool ok = true;
-    for (int layer = 0; ok && layer < layers; layer++)
-        ok = dync__lstm_init(m, layer, false) && (!bidirectional || dync__lstm_init(m, layer, true));
-    return dync__layer_done(m, ok);
-}
 
 DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
 {
@@ -33423,6 +33442,249 @@ DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
     dync_tensor *done = dync_fill_(dync__handle(o->lr), lr);
     dync_scope_end(&scope);
     return done ? DYNC_OK : dync_error();
+}
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE
+
+/* ==== nn/recurrent.c ============================================================================================ */
+/* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
+ *
+ * A cell is a row: its class, how many gates its weights hold, whether it carries a second state, its step. What a step takes from
+ * the input is computed for all steps at once. Gates stand in PyTorch's order: LSTM i, f, g, o (Hochreiter & Schmidhuber 1997, with
+ * forget gates); GRU r, z, n (Cho et al. 2014, in the form with the reset gate on the product). */
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at
+
+typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
+typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
+typedef struct dync__cell {
+    const char *class_name;
+    int gates;
+    bool two_states;
+    /* in: the input's share [N, gates H], hidden: the state's, both with their biases */
+    dync__cell_state (*step)(dync_tensor *in, dync_tensor *hidden, dync__cell_state, int64_t size);
+} dync__cell;
+
+static dync_tensor *dync__cell_gate(dync_tensor *gates, int i, int64_t hidden)
+{
+    return dync_slice(gates, -1, i * hidden, (i + 1) * hidden, 1);
+}
+
+static dync__cell_state dync__cell_rnn(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
+{
+    (void)size;
+    s.h = dync_tanh(dync_add(in, hidden));
+    return s;
+}
+
+static dync__cell_state dync__cell_lstm(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
+{
+    dync_tensor *gates = dync_add(in, hidden);
+    dync_tensor *i = dync_sigmoid(dync__cell_gate(gates, 0, size)), *f = dync_sigmoid(dync__cell_gate(gates, 1, size));
+    dync_tensor *g = dync_tanh(dync__cell_gate(gates, 2, size)), *o = dync_sigmoid(dync__cell_gate(gates, 3, size));
+    s.c = dync_add(dync_mul(f, s.c), dync_mul(i, g));
+    s.h = dync_mul(o, dync_tanh(s.c));
+    return s;
+}
+
+static dync__cell_state dync__cell_gru(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
+{
+    dync_tensor *r = dync_sigmoid(dync_add(dync__cell_gate(in, 0, size), dync__cell_gate(hidden, 0, size)));
+    dync_tensor *z = dync_sigmoid(dync_add(dync__cell_gate(in, 1, size), dync__cell_gate(hidden, 1, size)));
+    dync_tensor *n = dync_tanh(dync_add(dync__cell_gate(in, 2, size), dync_mul(r, dync__cell_gate(hidden, 2, size))));
+    s.h = dync_add(n, dync_mul(z, dync_sub(s.h, n)));
+    return s;
+}
+
+static const dync__cell dync__cells[] = {
+    {"GRU", 3, false, dync__cell_gru},
+    {"LSTM", 4, true, dync__cell_lstm},
+    {"RNN", 1, false, dync__cell_rnn},
+};
+
+static const dync__cell *dync__cell_find(const char *class_name)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__cells); i++)
+        if (strcmp(dync__cells[i].class_name, class_name) == 0) return &dync__cells[i];
+    return NULL;
+}
+
+/* ---- forward ------------------------------------------------------------------------------------------------------------ */
+
+static const char *const dync__cell_kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+
+static void dync__cell_weight_name(char *out, size_t cap, int kind, int layer, bool reverse)
+{
+    dync__format(out, cap, "%s_l%d%s", dync__cell_kinds[kind], layer, reverse ? "_reverse" : "");
+}
+
+static dync__cell_weights dync__cell_layer(dync_module *m, int layer, bool reverse)
+{
+    dync_tensor *t[4];
+    for (int i = 0; i < 4; i++) {
+        char name[40];
+        dync__cell_weight_name(name, sizeof name, i, layer, reverse);
+        t[i] = dync__layer_tensor(m, name);
+    }
+    dync__cell_weights w = {t[0], t[1], t[2], t[3]};
+    return w;
+}
+
+/* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
+static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, int64_t hidden,
+                                   bool reverse)
+{
+    int64_t steps = dync_size(x, 0);
+    dync_tensor *all = dync_linear(x, w.ih, w.bih);      /* of every step at once */
+    if (!all || steps < 1 || steps > INT_MAX) return NULL;
+    dync_value *out = dync__scope_alloc((size_t)steps * sizeof *out);
+    if (!out) return NULL;
+    for (int64_t i = 0; i < steps; i++) {
+        int64_t t = reverse ? steps - 1 - i : i;
+        dync_tensor *in = dync_select(all, 0, t);
+        *s = cell->step(in, dync_linear(s->h, w.hh, w.bhh), *s, hidden);
+        if (!s->h) return NULL;
+        out[t] = dync_v_tensor(s->h);
+    }
+    return dync_stack(dync_tuple_of((int)steps, out), 0);
+}
+
+/* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
+static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden)
+{
+    dync__cell_state s = {NULL, NULL};
+    dync_make make = {0};
+    make.shape = dync_shape(n, dync_size(x, 1), hidden);
+    make.dtype = dync_type(x);
+    if (!state || state->kind == DYNC_KIND_NONE) {
+        s.h = s.c = dync_zeros_opt(make);
+    } else if (cell->two_states && state->kind == DYNC_KIND_LIST && dync_len(*state) == 2) {
+        s.h = dync_as_tensor(dync_at(*state, 0));
+        s.c = dync_as_tensor(dync_at(*state, 1));
+    } else if (!cell->two_states && state->kind == DYNC_KIND_TENSOR) {
+        s.h = s.c = state->as.t;
+    } else {
+        dync__fail(DYNC_ERR_VALUE, "%s: expected %s as the second argument", cell->class_name, cell->two_states ? "(h0, c0)" : "h0");
+    }
+    return s;
+}
+
+static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_value *h, const dync_value *c)
+{
+    dync_value both[2] = {dync_v_tensor(dync_stack(dync_tuple_of(n, h), 0)), DYNC_NONE};
+    if (!cell->two_states || !both[0].as.t) return both[0];
+    both[1] = dync_v_tensor(dync_stack(dync_tuple_of(n, c), 0));
+    return both[1].as.t ? dync_tuple_of(2, both) : DYNC_NONE;
+}
+
+static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync_tensor *x, dync__cell_state start)
+{
+    int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
+    int64_t hidden = m->ints[1];
+    dync_value *h = dync__scope_alloc((size_t)n * sizeof *h), *c = dync__scope_alloc((size_t)n * sizeof *c);
+    if (!h || !c) return DYNC_NONE;
+    for (int layer = 0; layer < layers; layer++) {
+        dync_tensor *out[2] = {NULL, NULL};
+        for (int d = 0; d < directions; d++) {
+            int k = layer * directions + d;
+            dync__cell_state s = {dync_select(start.h, 0, k), cell->two_states ? dync_select(start.c, 0, k) : NULL};
+            out[d] = dync__cell_run(cell, dync__cell_layer(m, layer, d == 1), x, &s, hidden, d == 1);
+            if (!out[d]) return DYNC_NONE;
+            h[k] = dync_v_tensor(s.h);
+            c[k] = dync_v_tensor(s.c);
+        }
+        dync_value both[2] = {dync_v_tensor(out[0]), directions == 2 ? dync_v_tensor(out[1]) : DYNC_NONE};
+        x = directions == 2 ? dync_cat(dync_tuple_of(2, both), -1) : out[0];
+    }
+    dync_value result[2] = {dync_v_tensor(x), dync__cell_states(cell, n, h, c)};
+    return x && result[1].kind != DYNC_KIND_NONE && (cell->two_states || result[1].as.t) ? dync_tuple_of(2, result) : DYNC_NONE;
+}
+
+/* Drops dim 1 of every tensor: the batch that an input without one was given. */
+static dync_value dync__cell_unbatch(dync_value v)
+{
+    if (v.kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync_squeeze(v.as.t, 1));
+    if (v.kind != DYNC_KIND_LIST) return v;
+    dync_value both[2] = {dync__cell_unbatch(dync_at(v, 0)), dync__cell_unbatch(dync_at(v, 1))};
+    return dync_tuple_of(2, both);
+}
+
+static dync_status dync__cell_check(const dync__cell *cell, const dync_module *m, dync_tensor *t, int states)
+{
+    if (dync_ndim(t) == 3 && dync_size(t, 0) == states && dync_size(t, 2) == m->ints[1]) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "%s: expected %s of [%d, batch, %lld]", cell->class_name, cell->two_states ? "h0 and c0" : "h0", states,
+                      (long long)m->ints[1]);
+}
+
+/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM */
+DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args, int nargs)
+{
+    const dync__cell *cell = dync__cell_find(m->class_name);
+    dync_tensor *x = nargs >= 1 && nargs <= 2 ? dync_as_tensor(args[0]) : NULL;
+    if (nargs < 1 || nargs > 2)
+        dync__fail(DYNC_ERR_VALUE, "%s: expected x or x, %s; got %d arguments", cell->class_name, cell->two_states ? "(h0, c0)" : "h0", nargs);
+    if (!x) return DYNC_NONE;
+    int rank = dync_ndim(x), states = (int)(m->ints[2] * (m->ints[3] ? 2 : 1));
+    if ((rank != 2 && rank != 3) || dync_size(x, -1) != m->ints[0] || dync_size(x, 0) < 1) {
+        dync__fail(DYNC_ERR_SHAPE, "%s: expected [length, batch, %lld] or [length, %lld]", cell->class_name, (long long)m->ints[0],
+                   (long long)m->ints[0]);
+        return DYNC_NONE;
+    }
+    if (rank == 2) x = dync_unsqueeze(x, 1);
+    dync__cell_state start = dync__cell_start(cell, x, nargs == 2 ? &args[1] : NULL, states, m->ints[1]);
+    if (!start.h || !start.c) return DYNC_NONE;
+    if (rank == 2 && dync_ndim(start.h) == 2 && dync_ndim(start.c) == 2) {
+        start.h = dync_unsqueeze(start.h, 1);
+        start.c = cell->two_states ? dync_unsqueeze(start.c, 1) : start.h;
+    }
+    if (dync__cell_check(cell, m, start.h, states) != DYNC_OK || dync__cell_check(cell, m, start.c, states) != DYNC_OK) return DYNC_NONE;
+    dync_value result = dync__cell_layers(cell, m, x, start);
+    return rank == 2 ? dync__cell_unbatch(result) : result;
+}
+
+/* ---- constructors -------------------------------------------------------------------------------------------------------- */
+
+static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, bool reverse)
+{
+    int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1), rows = cell->gates * hidden;
+    for (int i = 0; i < 4; i++) {
+        char name[40];
+        dync__cell_weight_name(name, sizeof name, i, layer, reverse);
+        dync_dims shape = i >= 2 ? dync_shape(rows) : dync_shape(rows, i == 0 ? in : hidden);
+        if (!dync__init_uniform(m, name, shape, 1 / sqrt((double)hidden))) return false;
+    }
+    return true;
+}
+
+static dync_module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    const int64_t sizes[3] = {input, hidden, layers};
+    if (layers > 1024) return dync__fail(DYNC_ERR_VALUE, "%s: expected at most 1024 layers, got %d", what, layers), NULL;
+    dync_module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
+    if (!m) return NULL;
+    m->args = "x, state";
+    memcpy(m->ints, sizes, sizeof sizes);
+    m->ints[3] = bidirectional;
+    const dync__cell *cell = dync__cell_find(class_name);
+    bool ok = true;
+    for (int layer = 0; ok && layer < layers; layer++)
+        ok = dync__cell_init(cell, m, layer, false) && (!bidirectional || dync__cell_init(cell, m, layer, true));
+    return dync__layer_done(m, ok);
+}
+
+DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    return dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional);
+}
+
+DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    return dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional);
+}
+
+DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
 }
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE

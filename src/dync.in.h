@@ -146,10 +146,12 @@ DYNC__COLD_END
 #include "nn/nn.h"
 DYNC__COLD_BEGIN
 #include "nn/init.c"
+#include "nn/attention.c"
 #include "nn/layers.c"
 #include "nn/module.c"
 DYNC__COLD_END
 #include "nn/optim.c"
+#include "nn/recurrent.c"
 #include "graph/graph.h"
 #include "graph/text.h"
 DYNC__COLD_BEGIN

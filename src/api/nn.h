@@ -21,6 +21,19 @@ DYNC_API dync_module *dync_nn_flatten(void);                       /* all dims b
 DYNC_API dync_module *dync_nn_dropout(double p);                   /* 0 <= p <= 1; does something in training mode only */
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features);        /* over the last dim */
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features);
+DYNC_API dync_module *dync_nn_identity(void);
+DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope);
+DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
+DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias);
+DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);   /* channels: a multiple of groups */
+DYNC_API dync_module *dync_nn_rms_norm(int64_t features);          /* over the last dim */
+/* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a state [layers * directions, batch, hidden];
+ * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh. */
+DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional);
+DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
+/* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch, S, features] (DYNC_NONE or left out: the
+ * query), a mask as scaled_dot_product_attention takes it; gives [batch, L, features]. PyTorch's with batch_first. */
+DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 

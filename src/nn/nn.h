@@ -44,6 +44,13 @@ DYNC__FN dync_status dync__module_find_class(dync_module *m);
 DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims shape, double bound);
 DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shape);
 DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer);
+/* Layers (layers.c) and those with files of their own. */
+DYNC__FN dync_tensor *dync__layer_tensor(dync_module *, const char *name);     /* a weight, borrowed; NULL where there is none */
+DYNC__FN dync_module *dync__layer_new(const char *class_name);
+DYNC__FN dync_module *dync__layer_done(dync_module *, bool ok);                /* the module, or NULL where its making failed */
+DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes); /* all >= 1, or an error */
+DYNC__FN dync_value dync__layer_recurrent(dync_module *, const dync_value *args, int nargs);            /* recurrent.c */
+DYNC__FN dync_value dync__layer_multihead_attention(dync_module *, const dync_value *args, int nargs);  /* attention.c */
 DYNC__FN dync_value dync__module_forward(dync_module *, int nargs, const dync_value *args);  /* the plain forward, never the compiled one */
 /* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
 DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *, dync__str *out);

@@ -1,0 +1,63 @@
+/* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and value. After init.c, before
+ * layers.c. */
+#include "../dync.in.h"
+#include "nn.h"
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at
+
+/* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
+static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i)
+{
+    int64_t e = m->ints[0], heads = m->ints[1];
+    dync_tensor *w = dync_slice(dync__layer_tensor(m, "in_proj_weight"), 0, i * e, (i + 1) * e, 1);
+    dync_tensor *b = dync_slice(dync__layer_tensor(m, "in_proj_bias"), 0, i * e, (i + 1) * e, 1);
+    dync_tensor *y = dync_unflatten(dync_linear(x, w, b), -1, dync_shape(heads, e / heads));
+    return dync_transpose(y, 1, 2);
+}
+
+/* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S] (none: all is seen) -> [N, L, E] */
+DYNC__FN dync_value dync__layer_multihead_attention(dync_module *m, const dync_value *args, int nargs)
+{
+    dync_tensor *in[3], *mask = NULL;
+    if (nargs < 1 || nargs > 4) {
+        dync__fail(DYNC_ERR_VALUE, "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
+        return DYNC_NONE;
+    }
+    for (int i = 0; i < 3; i++) {
+        bool given = i < nargs && args[i].kind != DYNC_KIND_NONE;
+        in[i] = given || i == 0 ? dync_as_tensor(args[i]) : in[i - 1];
+        if (!in[i]) return DYNC_NONE;
+        if (dync_ndim(in[i]) != 3 || dync_size(in[i], 2) != m->ints[0]) {
+            dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]", (long long)m->ints[0]);
+            return DYNC_NONE;
+        }
+    }
+    if (nargs == 4 && args[3].kind != DYNC_KIND_NONE && !(mask = dync_as_tensor(args[3]))) return DYNC_NONE;
+    dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1), *v = dync__mha_project(m, in[2], 2);
+    dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
+    y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
+    y = dync_forward_call(dync_module_child(m, "out_proj"), y);
+    return y ? dync_v_tensor(y) : DYNC_NONE;
+}
+
+DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
+{
+    const int64_t sizes[2] = {features, heads};
+    if (heads > 0 && features % heads)
+        return dync__fail(DYNC_ERR_VALUE, "dync_nn_multihead_attention: embed_dim must be divisible by num_heads, got %lld and %d",
+                          (long long)features, heads), NULL;
+    dync_module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
+    if (!m) return NULL;
+    m->args = "query, key, value, mask";
+    memcpy(m->ints, sizes, sizeof sizes);
+    double xavier = sqrt(6.0 / (4.0 * (double)features));
+    bool ok = dync__init_uniform(m, "in_proj_weight", dync_shape(3 * features, features), xavier) &&
+              dync__init_full(m, "in_proj_bias", dync_shape(3 * features), DYNC_F32, 0, false);
+    dync_module *out = ok ? dync_nn_linear(features, features, true) : NULL;
+    if (!out) return dync__layer_done(m, false);
+    ok = dync__init_full(out, "bias", dync_shape(features), DYNC_F32, 0, false);
+    dync_module_add(m, "out_proj", out);
+    return dync__layer_done(m, ok && m->child.n == 1);
+}
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE

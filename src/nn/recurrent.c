@@ -1,0 +1,243 @@
+/* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
+ *
+ * A cell is a row: its class, how many gates its weights hold, whether it carries a second state, its step. What a step takes from
+ * the input is computed for all steps at once. Gates stand in PyTorch's order: LSTM i, f, g, o (Hochreiter & Schmidhuber 1997, with
+ * forget gates); GRU r, z, n (Cho et al. 2014, in the form with the reset gate on the product). */
+#include "../dync.in.h"
+#include "nn.h"
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at
+
+typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
+typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
+typedef struct dync__cell {
+    const char *class_name;
+    int gates;
+    bool two_states;
+    /* in: the input's share [N, gates H], hidden: the state's, both with their biases */
+    dync__cell_state (*step)(dync_tensor *in, dync_tensor *hidden, dync__cell_state, int64_t size);
+} dync__cell;
+
+static dync_tensor *dync__cell_gate(dync_tensor *gates, int i, int64_t hidden)
+{
+    return dync_slice(gates, -1, i * hidden, (i + 1) * hidden, 1);
+}
+
+static dync__cell_state dync__cell_rnn(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
+{
+    (void)size;
+    s.h = dync_tanh(dync_add(in, hidden));
+    return s;
+}
+
+static dync__cell_state dync__cell_lstm(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
+{
+    dync_tensor *gates = dync_add(in, hidden);
+    dync_tensor *i = dync_sigmoid(dync__cell_gate(gates, 0, size)), *f = dync_sigmoid(dync__cell_gate(gates, 1, size));
+    dync_tensor *g = dync_tanh(dync__cell_gate(gates, 2, size)), *o = dync_sigmoid(dync__cell_gate(gates, 3, size));
+    s.c = dync_add(dync_mul(f, s.c), dync_mul(i, g));
+    s.h = dync_mul(o, dync_tanh(s.c));
+    return s;
+}
+
+static dync__cell_state dync__cell_gru(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
+{
+    dync_tensor *r = dync_sigmoid(dync_add(dync__cell_gate(in, 0, size), dync__cell_gate(hidden, 0, size)));
+    dync_tensor *z = dync_sigmoid(dync_add(dync__cell_gate(in, 1, size), dync__cell_gate(hidden, 1, size)));
+    dync_tensor *n = dync_tanh(dync_add(dync__cell_gate(in, 2, size), dync_mul(r, dync__cell_gate(hidden, 2, size))));
+    s.h = dync_add(n, dync_mul(z, dync_sub(s.h, n)));
+    return s;
+}
+
+static const dync__cell dync__cells[] = {
+    {"GRU", 3, false, dync__cell_gru},
+    {"LSTM", 4, true, dync__cell_lstm},
+    {"RNN", 1, false, dync__cell_rnn},
+};
+
+static const dync__cell *dync__cell_find(const char *class_name)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__cells); i++)
+        if (strcmp(dync__cells[i].class_name, class_name) == 0) return &dync__cells[i];
+    return NULL;
+}
+
+/* ---- forward ------------------------------------------------------------------------------------------------------------ */
+
+static const char *const dync__cell_kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+
+static void dync__cell_weight_name(char *out, size_t cap, int kind, int layer, bool reverse)
+{
+    dync__format(out, cap, "%s_l%d%s", dync__cell_kinds[kind], layer, reverse ? "_reverse" : "");
+}
+
+static dync__cell_weights dync__cell_layer(dync_module *m, int layer, bool reverse)
+{
+    dync_tensor *t[4];
+    for (int i = 0; i < 4; i++) {
+        char name[40];
+        dync__cell_weight_name(name, sizeof name, i, layer, reverse);
+        t[i] = dync__layer_tensor(m, name);
+    }
+    dync__cell_weights w = {t[0], t[1], t[2], t[3]};
+    return w;
+}
+
+/* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
+static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, int64_t hidden,
+                                   bool reverse)
+{
+    int64_t steps = dync_size(x, 0);
+    dync_tensor *all = dync_linear(x, w.ih, w.bih);      /* of every step at once */
+    if (!all || steps < 1 || steps > INT_MAX) return NULL;
+    dync_value *out = dync__scope_alloc((size_t)steps * sizeof *out);
+    if (!out) return NULL;
+    for (int64_t i = 0; i < steps; i++) {
+        int64_t t = reverse ? steps - 1 - i : i;
+        dync_tensor *in = dync_select(all, 0, t);
+        *s = cell->step(in, dync_linear(s->h, w.hh, w.bhh), *s, hidden);
+        if (!s->h) return NULL;
+        out[t] = dync_v_tensor(s->h);
+    }
+    return dync_stack(dync_tuple_of((int)steps, out), 0);
+}
+
+/* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
+static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden)
+{
+    dync__cell_state s = {NULL, NULL};
+    dync_make make = {0};
+    make.shape = dync_shape(n, dync_size(x, 1), hidden);
+    make.dtype = dync_type(x);
+    if (!state || state->kind == DYNC_KIND_NONE) {
+        s.h = s.c = dync_zeros_opt(make);
+    } else if (cell->two_states && state->kind == DYNC_KIND_LIST && dync_len(*state) == 2) {
+        s.h = dync_as_tensor(dync_at(*state, 0));
+        s.c = dync_as_tensor(dync_at(*state, 1));
+    } else if (!cell->two_states && state->kind == DYNC_KIND_TENSOR) {
+        s.h = s.c = state->as.t;
+    } else {
+        dync__fail(DYNC_ERR_VALUE, "%s: expected %s as the second argument", cell->class_name, cell->two_states ? "(h0, c0)" : "h0");
+    }
+    return s;
+}
+
+static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_value *h, const dync_value *c)
+{
+    dync_value both[2] = {dync_v_tensor(dync_stack(dync_tuple_of(n, h), 0)), DYNC_NONE};
+    if (!cell->two_states || !both[0].as.t) return both[0];
+    both[1] = dync_v_tensor(dync_stack(dync_tuple_of(n, c), 0));
+    return both[1].as.t ? dync_tuple_of(2, both) : DYNC_NONE;
+}
+
+static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync_tensor *x, dync__cell_state start)
+{
+    int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
+    int64_t hidden = m->ints[1];
+    dync_value *h = dync__scope_alloc((size_t)n * sizeof *h), *c = dync__scope_alloc((size_t)n * sizeof *c);
+    if (!h || !c) return DYNC_NONE;
+    for (int layer = 0; layer < layers; layer++) {
+        dync_tensor *out[2] = {NULL, NULL};
+        for (int d = 0; d < directions; d++) {
+            int k = layer * directions + d;
+            dync__cell_state s = {dync_select(start.h, 0, k), cell->two_states ? dync_select(start.c, 0, k) : NULL};
+            out[d] = dync__cell_run(cell, dync__cell_layer(m, layer, d == 1), x, &s, hidden, d == 1);
+            if (!out[d]) return DYNC_NONE;
+            h[k] = dync_v_tensor(s.h);
+            c[k] = dync_v_tensor(s.c);
+        }
+        dync_value both[2] = {dync_v_tensor(out[0]), directions == 2 ? dync_v_tensor(out[1]) : DYNC_NONE};
+        x = directions == 2 ? dync_cat(dync_tuple_of(2, both), -1) : out[0];
+    }
+    dync_value result[2] = {dync_v_tensor(x), dync__cell_states(cell, n, h, c)};
+    return x && result[1].kind != DYNC_KIND_NONE && (cell->two_states || result[1].as.t) ? dync_tuple_of(2, result) : DYNC_NONE;
+}
+
+/* Drops dim 1 of every tensor: the batch that an input without one was given. */
+static dync_value dync__cell_unbatch(dync_value v)
+{
+    if (v.kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync_squeeze(v.as.t, 1));
+    if (v.kind != DYNC_KIND_LIST) return v;
+    dync_value both[2] = {dync__cell_unbatch(dync_at(v, 0)), dync__cell_unbatch(dync_at(v, 1))};
+    return dync_tuple_of(2, both);
+}
+
+static dync_status dync__cell_check(const dync__cell *cell, const dync_module *m, dync_tensor *t, int states)
+{
+    if (dync_ndim(t) == 3 && dync_size(t, 0) == states && dync_size(t, 2) == m->ints[1]) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "%s: expected %s of [%d, batch, %lld]", cell->class_name, cell->two_states ? "h0 and c0" : "h0", states,
+                      (long long)m->ints[1]);
+}
+
+/* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM */
+DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args, int nargs)
+{
+    const dync__cell *cell = dync__cell_find(m->class_name);
+    dync_tensor *x = nargs >= 1 && nargs <= 2 ? dync_as_tensor(args[0]) : NULL;
+    if (nargs < 1 || nargs > 2)
+        dync__fail(DYNC_ERR_VALUE, "%s: expected x or x, %s; got %d arguments", cell->class_name, cell->two_states ? "(h0, c0)" : "h0", nargs);
+    if (!x) return DYNC_NONE;
+    int rank = dync_ndim(x), states = (int)(m->ints[2] * (m->ints[3] ? 2 : 1));
+    if ((rank != 2 && rank != 3) || dync_size(x, -1) != m->ints[0] || dync_size(x, 0) < 1) {
+        dync__fail(DYNC_ERR_SHAPE, "%s: expected [length, batch, %lld] or [length, %lld]", cell->class_name, (long long)m->ints[0],
+                   (long long)m->ints[0]);
+        return DYNC_NONE;
+    }
+    if (rank == 2) x = dync_unsqueeze(x, 1);
+    dync__cell_state start = dync__cell_start(cell, x, nargs == 2 ? &args[1] : NULL, states, m->ints[1]);
+    if (!start.h || !start.c) return DYNC_NONE;
+    if (rank == 2 && dync_ndim(start.h) == 2 && dync_ndim(start.c) == 2) {
+        start.h = dync_unsqueeze(start.h, 1);
+        start.c = cell->two_states ? dync_unsqueeze(start.c, 1) : start.h;
+    }
+    if (dync__cell_check(cell, m, start.h, states) != DYNC_OK || dync__cell_check(cell, m, start.c, states) != DYNC_OK) return DYNC_NONE;
+    dync_value result = dync__cell_layers(cell, m, x, start);
+    return rank == 2 ? dync__cell_unbatch(result) : result;
+}
+
+/* ---- constructors -------------------------------------------------------------------------------------------------------- */
+
+static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, bool reverse)
+{
+    int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1), rows = cell->gates * hidden;
+    for (int i = 0; i < 4; i++) {
+        char name[40];
+        dync__cell_weight_name(name, sizeof name, i, layer, reverse);
+        dync_dims shape = i >= 2 ? dync_shape(rows) : dync_shape(rows, i == 0 ? in : hidden);
+        if (!dync__init_uniform(m, name, shape, 1 / sqrt((double)hidden))) return false;
+    }
+    return true;
+}
+
+static dync_module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    const int64_t sizes[3] = {input, hidden, layers};
+    if (layers > 1024) return dync__fail(DYNC_ERR_VALUE, "%s: expected at most 1024 layers, got %d", what, layers), NULL;
+    dync_module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
+    if (!m) return NULL;
+    m->args = "x, state";
+    memcpy(m->ints, sizes, sizeof sizes);
+    m->ints[3] = bidirectional;
+    const dync__cell *cell = dync__cell_find(class_name);
+    bool ok = true;
+    for (int layer = 0; ok && layer < layers; layer++)
+        ok = dync__cell_init(cell, m, layer, false) && (!bidirectional || dync__cell_init(cell, m, layer, true));
+    return dync__layer_done(m, ok);
+}
+
+DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    return dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional);
+}
+
+DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    return dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional);
+}
+
+DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional)
+{
+    return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
+}
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE
