@@ -21985,6 +21985,18 @@ static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_ent
     return status;
 }
 
+/* A value of a trace that is over, or of one that is not open here. */
+static dync_status dync__eager_check_kept(const dync__opcall *call)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id)
+            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced and kept in a variable (made by %s)",
+                              t[i]->op ? t[i]->op : "?");
+    return DYNC_OK;
+}
+
 static bool dync__eager_has_no_data(const dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
@@ -22009,6 +22021,7 @@ static dync_status dync__eager_plan(dync__opcall *call)
         const dync__tensor *self = call->row->cls == DYNC__INPLACE && call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
         if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
             return dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none: it was kept from a traced call");
+        DYNC__TRY(dync__eager_check_kept(call));
         return dync__op_fake(call);
     }
     DYNC__TRY(dync__eager_build(call, &e));
@@ -33716,6 +33729,7 @@ struct dync_node {
     int n_users;                      /* uses, output included; dync__graph_renumber sets it */
     void *mark;                       /* scratch of passes */
     int env;                          /* capture: place in the environment, -1 none */
+    const dync_callee *callee;        /* a user's function that is one node (op -1) */
     struct dync_graph *graph;
 };
 enum { DYNC__NODE_GETITEM = -2 };
@@ -34135,6 +34149,7 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
         n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
         if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
         n->kind = old->kind;
+        if (old->callee && !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee))) return NULL;
     }
     if (!n) return NULL;
     n->env = -1;
@@ -37384,6 +37399,8 @@ typedef struct dync__quick {
     int n_in;
     uint8_t in[DYNC__QUICK_TENSORS];     /* argument of each input */
 } dync__quick;
+/* The result of a function that is assumed constant; the entry holds a reference. */
+typedef struct dync__constant { void (*fn)(void); void *object, *user; dync_value value; } dync__constant;
 
 typedef struct dync__cache_entry {
     dync__arena arena;
@@ -37397,6 +37414,7 @@ typedef struct dync__cache_entry {
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
     DYNC__VEC(dync__module_guard) modules;
+    DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
     bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
     struct dync__cache_entry *next;
@@ -37435,6 +37453,7 @@ struct dync_compiled {
     dync_compiled *next;                 /* process-wide list, for dync_reset */
 };
 
+DYNC__FN void dync__constants_free(dync__cache_entry *);                                  /* frame.c */
 DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);     /* effects.c */
 
 /* One call in flight. */
@@ -37587,6 +37606,8 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
     DYNC__VEC(dync__effect_wait) before, effects;   /* other effects, before and after what is pending */
     int hooks_seen;                      /* places whose tensors' hooks the trace has */
+    int n_constants;                     /* calls of constant functions so far */
+    const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
     bool inner_hooks;                    /* taped: a hook on a value of the graph */
     dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
     dync__handler *bottom_before;
@@ -37621,6 +37642,9 @@ DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
 DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
+DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
+DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);   /* tensors become nodes */
+DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
@@ -37639,6 +37663,13 @@ DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);             
 DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
 DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
 DYNC__FN void dync__effects_free(dync__tracer *);
+/* intercept.c, frame.c */
+DYNC__FN dync__tracer *dync__tracing(void);                                       /* the one that records now, or NULL */
+DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);                /* after a cut: with real tensors */
+DYNC__FN bool dync__too_many(const char *what, int nargs);
+DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
+DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name, int nargs, const dync_value *args);
+DYNC__FN dync_status dync__allowed_run(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
 /* step.c: backward inside a trace */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);
@@ -38359,6 +38390,7 @@ DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
         const dync_node *n = g->node.at[i];
         h = dync__hash_mix(h, ((uint64_t)n->kind << 32) ^ (uint32_t)n->op);
         for (int j = 0; j < n->nargs; j++) h = dync__hash_arg(h, &n->args[j]);
+        if (n->callee) h = dync__hash_mix(h, (uint64_t)(uintptr_t)n->callee->fn ^ (uint64_t)(uintptr_t)n->callee->user);
         if (n->kind == DYNC__N_PLACEHOLDER && n->has_info) {
             const dync__info *m = &n->info[0];
             h = dync__hash_mix(h, (uint64_t)m->dtype | (uint64_t)m->device << 8 | (uint64_t)n->requires_grad[0] << 40);
@@ -38395,6 +38427,9 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
     if (a->node.n != b->node.n) return false;
     for (int i = 0; i < a->node.n; i++) {
         const dync_node *x = a->node.at[i], *y = b->node.at[i];
+        if (!x->callee != !y->callee || (x->callee && (x->callee->fn != y->callee->fn || x->callee->object != y->callee->object ||
+                                                       x->callee->user != y->callee->user)))
+            return false;
         if (x->kind != y->kind || x->op != y->op || x->nargs != y->nargs || x->nout != y->nout || x->value != y->value ||
             x->has_info != y->has_info)
             return false;
@@ -38448,6 +38483,8 @@ static void dync__segment_study(dync__segment *s)
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
         s->n_ops += n->op != DYNC__NODE_GETITEM;
+        if (n->op == DYNC__NODE_GETITEM) continue;
+        if (n->op < 0) s->narrowable = false;         /* a user's function: it may do anything */
         if (n->op < 0) continue;
         const dync__op_row *row = dync__op_info(n->op);
         if ((row->flags & DYNC__OP_RANDOM) || row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT) s->narrowable = false;
@@ -39163,7 +39200,7 @@ static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entr
     dync__map_free(&l->made);
     bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
     if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
-        dync__callee_invoke(&f->callee, call->nargs, args);
+        dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
         if (l->at < l->row.n && !l->failed) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
     dync__tracer_close(&t);
@@ -39205,7 +39242,10 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, const dync__callar
 
 DYNC__FN dync__tracer *dync__tracer_current(void) { return dync__tls.capture_state; }
 
-DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) { return (x->flags & DYNC__T_FAKE) && x->trace_id == t->id; }
+DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) 
+{
+    return (x->flags & DYNC__T_FAKE) && (x->trace_id == t->id || (t->inferring && x->trace_id == ~t->id));
+}
 
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 {
@@ -39311,7 +39351,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
 {
     if (dync__tracer_owns(t, x)) return x;
     if (x->flags & DYNC__T_FAKE) {
-        dync__fail(DYNC_ERR_VALUE, "a tensor made while another call was traced was kept in a variable (made by %s)", x->op ? x->op : "?");
+        dync__fail(DYNC_ERR_VALUE, "expected a tensor of this call, got one that was made while another call was traced and kept in a variable (made by %s)", x->op ? x->op : "?");
         return NULL;
     }
     int env = dync__tracer_foreign(t, x, NULL, NULL);
@@ -39387,7 +39427,7 @@ DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 }
 
 /* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
-static dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
+DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
@@ -39418,7 +39458,7 @@ static dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *ar
     return DYNC_OK;
 }
 
-static bool dync__args_require_grad(int n, const dync__arg *args)
+DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
 {
     for (int i = 0; i < n; i++) {
         if (args[i].kind == DYNC__A_TENSOR && (args[i].as.t->flags & DYNC__T_REQUIRES_GRAD)) return true;
@@ -39507,7 +39547,7 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
 }
 
 /* The entry needs a guard that it was not asked for so far: a call that it served may not fit what it would guard. */
-static void dync__tracer_guard_more(dync__tracer *t, bool *kind)
+DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
 {
     if (!t->at || DYNC__ATOMIC_PEEK(kind)) return;
     DYNC__ATOMIC_STORE(kind, true);
@@ -40262,6 +40302,7 @@ static bool dync__graph_has_effects(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         int op = g->node.at[i]->op;
+        if (g->node.at[i]->callee) return true;
         if (op < 0 || !dync__cut_is_call(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
         if (op == DYNC__OP__set_grad_enabled) continue;           /* the mode at the end is kept apart */
@@ -40357,6 +40398,12 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text)
     return dync__tracer_fail(t, status);
 }
 
+static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
+{
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): it reads values (%s), so the shapes of its result cannot be "
+                                           "known without running it; use dync_disable", t->inferring, reason));
+}
+
 static void dync__break_callbacks(dync__tracer *t)
 {
     if (!t->fresh) return;
@@ -40375,6 +40422,7 @@ static void dync__tracer_leave_tree(dync__tracer *t)
 DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, const char *fullgraph_text)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason);
     if (t->path_pos >= t->n_path) {
@@ -40434,6 +40482,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item = "Tensor.item";
     const char *reason = as_bool ? reason_bool : reason_item;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason);
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
@@ -40591,7 +40640,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     dync_value args[DYNC__MAX_LEAVES * 2];
     uint64_t errors = dync__error_count();
     DYNC__TRY(dync__trace_arguments(t, args));
-    dync_value r = dync__callee_invoke(&t->fn->callee, t->call->nargs, args);
+    dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
     if (t->status != DYNC_OK || t->restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__trace_finish(t, r, out);
@@ -40825,7 +40874,7 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
  *
  * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and the trace goes on. */
 
-static dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
+DYNC__FN dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
 
 /* The real tensor behind a handle of traced code, after a cut. */
 static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
@@ -40978,16 +41027,9 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
     return true;
 }
 
-/* dync_constant: the data are baked into the graph as an attribute. */
-static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
+/* A real tensor becomes an attribute of the graph; its fake, in the scope. NULL + error. */
+DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
 {
-    dync__tracer *t = dync__tracing();
-    if (!t) return false;
-    *result = NULL;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync__tensor *real = dync__open(dync_from_opt(*m));
-    dync__trace_pause_end(t, pause);
-    if (!real) return true;
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
     dync_node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
@@ -41002,10 +41044,22 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
         if (n) dync__unref(fake);
         dync__unref(fake);
         dync__tracer_fail(t, dync__fail_memory(0));
-        return true;
+        return NULL;
     }
     dync__lint_constant(t, real, fake);
-    *result = dync__give(fake);
+    return dync__give(fake);
+}
+
+/* dync_constant: the data are baked into the graph as an attribute. */
+static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *result = NULL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync__tensor *real = dync__open(dync_from_opt(*m));
+    dync__trace_pause_end(t, pause);
+    if (real) *result = dync__trace_bake(t, real);
     return true;
 }
 
@@ -41019,7 +41073,7 @@ static const dync__read_intercept *dync__capture_reads(void)
 
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
 static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
-static dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
+DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
 
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t)
@@ -41115,7 +41169,7 @@ static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
     return true;
 }
 
-static bool dync__too_many(const char *what, int nargs)
+DYNC__FN bool dync__too_many(const char *what, int nargs)
 {
     if (nargs <= DYNC__MAX_LEAVES) return false;
     dync__fail(DYNC_ERR_VALUE, "%s: expected at most %d arguments inside a traced function, got %d", what, DYNC__MAX_LEAVES, nargs);
@@ -41275,6 +41329,7 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
     DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
+    DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }
 
 /* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */
@@ -41352,7 +41407,33 @@ DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n) { return dyn
 DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) == n; }
 DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) > n; }
 
-/* A disabled callee runs really, on real tensors; what it returns is foreign to the trace. */
+/* ==== capture/frame.c =========================================================================================== */
+/* capture/frame.c: calls of functions inside traced code: frames, and the wrappers that say how a function is taken: disabled (it runs
+ * really, between two graphs), allowed (one node of the graph, not looked into), constant (it runs once). After intercept.c.
+ *
+ * A compiled function stands for the function that it was compiled from: nested ones are traced through. */
+
+/* "dync_disable(fn)" is how the caller's macro names fn. */
+static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const char *text)
+{
+    const char *name = c->name ? c->name : text ? text : "?", *open = strrchr(name, '(');
+    if (!open) return name;
+    size_t n = strcspn(open + 1, ",)");
+    const char *inner = dync__arena_printf(&t->scratch, "%.*s", (int)n, open + 1);
+    return inner && n ? inner : name;
+}
+
+static dync_callee dync__frame_peel(dync_callee c)
+{
+    for (const dync_compiled *f; (f = dync__callee_compiled(&c)) != NULL;) {
+        int flags = c.flags;
+        c = f->callee;
+        c.flags |= flags;
+    }
+    return c;
+}
+
+/* ---- disabled: what it returns is foreign to the trace ------------------------------------------------------------------------- */
 static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
 {
     char reason[128];
@@ -41366,16 +41447,247 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     return r;
 }
 
-static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args, dync_loc at)
+/* ---- constant: its first result belongs to the entry ------------------------------------------------------------------------------- */
+static dync_tensor *dync__constant_bake(void *user, dync_tensor *h)
 {
+    dync__tensor *real = dync__open(h);
+    return real ? dync__trace_bake(user, real) : NULL;
+}
+
+static bool dync__values_have(dync_kind kind, int n, const dync_value *v)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i].kind == kind || (v[i].kind == DYNC_KIND_LIST && v[i].as.l && dync__values_have(kind, v[i].as.l->n, v[i].as.l->items))) return true;
+    return false;
+}
+
+/* A text lives as long as its scope: it is asked for again in every trace. */
+static bool dync__constant_retain(const dync_value *v)
+{
+    if (dync__values_have(DYNC_KIND_STR, 1, v)) return false;
+    if (v->kind == DYNC_KIND_LIST && v->as.l) v->as.l->refs++;          /* a list keeps what is in it */
+    if (v->kind == DYNC_KIND_TENSOR) dync__ref(dync__open(v->as.t));
+    return true;
+}
+
+DYNC__FN void dync__constants_free(dync__cache_entry *e)
+{
+    for (int i = 0; i < e->constants.n; i++) {
+        dync_value v = e->constants.at[i].value;
+        if (v.kind == DYNC_KIND_LIST && v.as.l) dync__list_unref(v.as.l);
+        if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
+    }
+}
+
+/* Arguments that are pending leave the graph first: the function wants them really. */
+static dync_status dync__constant_args(dync__tracer *t, int nargs, const dync_value *args, dync_value *real)
+{
+    DYNC__TRY(dync__tracer_cut(t, NULL));
+    uint64_t errors = dync__error_count();
+    for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    return dync__error_count() == errors ? DYNC_OK : dync_error();
+}
+
+static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
+{
+    dync_value real[DYNC__MAX_LEAVES];
+    const dync__constant *known = t->n_constants < t->entry->constants.n ? &t->entry->constants.at[t->n_constants] : NULL;
+    t->n_constants++;
+    if (known && known->fn == c->fn && known->object == c->object && known->user == c->user) return dync__value_map(known->value, dync__constant_bake, t);
+    if (dync__too_many(name, nargs)) return DYNC_NONE;
+    bool tensors = dync__values_have(DYNC_KIND_TENSOR, nargs, args);
+    if (tensors && dync__constant_args(t, nargs, args, real) != DYNC_OK) return DYNC_NONE;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync_value r = dync__callee_invoke(c, nargs, tensors ? real : args);
+    dync__trace_pause_end(t, pause);
+    dync__constant k = {c->fn, c->object, c->user, r};
+    if (known || !dync__constant_retain(&r)) return dync__value_map(r, dync__constant_bake, t);   /* another way than the first time: not kept */
+    if (!dync__avec_push(&t->entry->arena, &t->entry->constants, k)) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return DYNC_NONE;
+    }
+    return dync__value_map(r, dync__constant_bake, t);
+}
+
+/* ---- allowed: one node ------------------------------------------------------------------------------------------------------------------ */
+/* Shapes only: nothing is recorded, and what is made is of this trace while it infers. */
+static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    DYNC__TRY(dync__tracer_enter(t, c));
+    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__trace_break(t, c->row->name, NULL);
+    DYNC__TRY(dync__op_fake(c));
+    for (int i = 0; i < c->nout; i++)
+        if (c->out[i] && c->out[i]->trace_id != t->id) c->out[i]->trace_id = ~t->id;
+    return DYNC_OK;
+}
+
+static dync_tensor *dync__allowed_fake(void *user, dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
+}
+
+/* Runs fn over fakes; its result's tensors, at most DYNC__MAX_OUT. -1: refused, an error is recorded. */
+static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args, dync__tensor **out, bool *list)
+{
+    dync__handler infer = {.call = dync__allowed_infer, .state = t};
+    uint64_t errors = dync__error_count();
+    int n = 1;
+    t->inferring = name;
+    dync__handler_push(&infer);
+    dync_value r = dync__callee_invoke(c, nargs, args);
+    dync__handler_pop(&infer);
+    t->inferring = NULL;
+    if (t->stopped || dync__error_count() != errors) return -1;
+    *list = r.kind == DYNC_KIND_LIST && r.as.l;
+    if (*list) n = r.as.l->n;
+    bool fits = n > 0 && n <= DYNC__MAX_OUT && (*list || r.kind == DYNC_KIND_TENSOR);
+    for (int i = 0; fits && i < n; i++) {
+        dync_value v = *list ? r.as.l->items[i] : r;
+        fits = v.kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v.as.t)) != NULL;
+    }
+    if (fits) return n;
+    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): expected a tensor or a list of at most %d tensors as its result", name, DYNC__MAX_OUT));
+    return -1;
+}
+
+static dync_value dync__allowed_outputs(dync__tracer *t, dync_node *n, bool grad, bool list)
+{
+    dync_value items[DYNC__MAX_OUT];
+    for (int i = 0; i < n->nout; i++) {
+        dync_node *of = list ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__tensor *x = of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
+        if (!x || !dync__vec_push(&t->made, x)) {
+            dync__unref(x);
+            dync__tracer_fail(t, dync__fail_memory(0));
+            return DYNC_NONE;
+        }
+        if (grad && dync__dtype_info(x->dtype)->kind == 'f') x->flags |= DYNC__T_REQUIRES_GRAD;
+        n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
+        x->trace_id = t->id;
+        x->node = of;
+        dync__ref(x);
+        items[i] = dync_v_tensor(dync__give(x));
+    }
+    return list ? dync_tuple_of(n->nout, items) : items[0];
+}
+
+static dync_status dync__allowed_args(dync__tracer *t, int nargs, const dync_value *args, dync__arg *out, bool *grad)
+{
+    for (int i = 0; i < nargs; i++) {
+        dync__arg a;
+        DYNC__TRY(dync__value_to_arg(&t->scratch, args[i], &a));
+        DYNC__TRY(dync__tracer_args(t, 1, &a, &out[i]));
+        *grad = *grad || dync__args_require_grad(1, &a);
+    }
+    return DYNC_OK;
+}
+
+static bool dync__allowed_fits(const dync_value *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i].kind == DYNC_KIND_MODULE || v[i].kind == DYNC_KIND_SYM || v[i].kind == DYNC_KIND_STR ||
+            (v[i].kind == DYNC_KIND_LIST && v[i].as.l && !dync__allowed_fits(v[i].as.l->items, v[i].as.l->n)))
+            return false;
+    return true;
+}
+
+static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
+{
+    dync_value fakes[DYNC__MAX_ARGS];
+    dync__tensor *out[DYNC__MAX_OUT];
+    dync__arg nodes[DYNC__MAX_ARGS];
+    dync__info info[DYNC__MAX_OUT];
+    bool list = false, grad = false;
+    for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__allowed_fake, t);
+    dync__tracer_guard_more(t, &t->entry->mutates);              /* it may write what it is given */
+    int n = dync__allowed_result(t, c, name, nargs, fakes, out, &list);
+    if (n < 0) return DYNC_NONE;
+    memset(info, 0, sizeof info);
+    for (int i = 0; i < n; i++) info[i] = (dync__info){.dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
+    dync_node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK && dync__tracer_graph(t)
+                          ? dync__graph_call(t->graph, -1, nargs, nodes, n, info, name) : NULL;
+    dync_callee *kept = node ? dync__arena_alloc(&t->graph->arena, sizeof *kept) : NULL;
+    if (!kept) {
+        dync__tracer_fail(t, dync_error() != DYNC_OK ? dync_error() : dync__fail_memory(0));
+        return DYNC_NONE;
+    }
+    *kept = *c;
+    kept->flags = 0;
+    node->callee = kept;
+    node->at = t->last_at;
+    t->pending++;
+    return dync__allowed_outputs(t, node, grad && !dync__tls.grad_enabled_off, list);
+}
+
+/* The node at run time, and over the fakes of a backend that looks into it. */
+static dync_status dync__allowed_take(const dync_node *node, dync_value r, dync__tensor **out)
+{
+    bool list = r.kind == DYNC_KIND_LIST && r.as.l;
+    bool fits = list ? r.as.l->n == node->nout : r.kind == DYNC_KIND_TENSOR && node->nout == 1;
+    for (int i = 0; fits && i < node->nout; i++) {
+        dync_value v = list ? r.as.l->items[i] : r;
+        const dync__info *info = &node->info[i];
+        out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
+        fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim &&
+               memcmp(out[i]->lay.shape, info->lay.shape, (size_t)info->lay.ndim * sizeof(int64_t)) == 0;
+    }
+    if (!fits) return dync__fail(DYNC_ERR_RUNTIME, "%s was allowed in a graph: it returned another kind of result than when it was traced", node->target);
+    for (int i = 0; i < node->nout; i++) dync__ref(out[i]);
+    return DYNC_OK;
+}
+
+static void dync__allowed_ref(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__allowed_ref(&a->as.list[i]);
+}
+
+DYNC__FN dync_status dync__allowed_run(dync_node *node, int nargs, dync__arg *args, dync__tensor **out)
+{
+    dync_value v[DYNC__MAX_ARGS];
+    uint64_t errors = dync__error_count();
+    if (!node->callee || nargs > DYNC__MAX_ARGS)
+        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name, node->target);
+    for (int i = 0; i < nargs; i++) {
+        dync__allowed_ref(&args[i]);
+        v[i] = args[i].kind == DYNC__A_PTR ? dync_v_ptr(args[i].as.p) : dync__arg_to_value(&args[i]);
+    }
+    dync_value r = dync__callee_invoke(node->callee, nargs, v);
+    if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    return dync__allowed_take(node, r, out);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
+{
+    dync_callee c = dync__frame_peel(*callee);
+    if (t->stopped) return DYNC_NONE;
+    if (!dync__callee_valid(&c)) {
+        dync__fail(DYNC_ERR_VALUE, "%s: what it was compiled from has been freed", name);
+        return DYNC_NONE;
+    }
+    if (c.flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, &c, name, nargs, args);
+    if (c.flags & DYNC__CALLEE_CONSTANT) return dync__frame_constant(t, &c, name, nargs, args);
+    if ((c.flags & DYNC__CALLEE_ALLOWED) && !t->taped && nargs <= DYNC__MAX_ARGS && dync__allowed_fits(args, nargs))
+        return dync__frame_allowed(t, &c, name, nargs, args);
+    return dync__callee_invoke(&c, nargs, args);
+}
+
+static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *text, int nargs, const dync_value *args, dync_loc at)
+{
+    const char *name = dync__frame_name(t, c, text);
+    dync_callee peeled = dync__frame_peel(*c);
+    if (at.file) t->last_at = at;
+    if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);      /* no frame of the trace */
     dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
     if (t->stopped) return DYNC_NONE;
-    if (c->flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, c, name, nargs, args);
     if (!dync__vec_push(&t->frames, frame)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
-    dync_value r = dync__callee_invoke(c, nargs, args);
+    dync_value r = dync__frame_body(t, c, name, nargs, args);
     bool broken = t->frames.at[t->frames.n - 1].broken;
     if (broken) dync__tracer_cut(t, NULL);              /* its tail is a graph of its own: every other value may still be wanted */
     t->frames.n--;
@@ -41396,7 +41708,7 @@ DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int na
         return DYNC_NONE;
     }
     dync_scope scope = dync_scope_begin();
-    dync_value r = t ? dync__frame_traced(t, &c, shown, nargs, args, at) : dync__callee_invoke(&c, nargs, args);
+    dync_value r = t ? dync__frame_traced(t, &c, name, nargs, args, at) : dync__callee_invoke(&c, nargs, args);
     dync__scope_end_keep(&scope, &r);
     return r;
 }
@@ -41920,6 +42232,7 @@ static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__al
 static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
+    dync__constants_free(e);
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
@@ -42335,10 +42648,19 @@ static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
     }
 }
 
+/* As it is written. */
+static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *call, dync_value *result)
+{
+    uint64_t errors = dync__error_count();
+    *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
+    return dync__error_count() != errors ? dync_error() : DYNC_OK;
+}
+
 static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
 {
     dync__str reason = {0};
     dync_status status = DYNC_OK;
+    if (f->callee.flags & DYNC__CALLEE_DISABLED) return dync__call_eagerly(f, call, result);
     DYNC__COUNTER_ADD(cache_misses, 1);
     dync__compiled_bury(f);
     if (DYNC__ATOMIC_LOAD(&f->entries)) {
@@ -42351,11 +42673,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
         if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;
-        if (over) {
-            uint64_t errors = dync__error_count();
-            *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
-            return dync__error_count() != errors ? dync_error() : DYNC_OK;
-        }
+        if (over) return dync__call_eagerly(f, call, result);
     }
     dync__cache_entry *e = dync__calloc(sizeof *e);
     if (e && reason.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&reason));
@@ -47367,11 +47685,38 @@ static void dync__graph_name_inputs(dync_graph *g)
     }
 }
 
+/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. */
+typedef struct dync__distinct { dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
+static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
+{
+    dync__distinct *d = user;
+    for (int i = 0; i < d->n; i++) {
+        if (d->seen[i] != h) continue;
+        const dync__tensor *x = dync__open(h);
+        dync__tensor *alias = x ? dync__tensor_alias(x, x->dtype, &x->lay) : NULL;
+        if (alias) alias->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+        return alias ? dync__give(alias) : NULL;
+    }
+    if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
+    return h;
+}
+/* false: too many arguments, or none: they are taken as they are, and refused where they are used. */
+static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *out)
+{
+    dync__distinct d = {.n = 0};
+    if (!args || nargs < 1 || nargs > DYNC__MAX_LEAVES) return false;
+    for (int i = 0; i < nargs; i++) out[i] = dync__value_map(args[i], dync__distinct_tensor, &d);
+    return true;
+}
+
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
     dync__callargs call;
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    dync_value apart[DYNC__MAX_LEAVES];
+    dync_scope scope = dync_scope_begin();
+    dync_graph *g = dync__capture_whole(callee, name, nargs, dync__distinct_args(nargs, args, apart) ? apart : args, &x, &call);
+    dync_scope_end(&scope);
     if (!g) return NULL;
     const char *shown = callee.name ? callee.name : name;
     g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
@@ -47382,26 +47727,6 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     return NULL;
 }
 
-/* A tensor given twice is two inputs of a program: nothing guards that they stay one. */
-typedef struct dync__distinct { const dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
-static dync_value dync__distinct_value(dync__distinct *d, dync_value v, int depth)
-{
-    if (v.kind == DYNC_KIND_TENSOR) {
-        for (int i = 0; i < d->n; i++)
-            if (d->seen[i] == v.as.t) return dync_v_tensor((dync_clone)(v.as.t));
-        if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = v.as.t;
-    }
-    if (v.kind != DYNC_KIND_LIST || !v.as.l || depth > 16) return v;
-    dync_value list = dync__list_new(v.as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++) {
-        dync_value item = dync__distinct_value(d, v.as.l->items[i], depth + 1);
-        if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
-        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        list.as.l->items[i] = item;
-    }
-    return list;
-}
-
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
@@ -47410,9 +47735,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
     dync_scope scope = dync_scope_begin();
     dync_value apart[DYNC__MAX_LEAVES];
-    dync__distinct seen = {.n = 0};
-    bool distinct = args && nargs > 0 && nargs <= DYNC__MAX_LEAVES;
-    for (int i = 0; distinct && i < nargs; i++) apart[i] = dync__distinct_value(&seen, args[i], 0);
+    bool distinct = dync__distinct_args(nargs, args, apart);
     dync_graph *g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;

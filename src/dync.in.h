@@ -184,6 +184,7 @@ DYNC__COLD_BEGIN
 #include "capture/cut.c"
 #include "capture/step.c"
 #include "capture/intercept.c"
+#include "capture/frame.c"
 #include "capture/callback.c"
 #include "capture/verify.c"
 DYNC__COLD_END

@@ -11,6 +11,7 @@ static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__al
 static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
+    dync__constants_free(e);
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
@@ -426,10 +427,19 @@ static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
     }
 }
 
+/* As it is written. */
+static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *call, dync_value *result)
+{
+    uint64_t errors = dync__error_count();
+    *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
+    return dync__error_count() != errors ? dync_error() : DYNC_OK;
+}
+
 static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
 {
     dync__str reason = {0};
     dync_status status = DYNC_OK;
+    if (f->callee.flags & DYNC__CALLEE_DISABLED) return dync__call_eagerly(f, call, result);
     DYNC__COUNTER_ADD(cache_misses, 1);
     dync__compiled_bury(f);
     if (DYNC__ATOMIC_LOAD(&f->entries)) {
@@ -442,11 +452,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
         if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;
-        if (over) {
-            uint64_t errors = dync__error_count();
-            *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
-            return dync__error_count() != errors ? dync_error() : DYNC_OK;
-        }
+        if (over) return dync__call_eagerly(f, call, result);
     }
     dync__cache_entry *e = dync__calloc(sizeof *e);
     if (e && reason.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&reason));

@@ -102,6 +102,8 @@ typedef struct dync__quick {
     int n_in;
     uint8_t in[DYNC__QUICK_TENSORS];     /* argument of each input */
 } dync__quick;
+/* The result of a function that is assumed constant; the entry holds a reference. */
+typedef struct dync__constant { void (*fn)(void); void *object, *user; dync_value value; } dync__constant;
 
 typedef struct dync__cache_entry {
     dync__arena arena;
@@ -115,6 +117,7 @@ typedef struct dync__cache_entry {
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
     DYNC__VEC(dync__module_guard) modules;
+    DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
     bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
     struct dync__cache_entry *next;
@@ -153,6 +156,7 @@ struct dync_compiled {
     dync_compiled *next;                 /* process-wide list, for dync_reset */
 };
 
+DYNC__FN void dync__constants_free(dync__cache_entry *);                                  /* frame.c */
 DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);     /* effects.c */
 
 /* One call in flight. */

@@ -335,6 +335,7 @@ static bool dync__graph_has_effects(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         int op = g->node.at[i]->op;
+        if (g->node.at[i]->callee) return true;
         if (op < 0 || !dync__cut_is_call(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
         if (op == DYNC__OP__set_grad_enabled) continue;           /* the mode at the end is kept apart */
@@ -430,6 +431,12 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text)
     return dync__tracer_fail(t, status);
 }
 
+static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
+{
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): it reads values (%s), so the shapes of its result cannot be "
+                                           "known without running it; use dync_disable", t->inferring, reason));
+}
+
 static void dync__break_callbacks(dync__tracer *t)
 {
     if (!t->fresh) return;
@@ -448,6 +455,7 @@ static void dync__tracer_leave_tree(dync__tracer *t)
 DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, const char *fullgraph_text)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason);
     if (t->path_pos >= t->n_path) {
@@ -507,6 +515,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item = "Tensor.item";
     const char *reason = as_bool ? reason_bool : reason_item;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason);
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
@@ -664,7 +673,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     dync_value args[DYNC__MAX_LEAVES * 2];
     uint64_t errors = dync__error_count();
     DYNC__TRY(dync__trace_arguments(t, args));
-    dync_value r = dync__callee_invoke(&t->fn->callee, t->call->nargs, args);
+    dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
     if (t->status != DYNC_OK || t->restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__trace_finish(t, r, out);

@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "trace.h"
 
-static dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
+DYNC__FN dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
 
 /* The real tensor behind a handle of traced code, after a cut. */
 static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
@@ -158,16 +158,9 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
     return true;
 }
 
-/* dync_constant: the data are baked into the graph as an attribute. */
-static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
+/* A real tensor becomes an attribute of the graph; its fake, in the scope. NULL + error. */
+DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
 {
-    dync__tracer *t = dync__tracing();
-    if (!t) return false;
-    *result = NULL;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync__tensor *real = dync__open(dync_from_opt(*m));
-    dync__trace_pause_end(t, pause);
-    if (!real) return true;
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
     dync_node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
@@ -182,10 +175,22 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
         if (n) dync__unref(fake);
         dync__unref(fake);
         dync__tracer_fail(t, dync__fail_memory(0));
-        return true;
+        return NULL;
     }
     dync__lint_constant(t, real, fake);
-    *result = dync__give(fake);
+    return dync__give(fake);
+}
+
+/* dync_constant: the data are baked into the graph as an attribute. */
+static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *result = NULL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync__tensor *real = dync__open(dync_from_opt(*m));
+    dync__trace_pause_end(t, pause);
+    if (real) *result = dync__trace_bake(t, real);
     return true;
 }
 
@@ -199,7 +204,7 @@ static const dync__read_intercept *dync__capture_reads(void)
 
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
 static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
-static dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
+DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
 
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t)
@@ -295,7 +300,7 @@ static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
     return true;
 }
 
-static bool dync__too_many(const char *what, int nargs)
+DYNC__FN bool dync__too_many(const char *what, int nargs)
 {
     if (nargs <= DYNC__MAX_LEAVES) return false;
     dync__fail(DYNC_ERR_VALUE, "%s: expected at most %d arguments inside a traced function, got %d", what, DYNC__MAX_LEAVES, nargs);
@@ -455,6 +460,7 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
     DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
+    DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }
 
 /* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */
@@ -531,56 +537,3 @@ DYNC_API int64_t dync_dim(const dync_tensor *x, int dim) { return dync_size(x, d
 DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) < n; }
 DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) == n; }
 DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) > n; }
-
-/* A disabled callee runs really, on real tensors; what it returns is foreign to the trace. */
-static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
-{
-    char reason[128];
-    dync_value real[DYNC__MAX_LEAVES];
-    dync__format(reason, sizeof reason, "call torch._dynamo.disable() wrapped function %s", name);
-    if (dync__too_many(name, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return DYNC_NONE;
-    for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync_value r = dync__callee_invoke(c, nargs, real);
-    dync__trace_pause_end(t, pause);
-    return r;
-}
-
-static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args, dync_loc at)
-{
-    dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
-    if (t->stopped) return DYNC_NONE;
-    if (c->flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, c, name, nargs, args);
-    if (!dync__vec_push(&t->frames, frame)) {
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-        return DYNC_NONE;
-    }
-    dync_value r = dync__callee_invoke(c, nargs, args);
-    bool broken = t->frames.at[t->frames.n - 1].broken;
-    if (broken) dync__tracer_cut(t, NULL);              /* its tail is a graph of its own: every other value may still be wanted */
-    t->frames.n--;
-    return t->stopped ? DYNC_NONE : r;
-}
-
-DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int nargs, const dync_value *args, dync_loc at)
-{
-    dync__tracer *t = dync__tracing();
-    if (!dync__callee_valid(&c)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
-        return DYNC_NONE;
-    }
-    const char *shown = c.name ? c.name : name ? name : "?";
-    if (nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected %s, got %s%d", shown, nargs < 0 ? "a number of arguments" : "arguments",
-                   nargs < 0 ? "" : "NULL for ", nargs);
-        return DYNC_NONE;
-    }
-    dync_scope scope = dync_scope_begin();
-    dync_value r = t ? dync__frame_traced(t, &c, shown, nargs, args, at) : dync__callee_invoke(&c, nargs, args);
-    dync__scope_end_keep(&scope, &r);
-    return r;
-}
-DYNC_API dync_value dync_frame_values(dync_callee c, const char *name, int nargs, const dync_value *args)
-{
-    return dync_frame_values_at(c, name, nargs, args, DYNC_NOWHERE);
-}

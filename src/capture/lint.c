@@ -247,7 +247,7 @@ static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entr
     dync__map_free(&l->made);
     bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
     if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
-        dync__callee_invoke(&f->callee, call->nargs, args);
+        dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
         if (l->at < l->row.n && !l->failed) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
     dync__tracer_close(&t);

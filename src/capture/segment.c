@@ -38,6 +38,7 @@ DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
         const dync_node *n = g->node.at[i];
         h = dync__hash_mix(h, ((uint64_t)n->kind << 32) ^ (uint32_t)n->op);
         for (int j = 0; j < n->nargs; j++) h = dync__hash_arg(h, &n->args[j]);
+        if (n->callee) h = dync__hash_mix(h, (uint64_t)(uintptr_t)n->callee->fn ^ (uint64_t)(uintptr_t)n->callee->user);
         if (n->kind == DYNC__N_PLACEHOLDER && n->has_info) {
             const dync__info *m = &n->info[0];
             h = dync__hash_mix(h, (uint64_t)m->dtype | (uint64_t)m->device << 8 | (uint64_t)n->requires_grad[0] << 40);
@@ -74,6 +75,9 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
     if (a->node.n != b->node.n) return false;
     for (int i = 0; i < a->node.n; i++) {
         const dync_node *x = a->node.at[i], *y = b->node.at[i];
+        if (!x->callee != !y->callee || (x->callee && (x->callee->fn != y->callee->fn || x->callee->object != y->callee->object ||
+                                                       x->callee->user != y->callee->user)))
+            return false;
         if (x->kind != y->kind || x->op != y->op || x->nargs != y->nargs || x->nout != y->nout || x->value != y->value ||
             x->has_info != y->has_info)
             return false;
@@ -127,6 +131,8 @@ static void dync__segment_study(dync__segment *s)
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
         s->n_ops += n->op != DYNC__NODE_GETITEM;
+        if (n->op == DYNC__NODE_GETITEM) continue;
+        if (n->op < 0) s->narrowable = false;         /* a user's function: it may do anything */
         if (n->op < 0) continue;
         const dync__op_row *row = dync__op_info(n->op);
         if ((row->flags & DYNC__OP_RANDOM) || row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT) s->narrowable = false;

@@ -8,7 +8,10 @@
 
 DYNC__FN dync__tracer *dync__tracer_current(void) { return dync__tls.capture_state; }
 
-DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) { return (x->flags & DYNC__T_FAKE) && x->trace_id == t->id; }
+DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) 
+{
+    return (x->flags & DYNC__T_FAKE) && (x->trace_id == t->id || (t->inferring && x->trace_id == ~t->id));
+}
 
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 {
@@ -114,7 +117,7 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
 {
     if (dync__tracer_owns(t, x)) return x;
     if (x->flags & DYNC__T_FAKE) {
-        dync__fail(DYNC_ERR_VALUE, "a tensor made while another call was traced was kept in a variable (made by %s)", x->op ? x->op : "?");
+        dync__fail(DYNC_ERR_VALUE, "expected a tensor of this call, got one that was made while another call was traced and kept in a variable (made by %s)", x->op ? x->op : "?");
         return NULL;
     }
     int env = dync__tracer_foreign(t, x, NULL, NULL);
@@ -190,7 +193,7 @@ DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 }
 
 /* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
-static dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
+DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
@@ -221,7 +224,7 @@ static dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *ar
     return DYNC_OK;
 }
 
-static bool dync__args_require_grad(int n, const dync__arg *args)
+DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
 {
     for (int i = 0; i < n; i++) {
         if (args[i].kind == DYNC__A_TENSOR && (args[i].as.t->flags & DYNC__T_REQUIRES_GRAD)) return true;
@@ -310,7 +313,7 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
 }
 
 /* The entry needs a guard that it was not asked for so far: a call that it served may not fit what it would guard. */
-static void dync__tracer_guard_more(dync__tracer *t, bool *kind)
+DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
 {
     if (!t->at || DYNC__ATOMIC_PEEK(kind)) return;
     DYNC__ATOMIC_STORE(kind, true);

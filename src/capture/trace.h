@@ -29,6 +29,8 @@ typedef struct dync__tracer {
     DYNC__VEC(dync__grad_record) grads;   /* gradients read or set (owned references to both) */
     DYNC__VEC(dync__effect_wait) before, effects;   /* other effects, before and after what is pending */
     int hooks_seen;                      /* places whose tensors' hooks the trace has */
+    int n_constants;                     /* calls of constant functions so far */
+    const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
     bool inner_hooks;                    /* taped: a hook on a value of the graph */
     dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
     dync__handler *bottom_before;
@@ -63,6 +65,9 @@ DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
 DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
+DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
+DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);   /* tensors become nodes */
+DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
 DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
@@ -81,6 +86,13 @@ DYNC__FN void dync__effects_mark(const dync__tracer *, bool *live);             
 DYNC__FN dync_status dync__effects_flush(dync__tracer *);                        /* after a cut */
 DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
 DYNC__FN void dync__effects_free(dync__tracer *);
+/* intercept.c, frame.c */
+DYNC__FN dync__tracer *dync__tracing(void);                                       /* the one that records now, or NULL */
+DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);                /* after a cut: with real tensors */
+DYNC__FN bool dync__too_many(const char *what, int nargs);
+DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
+DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name, int nargs, const dync_value *args);
+DYNC__FN dync_status dync__allowed_run(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
 /* step.c: backward inside a trace */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);

@@ -184,11 +184,38 @@ static void dync__graph_name_inputs(dync_graph *g)
     }
 }
 
+/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. */
+typedef struct dync__distinct { dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
+static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
+{
+    dync__distinct *d = user;
+    for (int i = 0; i < d->n; i++) {
+        if (d->seen[i] != h) continue;
+        const dync__tensor *x = dync__open(h);
+        dync__tensor *alias = x ? dync__tensor_alias(x, x->dtype, &x->lay) : NULL;
+        if (alias) alias->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+        return alias ? dync__give(alias) : NULL;
+    }
+    if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
+    return h;
+}
+/* false: too many arguments, or none: they are taken as they are, and refused where they are used. */
+static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *out)
+{
+    dync__distinct d = {.n = 0};
+    if (!args || nargs < 1 || nargs > DYNC__MAX_LEAVES) return false;
+    for (int i = 0; i < nargs; i++) out[i] = dync__value_map(args[i], dync__distinct_tensor, &d);
+    return true;
+}
+
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
     dync__callargs call;
-    dync_graph *g = dync__capture_whole(callee, name, nargs, args, &x, &call);
+    dync_value apart[DYNC__MAX_LEAVES];
+    dync_scope scope = dync_scope_begin();
+    dync_graph *g = dync__capture_whole(callee, name, nargs, dync__distinct_args(nargs, args, apart) ? apart : args, &x, &call);
+    dync_scope_end(&scope);
     if (!g) return NULL;
     const char *shown = callee.name ? callee.name : name;
     g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
@@ -199,26 +226,6 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     return NULL;
 }
 
-/* A tensor given twice is two inputs of a program: nothing guards that they stay one. */
-typedef struct dync__distinct { const dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
-static dync_value dync__distinct_value(dync__distinct *d, dync_value v, int depth)
-{
-    if (v.kind == DYNC_KIND_TENSOR) {
-        for (int i = 0; i < d->n; i++)
-            if (d->seen[i] == v.as.t) return dync_v_tensor((dync_clone)(v.as.t));
-        if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = v.as.t;
-    }
-    if (v.kind != DYNC_KIND_LIST || !v.as.l || depth > 16) return v;
-    dync_value list = dync__list_new(v.as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++) {
-        dync_value item = dync__distinct_value(d, v.as.l->items[i], depth + 1);
-        if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
-        else if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        list.as.l->items[i] = item;
-    }
-    return list;
-}
-
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
@@ -227,9 +234,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
     dync_scope scope = dync_scope_begin();
     dync_value apart[DYNC__MAX_LEAVES];
-    dync__distinct seen = {.n = 0};
-    bool distinct = args && nargs > 0 && nargs <= DYNC__MAX_LEAVES;
-    for (int i = 0; distinct && i < nargs; i++) apart[i] = dync__distinct_value(&seen, args[i], 0);
+    bool distinct = dync__distinct_args(nargs, args, apart);
     dync_graph *g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;

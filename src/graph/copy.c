@@ -56,6 +56,7 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
         n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
         if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
         n->kind = old->kind;
+        if (old->callee && !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee))) return NULL;
     }
     if (!n) return NULL;
     n->env = -1;

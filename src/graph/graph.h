@@ -26,6 +26,7 @@ struct dync_node {
     int n_users;                      /* uses, output included; dync__graph_renumber sets it */
     void *mark;                       /* scratch of passes */
     int env;                          /* capture: place in the environment, -1 none */
+    const dync_callee *callee;        /* a user's function that is one node (op -1) */
     struct dync_graph *graph;
 };
 enum { DYNC__NODE_GETITEM = -2 };

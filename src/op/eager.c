@@ -299,6 +299,18 @@ static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_ent
     return status;
 }
 
+/* A value of a trace that is over, or of one that is not open here. */
+static dync_status dync__eager_check_kept(const dync__opcall *call)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id)
+            return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced and kept in a variable (made by %s)",
+                              t[i]->op ? t[i]->op : "?");
+    return DYNC_OK;
+}
+
 static bool dync__eager_has_no_data(const dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
@@ -323,6 +335,7 @@ static dync_status dync__eager_plan(dync__opcall *call)
         const dync__tensor *self = call->row->cls == DYNC__INPLACE && call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
         if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
             return dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none: it was kept from a traced call");
+        DYNC__TRY(dync__eager_check_kept(call));
         return dync__op_fake(call);
     }
     DYNC__TRY(dync__eager_build(call, &e));
