@@ -196,9 +196,14 @@ DYNC__COLD_END
 #include "aot/aot.h"
 DYNC__COLD_BEGIN
 #include "aot/functionalize.c"
+#include "aot/alias.c"
 #include "aot/joint.c"
+#include "aot/partition.h"
 #include "aot/partition.c"
+#include "aot/mincut.c"
 DYNC__COLD_END
+#include "aot/code.h"
+#include "aot/backward.c"
 #include "aot/runtime.c"
 #include "inductor/inductor.h"
 DYNC__COLD_BEGIN

@@ -18,28 +18,72 @@ typedef struct dync__inner {
 typedef struct dync__inner_compiler {
     dync_status (*compile)(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
     void *user;
+    bool save_all;                       /* the default partitioner instead of a minimum cut */
 } dync__inner_compiler;
 
-typedef enum { DYNC__AOT_VALUE, DYNC__AOT_INPUT, DYNC__AOT_INPUT_VIEW } dync__aot_out_kind;
-typedef struct dync__aot_out {
-    dync__aot_out_kind kind;
-    int index;                           /* VALUE: output of the forward graph; else the input */
-    dync__layout lay;                    /* INPUT_VIEW: relative to the input's first element */
+/* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
+ * for several inputs on one memory. */
+typedef enum {
+    DYNC__AOT_USER,
+    DYNC__AOT_ATTR,                      /* a tensor of the graph */
+    DYNC__AOT_BASE,                      /* the tensor that input `from` is a view of: written views share it */
+    DYNC__AOT_FLAT                       /* all of input from's memory that is reached, as one row: written inputs without a common base */
+} dync__aot_actual_kind;
+typedef struct dync__aot_actual {
+    uint8_t kind;
+    bool passed;                         /* the forward graph has an input for it */
+    int from;
+    int same_as;                         /* USER: earlier input that was the very same tensor, or -1 */
+    int group;                           /* USER: actual of the memory it lies on, or -1 */
+    dync__layout lay;                    /* USER in a group, BASE, FLAT */
+    dync__tensor *tensor;                /* ATTR; owned */
+} dync__aot_actual;
+typedef struct dync__aot_mutation { int input; bool with_grad; /* the epilogue's copy is differentiated */ } dync__aot_mutation;
+/* A value that the forward graph gives: to the user, or for outputs that are views of it. over: it lies on the memory of something else. */
+typedef enum { DYNC__AOT_OWN, DYNC__AOT_OVER_INPUT, DYNC__AOT_OVER_VALUE } dync__aot_memory;
+typedef struct dync__aot_value {
+    uint8_t over;
     bool requires_grad;
+    int index;                           /* over what */
+    dync__layout lay;                    /* over: relative to the first element of that */
+} dync__aot_value;
+/* What an output of the user's graph is. Views are made anew at every call: by the tape, by the tape without grad mode (as the function
+ * made them), or without history (detach). */
+typedef enum { DYNC__AOT_VALUE, DYNC__AOT_INPUT, DYNC__AOT_VIEW_OF_INPUT, DYNC__AOT_VIEW_OF_VALUE } dync__aot_out_kind;
+typedef enum { DYNC__AOT_TRACKED, DYNC__AOT_NO_GRAD, DYNC__AOT_DETACHED } dync__aot_view_mode;
+typedef struct dync__aot_out {
+    uint8_t kind, mode;
+    int index;                           /* of the value or actual input */
+    int same_as;                         /* earlier output that is the very same tensor, or -1 */
+    dync__layout lay;                    /* views: relative to the first element of that */
 } dync__aot_out;
-/* The forward graph's outputs are: n_mutated new values of inputs, n_values user values, n_saved for backward. The backward graph takes the
- * saved values, then one tangent per user value with tangent_of >= 0, and gives a gradient per entry of grad_of. */
+/* The forward graph takes the passed actual inputs in order; its outputs are: new values of mutated inputs, values, saved tensors. The backward
+ * graph takes the saved tensors, then one tangent per entry of tangent_of (a mutation or value, counted together), and gives a gradient per
+ * entry of grad_of. */
 typedef struct dync__aot_graphs {
-    dync_graph *fw, *bw;                 /* bw NULL: inference */
-    int n_inputs, n_lifted;              /* inputs of the user's graph, then tensors lifted out of it */
-    DYNC__VEC(dync__tensor *) lifted;    /* owned */
-    DYNC__VEC(dync_node *) lifted_node;  /* during the trace */
-    DYNC__VEC(int) mutated;              /* inputs */
+    dync_graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
+    int n_inputs;                        /* of the user's graph */
+    bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
+    bool training;                       /* some output has history */
+    bool random;                         /* forward draws random numbers */
+    DYNC__VEC(dync__aot_actual) actual;
+    DYNC__VEC(dync_node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
+    DYNC__VEC(dync__aot_mutation) mutated;
+    DYNC__VEC(dync__aot_value) value;
     DYNC__VEC(dync__aot_out) out;        /* of the user's graph */
-    int n_values, n_saved, n_tangents;
-    DYNC__VEC(int) tangent_value;        /* user value (among VALUE outputs' indices) of each tangent */
-    DYNC__VEC(int) grad_of;              /* input of each gradient */
+    DYNC__VEC(int) tangent_of;
+    DYNC__VEC(int) grad_of;              /* actual input of each gradient */
+    int n_saved;
+    char *backward_error;                /* why there is no backward graph though there should be; owned */
+    int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
+    int n_recomputed;
 } dync__aot_graphs;
+/* How to make them. */
+typedef struct dync__aot_how {
+    bool save_all;                       /* partition: save everything instead of a minimum cut */
+    double budget;                       /* of activation memory, 0 to 1 */
+    bool as_recorded;                    /* the joint graph is not tidied: for those who read it */
+} dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
 typedef struct dync__functional {
@@ -47,33 +91,69 @@ typedef struct dync__functional {
     dync_graph *graph;
     uint64_t id;
     dync__arena arena;
-    dync__aot_graphs *into;              /* lifted tensors go here */
+    dync__aot_graphs *into;              /* tensors met in the trace go to its actual inputs */
     DYNC__VEC(dync__tensor *) held;      /* every fake, until the trace ends (owned) */
     dync_status status;
     const char *why;                     /* what was refused */
+    bool strided_write;                  /* refused for a part of a strided input: again, with such inputs as rows */
 } dync__functional;
+/* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
 DYNC__FN void dync__functional_begin(dync__functional *, dync_graph *, dync__aot_graphs *into);
 DYNC__FN void dync__functional_end(dync__functional *);
-DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input); /* borrowed */
+/* A placeholder and the fake that stands for it (borrowed: held until the end); input: its actual input, -1 for tangents. */
+DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input);
+/* Another tensor on the memory of a fake, without history (borrowed). */
+DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *on, const dync__layout *);
 DYNC__FN dync_node *dync__functional_node(dync__functional *, dync__tensor *);       /* the value of a fake now; NULL + error */
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
-/* The input whose storage a fake lies on, or -1. */
+/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory. */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
+DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 
-/* joint.c */
-/* training: grad mode was on and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that this first form does not
- * functionalise soundly; *why tells, the caller runs the graph plainly. */
-DYNC__FN dync_status dync__aot_trace(dync_graph *, bool training, dync__aot_graphs *out, const char **why);
+/* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that is not
+ * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
+DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
+                                     const char **why);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
 DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
+
+/* alias.c: what outputs and inputs share */
+typedef struct dync__joint {
+    dync__functional f;
+    dync__aot_graphs *into;
+    const dync__aot_how *how;
+    dync__arena arena;
+    const dync_value *examples;
+    bool training, writes, as_rows;
+    int n_actual, n_attr;
+    dync__tensor **attr;                 /* tensors of the graph, the inputs after the user's; borrowed */
+    dync__tensor **leaf;                 /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
+    dync__tensor **seen;                 /* by actual input: what the user's graph works on */
+    dync__arg result;                    /* output tree of the user's graph: fakes, owned */
+    dync__tensor **out;                  /* flat outputs, borrowed */
+    int n_out;
+    dync__tensor **value;                /* fakes behind into->value */
+    dync__tensor **written;              /* fakes behind into->mutated */
+} dync__joint;
+/* A child of t on its memory, through a node that passes gradients (owned). */
+DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
+DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync_graph *);
+DYNC__FN dync_status dync__joint_outputs(dync__joint *);
+DYNC__FN dync_status dync__joint_mutations(dync__joint *);
+
 /* partition.c: joint graph (values of the forward part and gradients) -> fw and bw */
-DYNC__FN dync_status dync__aot_partition(dync_graph *joint, int n_fw_out, dync_node *const *fw_out, int n_tangents, dync_node *const *tangents,
-                                         int n_grads, dync_node *const *grads, dync__aot_graphs *out);
+typedef struct dync__joint_graph {
+    dync_graph *graph;
+    int n_fw_out, n_tangents, n_grads, n_mutated;
+    dync_node **fw_out, **tangent, **grad, **mutated;      /* mutated: placeholders that the epilogue overwrites */
+} dync__joint_graph;
+DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
 
 /* runtime.c: the whole as a callable for capture */
 DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
                                        dync_callable *out);
+DYNC__FN void dync__aot_set_budget(double);
 /* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
  * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
  * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */

@@ -8,7 +8,13 @@
 #include "../dync.in.h"
 #include "aot.h"
 
-typedef struct dync__fstore { dync_node *base; dync__layout lay; uint8_t dtype; int32_t generation; int input; } dync__fstore;
+typedef struct dync__fstore {
+    dync_node *base;                     /* the whole content now */
+    dync__tensor *whole;                 /* a fake that covers it */
+    dync__layout lay;
+    int32_t generation;
+    int input;
+} dync__fstore;
 
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input)
 {
@@ -20,6 +26,12 @@ DYNC__FN int dync__functional_base_input(const dync__functional *f, const dync__
 {
     const dync__fstore *s = t->storage->trace;
     return t->trace_id == f->id && s ? s->input : -1;
+}
+
+DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *t)
+{
+    const dync__fstore *s = t->storage->trace;
+    return s ? s->whole : t;
 }
 
 static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
@@ -53,8 +65,8 @@ static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t
     s = dync__arena_alloc(&f->arena, sizeof *s);
     if (!s) return NULL;
     s->base = base;
+    s->whole = t;
     s->lay = t->lay;
-    s->dtype = t->dtype;
     s->input = -1;
     t->storage->trace = s;
     return s;
@@ -80,6 +92,20 @@ DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *n
     return t;
 }
 
+DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor *on, const dync__layout *lay)
+{
+    dync__tensor *t = dync__tensor_alias(on, on->dtype, lay);
+    if (!t || !dync__functional_store(f, on, on->node) || !dync__functional_hold(f, t)) {
+        dync__unref(t);
+        return NULL;
+    }
+    t->trace_id = f->id;
+    t->node = ((dync__fstore *)on->storage->trace)->base;
+    t->node_output = -1;                 /* its node is made when it is asked for */
+    dync__unref(t);
+    return t;
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
 static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout)
 {
@@ -89,16 +115,19 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
     return n;
 }
 
-/* A real tensor met in the trace (a constant of a decomposition): lifted to an input. */
+/* A real tensor met in the trace (a constant of a decomposition): one more input. */
 static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t)
 {
-    for (int i = 0; i < f->into->lifted.n; i++)
-        if (f->into->lifted.at[i] == t) return f->into->lifted_node.at[i];
+    dync__aot_graphs *g = f->into;
+    for (int i = 0; i < g->actual.n; i++)
+        if (g->actual.at[i].kind == DYNC__AOT_ATTR && g->actual.at[i].tensor == t) return g->lifted.at[i];
+    dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .passed = true, .from = -1, .same_as = -1, .group = -1, .tensor = t};
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     dync_node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
-    if (!n || !dync__vec_push(&f->into->lifted, t)) return NULL;
+    if (!n || !dync__vec_push(&g->lifted, n)) return NULL;
+    if (!dync__vec_push(&g->actual, a)) return NULL;
     dync__ref(t);
-    return dync__vec_push(&f->into->lifted_node, n) ? n : NULL;
+    return n;
 }
 
 /* The layout of a fake relative to the base node's memory. */
@@ -190,7 +219,10 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
         info.lay.offset = 0;
         dync__arg args[5] = {dync__arg_node(s->base), dync__arg_node(node), dync__arg_dims(rel.ndim, rel.shape),
                              dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
-        if (!dync__layout_is_dense(&s->lay)) return dync__functional_refuse(f, "a part of a strided input is written in place");
+        if (!dync__layout_is_dense(&s->lay)) {
+            f->strided_write = true;
+            return dync__functional_refuse(f, "a part of a strided input is written in place");
+        }
         s->base = dync__functional_emit(f, DYNC__OP_as_strided_scatter, 5, args, &info, 1);
         if (whole) node = s->base;
     } else {
@@ -260,7 +292,6 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     return DYNC_OK;
 }
 
-/* Not functionalised by this form: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *why)
 {
     if (!f->why) f->why = why;

@@ -1,32 +1,21 @@
 /* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder; for training the tape is then walked
- * backward in the same recorder: one joint graph. After functionalize.c, before partition.c. */
+ * backward in the same recorder: one joint graph. After alias.c, before partition.c. */
 #include "../dync.in.h"
 #include "aot.h"
-
-typedef struct dync__joint {
-    dync__functional f;
-    dync__aot_graphs *into;
-    dync__arena arena;
-    dync__tensor **input;                /* fakes, borrowed */
-    int n_inputs;
-    dync__arg result;                    /* output tree of the user's graph: fakes, owned */
-    dync__tensor **out;                  /* flat outputs, borrowed; NULL for values that are no tensors */
-    int n_out;
-    dync__tensor **value;                /* those that the forward graph computes */
-    int n_values;
-} dync__joint;
 
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 {
     dync_graph_free(a->fw);
     dync_graph_free(a->bw);
-    for (int i = 0; i < a->lifted.n; i++) dync__unref(a->lifted.at[i]);
+    for (int i = 0; i < a->actual.n; i++) dync__unref(a->actual.at[i].tensor);
+    dync__vec_free(&a->actual);
     dync__vec_free(&a->lifted);
-    dync__vec_free(&a->lifted_node);
     dync__vec_free(&a->mutated);
+    dync__vec_free(&a->value);
     dync__vec_free(&a->out);
-    dync__vec_free(&a->tangent_value);
+    dync__vec_free(&a->tangent_of);
     dync__vec_free(&a->grad_of);
+    dync__strfree(a->backward_error);
     memset(a, 0, sizeof *a);
 }
 
@@ -37,166 +26,232 @@ DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
     return n;
 }
 
-/* ---- forward ----------------------------------------------------------------------------------------------------------------- */
-static dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g, bool training, dync__arg *args)
+/* ---- the user's graph with its tensors as inputs --------------------------------------------------------------------------------- */
+static dync_node *dync__joint_copied(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+static bool dync__joint_copy_inputs(dync_graph *to, dync_graph *from, dync__tensor **attr)
 {
     int k = 0;
-    for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
-        if (n->kind != DYNC__N_PLACEHOLDER) continue;
-        if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
-        dync__info info = n->info[0];
-        j->input[k] = dync__functional_input(&j->f, n->name, &info, training && n->requires_grad[0], k);
-        if (!j->input[k]) return DYNC_ERR_MEMORY;
-        args[k] = dync__arg_t(j->input[k]);
-        k++;
+    bool ok = true;
+    for (int i = 0; i < from->node.n && ok; i++) {
+        dync_node *n = from->node.at[i];
+        if (n->kind == DYNC__N_PLACEHOLDER) ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
     }
-    return DYNC_OK;
+    for (int i = 0; i < from->node.n && ok; i++) {
+        dync_node *n = from->node.at[i], *p;
+        if (n->kind != DYNC__N_GET_ATTR || !n->value) continue;
+        dync__info info = {.dtype = n->value->dtype, .device = n->value->device, .lay = n->value->lay, .alias = -1};
+        n->mark = p = dync__graph_placeholder(to, n->name, NULL, &info);
+        if (p) p->requires_grad[0] = dync__tensor_requires_grad(n->value);
+        attr[k++] = n->value;
+        ok = p != NULL;
+    }
+    return ok;
 }
 
-static dync_status dync__joint_flatten(dync__joint *j, const dync__arg *a)
+/* The graph itself where it has no tensors of its own; *out is a reference. */
+static dync_status dync__joint_prepare(dync__joint *j, dync_graph *g, dync_graph **out)
+{
+    int n_attr = 0;
+    for (int i = 0; i < g->node.n; i++) n_attr += g->node.at[i]->kind == DYNC__N_GET_ATTR && g->node.at[i]->value;
+    if (n_attr == 0) {
+        *out = dync_graph_retain(g);
+        return DYNC_OK;
+    }
+    dync_graph *to = *out = dync__graph_new(g->name);
+    j->attr = dync__arena_alloc(&j->arena, (size_t)n_attr * sizeof *j->attr);
+    if (!to || !j->attr || !dync__joint_copy_inputs(to, g, j->attr)) return DYNC_ERR_MEMORY;
+    j->n_attr = n_attr;
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        dync__arg result;
+        if (n->kind == DYNC__N_OUTPUT) {
+            if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) || !dync__graph_output(to, &result)) return DYNC_ERR_MEMORY;
+        } else if (n->kind != DYNC__N_PLACEHOLDER && !(n->kind == DYNC__N_GET_ATTR && n->value)) {
+            if (!(n->mark = dync__graph_copy_call(to, n, dync__joint_copied, NULL))) return DYNC_ERR_MEMORY;
+        }
+    }
+    dync__graph_renumber(to);
+    return to->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------------------- */
+static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) DYNC__TRY(dync__joint_flatten(j, &a->as.list[i]));
-    return DYNC_OK;
-}
-static dync_status dync__joint_results(dync__joint *j)
-{
-    int n = dync__arg_count_tensors(&j->result);
-    j->out = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *j->out);
-    j->value = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *j->value);
-    return j->out && j->value ? dync__joint_flatten(j, &j->result) : DYNC_ERR_MEMORY;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__joint_flatten(j, &a->as.list[i]);
 }
 
-/* What each output is: an input, a view of one, or a value of the forward graph. */
-static dync_status dync__joint_outputs(dync__joint *j, bool training)
+static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
 {
-    for (int i = 0; i < j->n_out; i++) {
-        dync__tensor *t = j->out[i];
-        dync__aot_out o = {.kind = DYNC__AOT_VALUE, .requires_grad = (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
-        int input = (t->flags & DYNC__T_FAKE) ? dync__functional_base_input(&j->f, t) : -1;
-        if (!(t->flags & DYNC__T_FAKE) && !dync__functional_node(&j->f, t)) return DYNC_ERR_MEMORY;
-        if (input >= 0) {
-            o.kind = t == j->input[input] ? DYNC__AOT_INPUT : DYNC__AOT_INPUT_VIEW;
-            o.index = input;
-            o.lay = t->lay;
-            o.lay.offset -= j->input[input]->lay.offset;
-            /* A detached view of an input that requires grad cannot be rebuilt as a plain view: its value leaves instead. */
-            if (training && (t->flags & DYNC__T_REQUIRES_GRAD) != (j->input[input]->flags & DYNC__T_REQUIRES_GRAD))
-                return dync__functional_refuse(&j->f, "an output that is a detached view of an input");
-        } else {
-            o.index = j->n_values;
-            for (int k = 0; k < j->n_values; k++)
-                if (j->value[k] == t) o.index = k;
-            if (o.index == j->n_values) j->value[j->n_values++] = t;
-        }
-        if (!dync__vec_push(&j->into->out, o)) return DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < j->n_inputs; i++) {
-        if (!dync__functional_mutated(j->input[i])) continue;
-        if (j->input[i]->flags & DYNC__T_REQUIRES_GRAD)
-            return dync__functional_refuse(&j->f, "an input that requires grad is written in place");
-        if (!dync__vec_push(&j->into->mutated, i)) return DYNC_ERR_MEMORY;
-    }
+    dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(g->n_inputs + 1) * sizeof *args);
+    if (!args) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__joint_inputs(j, g));
+    for (int i = 0; i < g->n_inputs; i++) args[i] = dync__arg_t(j->seen[i]);
+    DYNC__TRY(dync__graph_eval(g, args, g->n_inputs, &j->arena, &j->result));
+    j->out = dync__arena_alloc(&j->arena, (size_t)(dync__arg_count_tensors(&j->result) + 1) * sizeof *j->out);
+    if (!j->out) return DYNC_ERR_MEMORY;
+    dync__joint_flatten(j, &j->result);
+    DYNC__TRY(dync__joint_outputs(j));
+    return dync__joint_mutations(j);
+}
+
+/* The nodes of what forward gives: new values of inputs, then values. */
+static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
+{
+    int m = j->into->mutated.n;
+    g->n_fw_out = m + j->into->value.n;
+    g->fw_out = dync__arena_alloc(&j->arena, (size_t)(g->n_fw_out + 1) * sizeof *g->fw_out);
+    g->mutated = dync__arena_alloc(&j->arena, (size_t)(m + 1) * sizeof *g->mutated);
+    if (!g->fw_out || !g->mutated) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->n_fw_out; i++)
+        if (!(g->fw_out[i] = dync__functional_node(&j->f, i < m ? j->written[i] : j->value[i - m]))) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < m; i++)
+        if (j->into->lifted.at[j->into->mutated.at[i].input]) g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];
     return DYNC_OK;
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__joint_grads {
     dync__tensor **out, **tangent, **wrt, **grad;
-    dync_node **tangent_node, **grad_node;
-    int n_out, n_wrt, n_grads;
+    int *wrt_input;
+    int n_out, n_wrt;
 } dync__joint_grads;
 
-static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b)
+static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dync__joint_graph *g)
 {
-    for (int i = 0; i < j->n_values; i++) {
-        dync__tensor *t = j->value[i];
-        if (!dync__tensor_requires_grad(t)) continue;
+    for (int i = 0; i < g->n_fw_out; i++) {
+        int v = i - j->into->mutated.n;
+        if (!(v < 0 ? j->into->mutated.at[i].with_grad : j->into->value.at[v].requires_grad)) continue;
+        dync__tensor *t = v < 0 ? j->written[i] : j->value[v];
         char name[32];
         dync__format(name, sizeof name, "tangents_%d", b->n_out + 1);
         dync__info info = {.dtype = t->dtype, .device = t->device, .alias = -1};
         DYNC__TRY(dync__layout_contiguous(&info.lay, t->lay.ndim, t->lay.shape));
         dync__tensor *tangent = dync__functional_input(&j->f, name, &info, false, -1);
-        if (!tangent || !dync__vec_push(&j->into->tangent_value, i)) return DYNC_ERR_MEMORY;
+        if (!tangent || !dync__vec_push(&j->into->tangent_of, i)) return DYNC_ERR_MEMORY;
         b->out[b->n_out] = t;
-        b->tangent_node[b->n_out] = tangent->node;
+        g->tangent[b->n_out] = tangent->node;
         b->tangent[b->n_out++] = tangent;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__joint_backward(dync__joint *j, dync__joint_grads *b)
+/* An error of the tape's (a saved value was written since) is one of backward's, not of the call. */
+static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b)
 {
-    size_t n = (size_t)(j->n_values + j->n_inputs + 1);
-    b->out = dync__arena_alloc(&j->arena, n * sizeof *b->out);
-    b->tangent = dync__arena_alloc(&j->arena, n * sizeof *b->tangent);
-    b->wrt = dync__arena_alloc(&j->arena, n * sizeof *b->wrt);
-    b->grad = dync__arena_alloc(&j->arena, n * sizeof *b->grad);
-    b->tangent_node = dync__arena_alloc(&j->arena, n * sizeof *b->tangent_node);
-    b->grad_node = dync__arena_alloc(&j->arena, n * sizeof *b->grad_node);
-    if (!b->out || !b->tangent || !b->wrt || !b->grad || !b->tangent_node || !b->grad_node) return DYNC_ERR_MEMORY;
-    int *wrt_input = dync__arena_alloc(&j->arena, n * sizeof *wrt_input);
-    if (!wrt_input) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < j->n_inputs; i++)
-        if (j->input[i]->flags & DYNC__T_REQUIRES_GRAD) {
-            wrt_input[b->n_wrt] = i;
-            b->wrt[b->n_wrt++] = j->input[i];
-        }
-    DYNC__TRY(dync__joint_tangents(j, b));
-    if (!b->n_out || !b->n_wrt) return DYNC_OK;
+    dync__error_guard guard;
     bool grad_off = dync__tls.grad_enabled_off;
+    dync__error_guard_begin(&guard);
     dync__tls.grad_enabled_off = true;
     dync_status status = dync__tape_gradients(b->n_out, b->out, b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
     dync__tls.grad_enabled_off = grad_off;
-    for (int i = 0; i < b->n_wrt; i++) {
-        if (!b->grad[i]) continue;
-        if (status == DYNC_OK) {
-            b->grad_node[b->n_grads] = dync__functional_node(&j->f, b->grad[i]);
-            if (!b->grad_node[b->n_grads] || !dync__vec_push(&j->into->grad_of, wrt_input[i])) status = DYNC_ERR_MEMORY;
-            b->n_grads++;
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (status == DYNC_ERR_AUTOGRAD && inner.status == DYNC_ERR_AUTOGRAD) {
+        j->into->backward_error = dync__strdup(inner.message);
+        return j->into->backward_error ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
+    return status;
+}
+
+static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
+{
+    dync__joint_grads b;
+    memset(&b, 0, sizeof b);
+    size_t n = (size_t)(g->n_fw_out + j->n_actual + 1);
+    dync__tensor ***lists[] = {&b.out, &b.tangent, &b.wrt, &b.grad};
+    for (int i = 0; i < DYNC__COUNT_OF(lists); i++)
+        if (!(*lists[i] = dync__arena_alloc(&j->arena, n * sizeof **lists[i]))) return DYNC_ERR_MEMORY;
+    b.wrt_input = dync__arena_alloc(&j->arena, n * sizeof *b.wrt_input);
+    g->tangent = dync__arena_alloc(&j->arena, n * sizeof *g->tangent);
+    g->grad = dync__arena_alloc(&j->arena, n * sizeof *g->grad);
+    if (!b.wrt_input || !g->tangent || !g->grad) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < j->n_actual; i++)
+        if (j->leaf[i]) {
+            b.wrt_input[b.n_wrt] = i;
+            b.wrt[b.n_wrt++] = j->leaf[i];
         }
-        dync__unref(b->grad[i]);
+    DYNC__TRY(dync__joint_tangents(j, &b, g));
+    j->into->training = b.n_out > 0;
+    g->n_tangents = b.n_out;
+    dync_status status = b.n_out && b.n_wrt ? dync__joint_walk(j, &b) : DYNC_OK;
+    for (int i = 0; i < b.n_wrt; i++) {
+        if (!b.grad[i]) continue;
+        if (status == DYNC_OK) {
+            g->grad[g->n_grads] = dync__functional_node(&j->f, b.grad[i]);
+            if (!g->grad[g->n_grads++] || !dync__vec_push(&j->into->grad_of, b.wrt_input[i])) status = DYNC_ERR_MEMORY;
+        }
+        dync__unref(b.grad[i]);
     }
     return status;
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
-static dync_status dync__joint_run(dync__joint *j, dync_graph *g, bool training)
+/* A view that shows what an earlier value of its chain already is. */
+static dync_node *dync__joint_same_view(dync_node *n)
 {
-    dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *args);
-    j->input = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *j->input);
-    if (!args || !j->input) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__joint_inputs(j, g, training, args));
-    DYNC__TRY(dync__graph_eval(g, args, j->n_inputs, &j->arena, &j->result));
-    DYNC__TRY(dync__joint_results(j));
-    DYNC__TRY(dync__joint_outputs(j, training));
-    dync__joint_grads b;
-    memset(&b, 0, sizeof b);
-    if (training) DYNC__TRY(dync__joint_backward(j, &b));
-    j->into->n_inputs = j->n_inputs;
-    j->into->n_lifted = j->into->lifted.n;
-    j->into->n_values = j->n_values;
-    int n_fw = j->into->mutated.n + j->n_values;
-    dync_node **fw_out = dync__arena_alloc(&j->arena, (size_t)(n_fw + 1) * sizeof *fw_out);
-    if (!fw_out) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_fw; i++) {
-        bool mutated = i < j->into->mutated.n;
-        dync__tensor *t = mutated ? j->input[j->into->mutated.at[i]] : j->value[i - j->into->mutated.n];
-        if (!(fw_out[i] = dync__functional_node(&j->f, t))) return DYNC_ERR_MEMORY;
+    const dync__info *mine = &n->info[0];
+    dync_node *at = n, *found = NULL;
+    while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW && at->args[0].kind == DYNC__A_NODE) {
+        at = at->args[0].as.node;
+        const dync__info *its = &at->info[0];
+        if (at->nout == 1 && its->dtype == mine->dtype && memcmp(&its->lay, &mine->lay, sizeof its->lay) == 0) found = at;
     }
-    j->into->n_tangents = b.n_out;
-    return dync__aot_partition(j->f.graph, n_fw, fw_out, b.n_grads ? b.n_out : 0, b.tangent_node, b.n_grads, b.grad_node, j->into);
+    return found;
+}
+
+static dync_status dync__joint_tidy(dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i], *same = n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD ? dync__joint_same_view(n) : NULL;
+        if (same) dync__node_replace_all(g, n, same);
+    }
+    DYNC__TRY(dync__graph_dce(g));
+    DYNC__TRY(dync__graph_cse(g));
+    return dync__graph_dce(g);
+}
+
+/* The joint graph gets an output, is tidied, and gives back the nodes that its results are now. */
+static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
+{
+    int n = g->n_fw_out + g->n_grads;
+    dync_node **all = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
+    if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
+    DYNC__TRY(dync__graph_output_list(g->graph, n, all));
+    if (!j->how->as_recorded) DYNC__TRY(dync__joint_tidy(g->graph));
+    const dync__arg *list = g->graph->node.at[g->graph->node.n - 1]->args[0].as.list;
+    for (int i = 0; i < g->n_fw_out; i++) g->fw_out[i] = list[i].as.node;
+    for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
+    return DYNC_OK;
+}
+
+static dync_status dync__joint_run(dync__joint *j, dync_graph *g)
+{
+    dync__joint_graph joint;
+    memset(&joint, 0, sizeof joint);
+    joint.graph = j->f.graph;
+    DYNC__TRY(dync__joint_forward(j, g));
+    DYNC__TRY(dync__joint_fw_out(j, &joint));
+    if (j->training) DYNC__TRY(dync__joint_backward(j, &joint));
+    DYNC__TRY(dync__joint_close(j, &joint));
+    return dync__aot_partition(&joint, j->how, j->into);
 }
 
 /* The stack is empty and the recorder is at the bottom: the tape sits on it. */
-static dync_status dync__joint_traced(dync__joint *j, dync_graph *g, bool training)
+static dync_status dync__joint_traced(dync__joint *j, dync_graph *g)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
     bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
-    if (!training) dync__tls.grad_enabled_off = true;     /* else the mode that the graph begins in */
+    if (!j->training) dync__tls.grad_enabled_off = true;     /* else the mode that the graph begins in */
     dync__tls.compiling = false;
-    dync_status status = dync__joint_run(j, g, training);
+    dync_status status = dync__joint_run(j, g);
     dync__arg_release(&j->result);
     dync__tls.grad_enabled_off = grad_off;
     dync__tls.compiling = compiling;
@@ -205,41 +260,72 @@ static dync_status dync__joint_traced(dync__joint *j, dync_graph *g, bool traini
     return status;
 }
 
-DYNC__FN dync_status dync__aot_trace(dync_graph *g, bool training, dync__aot_graphs *out, const char **why)
+static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *user)
 {
-    dync__joint j;
     dync__error_guard guard;
-    memset(&j, 0, sizeof j);
-    memset(out, 0, sizeof *out);
-    *why = NULL;
-    j.into = out;
-    j.n_inputs = g->n_inputs;
-    dync_graph *joint = dync__graph_new("Joint");
-    if (!joint) return DYNC_ERR_MEMORY;
-    dync__functional_begin(&j.f, joint, out);
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
-    dync_status status = dync__joint_traced(&j, g, training);
+    j->into->n_inputs = user->n_inputs;
+    j->writes = dync__graph_has_writes(g);
+    dync_status status = dync__joint_traced(j, g);
     dync_scope_end(&scope);
     dync__error_slot inner = dync__error_guard_end(&guard);
-    if (j.f.status == DYNC_ERR_UNSUPPORTED) {
-        status = DYNC_ERR_UNSUPPORTED;
-        *why = j.f.why;
-    } else if (status != DYNC_OK && inner.status != DYNC_OK) {
-        dync__error_raise(&inner);
-        status = inner.status;
-    } else if (status != DYNC_OK && status != DYNC_ERR_MEMORY) {
-        status = dync__fail(status, "the joint trace of a graph failed");
+    if (j->f.status == DYNC_ERR_UNSUPPORTED) return DYNC_ERR_UNSUPPORTED;
+    if (status == DYNC_OK || status == DYNC_ERR_MEMORY) return status;
+    if (inner.status == DYNC_OK) return dync__fail(status, "the joint trace of a graph failed");
+    dync__error_raise(&inner);
+    return inner.status;
+}
+
+static void dync__joint_log(const dync_graph *joint)
+{
+    if (!dync__log_on(DYNC__LOG_joint)) return;
+    dync__str s = {0};
+    dync__graph_print_c(&s, joint);
+    dync__log_text(DYNC__LOG_joint, "joint", dync__str_get(&s));
+    dync__str_free(&s);
+}
+
+static void dync__joint_facts(dync__aot_graphs *g)
+{
+    g->plain_inputs = g->actual.n == g->n_inputs;
+    for (int i = 0; i < g->actual.n && g->plain_inputs; i++) g->plain_inputs = g->actual.at[i].passed;
+    for (int i = 0; i < g->fw->node.n; i++) {
+        const dync_node *n = g->fw->node.at[i];
+        if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
-    if (status == DYNC_OK && dync__log_on(DYNC__LOG_joint)) {
-        dync__str s = {0};
-        dync__graph_print_c(&s, joint);
-        dync__log_text(DYNC__LOG_joint, "joint", dync__str_get(&s));
-        dync__str_free(&s);
-    }
-    dync__functional_end(&j.f);
-    dync__arena_free(&j.arena);
-    dync_graph_free(joint);
-    if (status != DYNC_OK) dync__aot_graphs_free(out);
+}
+
+DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
+                                     dync__aot_graphs *out, const char **why)
+{
+    dync_status status;
+    bool as_rows = false, again;
+    *why = NULL;
+    do {
+        dync__joint j;
+        dync_graph *g = NULL, *joint = dync__graph_new("Joint");
+        memset(&j, 0, sizeof j);
+        memset(out, 0, sizeof *out);
+        if (!joint) return DYNC_ERR_MEMORY;
+        j.into = out;
+        j.how = how;
+        j.examples = examples;
+        j.training = training;
+        j.as_rows = as_rows;
+        dync__functional_begin(&j.f, joint, out);
+        status = dync__joint_prepare(&j, user, &g);
+        if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
+        if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;
+        if (status == DYNC_OK) dync__joint_log(joint);
+        again = status == DYNC_ERR_UNSUPPORTED && j.f.strided_write && !as_rows && examples;
+        as_rows = true;
+        dync__functional_end(&j.f);
+        dync__arena_free(&j.arena);
+        dync_graph_free(g);
+        dync_graph_free(joint);
+        if (status != DYNC_OK) dync__aot_graphs_free(out);
+    } while (again);
+    if (status == DYNC_OK) dync__joint_facts(out);
     return status;
 }

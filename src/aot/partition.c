@@ -1,49 +1,72 @@
 /* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is forward; what the gradients need beyond
- * that is backward; forward values that backward reads are saved (the default partitioner of PyTorch: save everything).
- * After joint.c, before runtime.c. */
+ * that is backward. Between them stand the saved values: all that backward reads (the default partitioner of PyTorch), or a minimum cut
+ * (mincut.c), where backward computes cheap things again. After joint.c, before runtime.c.
+ *
+ * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed again stands just before its first use. */
 #include "../dync.in.h"
-#include "aot.h"
+#include "partition.h"
 
-typedef struct dync__cutter {
-    dync_graph *joint;
-    dync__arena arena;
-    bool *fw, *bw, *saved;               /* by node index */
-    int current;                         /* which set marks go to */
-} dync__cutter;
+static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
+static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
 
-static void dync__cut_mark_fw(void *user, dync__arg *a)
-{
-    dync__cutter *c = user;
-    c->fw[a->as.node->index] = true;
-}
-static void dync__cut_mark_bw(void *user, dync__arg *a)
-{
-    dync__cutter *c = user;
-    c->bw[a->as.node->index] = true;
-}
-
-static bool dync__partition_is_input(const dync_node *n) { return n->kind == DYNC__N_PLACEHOLDER; }
-
+/* ---- facts --------------------------------------------------------------------------------------------------------------------- */
 /* Closes the sets over arguments, from the end of the graph to its beginning. */
-static void dync__partition_mark(dync__cutter *c)
+static void dync__part_close(dync__cutter *c)
 {
-    for (int i = c->joint->node.n - 1; i >= 0; i--) {
+    for (int i = c->n - 1; i >= 0; i--) {
         dync_node *n = c->joint->node.at[i];
-        if (c->fw[i]) dync__node_each_input(n, dync__cut_mark_fw, c);
-        else if (c->bw[i]) dync__node_each_input(n, dync__cut_mark_bw, c);
+        if (c->fw[i]) dync__node_each_input(n, dync__part_mark_fw, c);
+        if (c->bw[i]) dync__node_each_input(n, dync__part_mark_bw, c);
     }
 }
 
-/* An output that only backward reads of an operator that forward runs belongs to forward. */
-static void dync__partition_getitems(dync__cutter *c)
+typedef struct dync__part_reader { dync__cutter *c; int reader; bool counting; } dync__part_reader;
+static void dync__part_note_user(void *user, dync__arg *a)
 {
-    for (int i = 0; i < c->joint->node.n; i++) {
+    dync__part_reader *r = user;
+    int i = a->as.node->index;
+    if (r->counting) r->c->first_user[i + 1]++;
+    else r->c->user[r->c->first_user[i]++] = r->reader;
+}
+
+static dync_status dync__part_users(dync__cutter *c)
+{
+    dync__part_reader r = {c, 0, true};
+    for (r.reader = 0; r.reader < c->n; r.reader++)
+        if (dync__part_live(c, r.reader)) dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+    for (int i = 0; i < c->n; i++) c->first_user[i + 1] += c->first_user[i];
+    c->user = dync__arena_alloc(&c->arena, (size_t)(c->first_user[c->n] + 1) * sizeof *c->user);
+    if (!c->user) return DYNC_ERR_MEMORY;
+    r.counting = false;
+    for (r.reader = 0; r.reader < c->n; r.reader++)
+        if (dync__part_live(c, r.reader)) dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+    for (int i = c->n; i > 0; i--) c->first_user[i] = c->first_user[i - 1];     /* filling moved each on to the next one's */
+    c->first_user[0] = 0;
+    return DYNC_OK;
+}
+
+static void dync__part_late(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        if (c->tangent[i]) c->late[i] = true;
+        for (int u = c->first_user[i]; c->late[i] && u < c->first_user[i + 1]; u++) c->late[c->user[u]] = true;
+    }
+}
+
+/* Every forward value that backward reads is saved. */
+static void dync__part_save_all(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
         const dync_node *n = c->joint->node.at[i];
         if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index]) c->fw[i] = true;
+        if (!c->bw[i] || c->tangent[i] || n->nout != 1 || !(c->fw[i] || c->input[i])) continue;
+        bool read = c->given[i];
+        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !read; u++) read = c->bw[c->user[u]] && !c->fw[c->user[u]];
+        c->saved[i] = read;
     }
 }
 
-/* ---- copying nodes into the two graphs: mark holds the copy ---------------------------------------------------------------------- */
+/* ---- the two graphs: mark holds a node's copy ---------------------------------------------------------------------------------------- */
 static dync_node *dync__partition_map(void *user, dync_node *old)
 {
     (void)user;
@@ -64,90 +87,139 @@ static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
     return dync__partition_copied(old, dync__graph_copy_call(g, old, dync__partition_map, NULL));
 }
 
-static dync_status dync__partition_output(dync__cutter *c, dync_graph *g, int n, dync_node *const *old)
-{
-    dync_node **now = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *now);
-    for (int i = 0; now && i < n; i++) now[i] = old[i]->mark;
-    return now ? dync__graph_output_list(g, n, now) : DYNC_ERR_MEMORY;
-}
-
 static void dync__partition_clear(dync_graph *joint)
 {
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
 
-static bool dync__is_one_of(const dync_node *n, int count, dync_node *const *nodes)
+/* Does a value lie on the memory of an input that will be overwritten? */
+static bool dync__part_on_mutated(const dync__cutter *c, const dync_node *n)
 {
-    for (int i = 0; i < count; i++)
-        if (nodes[i] == n) return true;
-    return false;
+    while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
+    return c->mutated[n->index];
 }
 
-/* Forward: every input of the joint graph but tangents, in order; then what is needed. */
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node *const *out, int n_tangents, dync_node *const *tangents,
-                                           dync__aot_graphs *into)
+static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, dync_node *old)
+{
+    if (!dync__part_on_mutated(c, old)) return old->mark;
+    dync__arg arg = dync__arg_node(old->mark);
+    dync__info info = old->info[0];
+    info.alias = -1;
+    if (!dync__layout_is_dense(&info.lay) && dync__layout_contiguous(&info.lay, info.lay.ndim, old->info[0].lay.shape) != DYNC_OK) return NULL;
+    info.lay.offset = 0;
+    return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+}
+
+/* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then what is saved. */
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node *const *out, dync__aot_graphs *into)
 {
     dync_graph *g = into->fw = dync__graph_new("GraphModule");
-    if (!g) return DYNC_ERR_MEMORY;
+    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
+    if (!g || !all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
+    dync__part_close(c);
     dync__partition_clear(c->joint);
-    for (int i = 0; i < c->joint->node.n; i++) {
+    for (int i = 0; i < c->n; i++) {
         dync_node *n = c->joint->node.at[i];
-        if (dync__partition_is_input(n)) {
-            if (!dync__is_one_of(n, n_tangents, tangents)) DYNC__TRY(dync__partition_placeholder(g, n));
-        } else if (c->fw[i]) {
-            DYNC__TRY(dync__partition_copy(g, n));
-        }
+        if (c->input[i]) DYNC__TRY(dync__partition_placeholder(g, n));
+        else if (c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
     }
-    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->joint->node.n + 1) * sizeof *all);
-    if (!all) return DYNC_ERR_MEMORY;
-    memcpy(all, out, (size_t)n_out * sizeof *all);
+    for (int i = 0; i < n_out; i++) all[i] = out[i]->mark;
     into->n_saved = 0;
-    for (int i = 0; i < c->joint->node.n; i++)
-        if (c->saved[i]) all[n_out + into->n_saved++] = c->joint->node.at[i];
-    return dync__partition_output(c, g, n_out + into->n_saved, all);
+    for (int i = 0; i < c->n; i++) {
+        if (!c->saved[i]) continue;
+        dync_node *n = c->joint->node.at[i];
+        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n))) return DYNC_ERR_MEMORY;
+        int64_t bytes = dync__aot_bytes(n);
+        into->saved_bytes += bytes;
+        if (c->input[i]) into->saved_input_bytes += bytes;
+    }
+    return dync__graph_output_list(g, n_out + into->n_saved, all);
 }
 
-static dync_status dync__partition_backward(dync__cutter *c, int n_tangents, dync_node *const *tangents, int n_grads,
-                                            dync_node *const *grads, dync__aot_graphs *into)
+typedef struct dync__recompute { dync__cutter *c; dync_graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
+static void dync__partition_need(void *user, dync__arg *a)
+{
+    dync__recompute *r = user;
+    dync_node *n = a->as.node;
+    if (n->mark || r->status != DYNC_OK) return;
+    dync__node_each_input(n, dync__partition_need, r);       /* as deep as a chain that is computed again: mincut.c keeps them short */
+    if (r->status == DYNC_OK) r->status = dync__partition_copy(r->g, n);
+    if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
+    r->into->n_recomputed++;
+    r->into->recomputed_bytes += dync__aot_bytes(n);
+}
+
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_node *const *grads, dync__aot_graphs *into)
 {
     dync_graph *g = into->bw = dync__graph_new("GraphModule");
-    if (!g) return DYNC_ERR_MEMORY;
+    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
+    dync__recompute r = {c, g, into, DYNC_OK};
+    if (!g || !all) return DYNC_ERR_MEMORY;
     dync__partition_clear(c->joint);
-    for (int i = 0; i < c->joint->node.n; i++)
+    for (int i = 0; i < c->n; i++)
         if (c->saved[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
-    for (int i = 0; i < n_tangents; i++) DYNC__TRY(dync__partition_placeholder(g, tangents[i]));
-    for (int i = 0; i < c->joint->node.n; i++) {
-        dync_node *n = c->joint->node.at[i];
-        if (!dync__partition_is_input(n) && c->bw[i] && !c->saved[i] && !c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
+    for (int i = 0; i < c->n; i++)
+        if (c->tangent[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
+    for (int i = 0; i < c->n && r.status == DYNC_OK; i++) {
+        dync__arg a = dync__arg_node(c->joint->node.at[i]);
+        if (c->bw[i] && c->late[i]) dync__partition_need(&r, &a);
     }
-    return dync__partition_output(c, g, n_grads, grads);
+    for (int i = 0; i < n_grads; i++) {
+        dync__arg a = dync__arg_node(grads[i]);
+        dync__partition_need(&r, &a);
+        all[i] = grads[i]->mark;
+    }
+    return r.status == DYNC_OK ? dync__graph_output_list(g, n_grads, all) : r.status;
 }
 
-DYNC__FN dync_status dync__aot_partition(dync_graph *joint, int n_fw_out, dync_node *const *fw_out, int n_tangents, dync_node *const *tangents,
-                                         int n_grads, dync_node *const *grads, dync__aot_graphs *into)
+/* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__cutter_open(dync__cutter *c, dync_graph *joint)
+{
+    memset(c, 0, sizeof *c);
+    c->joint = joint;
+    dync__graph_renumber(joint);
+    c->n = joint->node.n - 1;            /* without the output */
+    bool **sets[] = {&c->fw, &c->bw, &c->input, &c->tangent, &c->late, &c->given, &c->saved, &c->mutated};
+    for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
+        if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
+    c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
+    return c->first_user && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *j)
+{
+    for (int i = 0; i < c->n; i++) c->input[i] = c->joint->node.at[i]->kind == DYNC__N_PLACEHOLDER;
+    for (int i = 0; i < j->n_tangents; i++) {
+        c->tangent[j->tangent[i]->index] = true;
+        c->input[j->tangent[i]->index] = false;
+    }
+    for (int i = 0; i < j->n_fw_out; i++) c->fw[j->fw_out[i]->index] = true;
+    for (int i = 0; i < j->n_grads; i++) c->bw[j->grad[i]->index] = true;
+    for (int i = 0; i < j->n_mutated; i++) c->mutated[j->mutated[i]->index] = true;
+    dync__part_close(c);
+    DYNC__TRY(dync__part_users(c));
+    dync__part_late(c);
+    for (int i = 0; i < j->n_grads; i++) {
+        int k = j->grad[i]->index;
+        if (c->fw[k] || c->input[k]) c->given[k] = true;
+        else c->late[k] = true;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how, dync__aot_graphs *into)
 {
     dync__cutter c;
-    memset(&c, 0, sizeof c);
-    c.joint = joint;
-    dync__graph_renumber(joint);
-    size_t n = (size_t)joint->node.n + 1;
-    c.fw = dync__arena_alloc(&c.arena, n);
-    c.bw = dync__arena_alloc(&c.arena, n);
-    c.saved = dync__arena_alloc(&c.arena, n);
-    dync_status status = c.fw && c.bw && c.saved && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        for (int i = 0; i < n_fw_out; i++) c.fw[fw_out[i]->index] = true;
-        for (int i = 0; i < n_grads; i++) c.bw[grads[i]->index] = true;
-        dync__partition_mark(&c);
-        dync__partition_getitems(&c);
-        for (int i = 0; i < joint->node.n; i++) {
-            dync_node *node = joint->node.at[i];
-            bool tangent = dync__is_one_of(node, n_tangents, tangents);
-            c.saved[i] = c.bw[i] && !tangent && (c.fw[i] || dync__partition_is_input(node)) && !(node->nout > 1);
-        }
-        status = dync__partition_forward(&c, n_fw_out, fw_out, n_tangents, tangents, into);
+    dync_status status = dync__cutter_open(&c, j->graph);
+    c.budget = how->budget;
+    if (status == DYNC_OK) status = dync__cutter_facts(&c, j);
+    if (status == DYNC_OK && j->n_grads) {
+        if (how->save_all) dync__part_save_all(&c);
+        else status = dync__mincut(&c);
     }
-    if (status == DYNC_OK && n_grads) status = dync__partition_backward(&c, n_tangents, tangents, n_grads, grads, into);
+    if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
+    if (status == DYNC_OK && j->n_grads) status = dync__partition_backward(&c, j->n_grads, j->grad, into);
     dync__arena_free(&c.arena);
     return status;
 }

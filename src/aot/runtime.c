@@ -1,241 +1,170 @@
-/* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs that were written get their new values,
- * outputs that are views of inputs are made as views, and for training one autograd node stands for the whole. After partition.c. */
+/* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs on one memory get a base, inputs that
+ * were written get their new values, outputs that are views are made as views, and for training one autograd node stands for the whole
+ * (backward.c). After backward.c, before inductor/. */
 #include "../dync.in.h"
-#include "aot.h"
+#include "code.h"
+#include "../autograd/node.h"
 
-typedef struct dync__aot_code {
-    dync__raw_state head;                /* first: what dync__raw_run reads */
-    int32_t refs;                        /* the callable, and every autograd node alive */
-    dync__aot_graphs g;
-    dync__inner fw, bw;
-    int n_fw_out;
-    dync_graph *graph;                   /* the user's: its result's form is read at every call */
-    bool plain;                          /* not functionalised: interpreted as it is */
-} dync__aot_code;
+/* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
+static double dync__aot_budget = 1;
+DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
 
-static void dync__aot_code_unref(dync__aot_code *c)
+DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
     if (c->bw.destroy) c->bw.destroy(c->bw.state);
     dync__aot_graphs_free(&c->g);
     dync_graph_free(c->graph);
+    dync__free(c->tangent, (size_t)(c->n_tangents + 1) * sizeof *c->tangent);
     dync__free(c, sizeof *c);
 }
 
-/* ---- backward: one node of the tape ---------------------------------------------------------------------------------------------- */
-typedef struct dync__aot_saved {
-    dync__aot_code *code;
-    int n;                               /* saved tensors; 0 once released */
-    int n_inputs;
-    dync__tensor **tensor;               /* n saved, then n_inputs inputs that the node hangs on (for create_graph) */
-    size_t bytes;
-} dync__aot_saved;
-
-static void dync__aot_saved_release(void *state)
+/* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
+static bool dync__same_layout(const dync__layout *a, const dync__layout *b)
 {
-    dync__aot_saved *s = state;
-    for (int i = 0; i < s->n; i++) {
-        dync__unref(s->tensor[i]);
-        s->tensor[i] = NULL;
-    }
-    s->n = 0;
+    size_t n = (size_t)a->ndim * sizeof *a->shape;
+    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0;
 }
 
-static void dync__aot_saved_destroy(void *state)
+/* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share memory in another way, or no memory. */
+static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in)
 {
-    dync__aot_saved *s = state;
-    dync__aot_saved_release(s);
-    int n = s->code->g.n_saved;
-    for (int i = 0; i < s->n_inputs; i++) dync__unref(s->tensor[n + i]);
-    dync__aot_code_unref(s->code);
-    dync__free(s->tensor, s->bytes);
-    dync__free(s, sizeof *s);
+    dync__tensor *x = in[a->from];
+    if (a->kind == DYNC__AOT_FLAT) return dync__tensor_alias(x, x->dtype, &a->lay);
+    dync__tensor *base = x->grad ? x->grad->base : NULL;
+    return base && dync__same_layout(&base->lay, &a->lay) ? base : NULL;
 }
 
-static const char *const dync__double_backward = "torch.compile with aot_autograd does not currently support double backward";
-
-static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                   dync__tensor **grad_in, bool create_graph)
+static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual)
 {
-    (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "%s", dync__double_backward);
-}
-static void dync__aot_twice_destroy(void *state) { (void)state; }
-
-/* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
-static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad)
-{
-    const dync__info *info = &like->info[0];
-    if (grad && dync__layout_is_contiguous(&grad->lay) && grad->dtype == info->dtype) {
-        dync__ref(grad);
-        return grad;
-    }
-    if (grad) return dync__contiguous_copy(grad);
-    dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);
-    if (zero && zero->storage->data) memset(zero->storage->data, 0, zero->storage->size_bytes);
-    return zero;
-}
-
-static const dync_node *dync__placeholder_at(const dync_graph *g, int k)
-{
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER && k-- == 0) return g->node.at[i];
-    return NULL;
-}
-
-/* Under a tracer (gradients are fakes): the backward graph's nodes are run one by one through dispatch, so that they become part of what
- * is recorded. saved: what stands for the saved tensors there. */
-DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
-                                               const bool *needed, dync__tensor **grad_in)
-{
-    const dync__aot_saved *s = state;
-    const dync__aot_graphs *g = &s->code->g;
-    dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(g->n_saved + g->n_tangents + 1) * sizeof *args), result = {0};
-    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->n_saved && args; i++) args[i] = dync__arg_t(saved[i]);
-    for (int i = 0; i < g->n_tangents && status == DYNC_OK; i++) {
-        int value = g->tangent_value.at[i];
-        dync__tensor *t = value < n_out ? grad_out[value] : NULL;
-        if (t) dync__ref(t);
-        else t = dync__aot_tangent(dync__placeholder_at(g->bw, g->n_saved + i), NULL);
-        if (!t) status = DYNC_ERR_MEMORY;
-        else args[g->n_saved + i] = dync__arg_t(dync__open(dync__give(t)));
-    }
-    if (status == DYNC_OK) status = dync__graph_eval(g->bw, args, g->n_saved + g->n_tangents, &arena, &result);
-    for (int i = 0; i < g->grad_of.n && status == DYNC_OK; i++) {
-        int input = g->grad_of.at[i];
-        if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
-    }
-    if (status == DYNC_OK) dync__arg_release(&result);
-    dync__arena_free(&arena);
-    return status;
-}
-DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
-{
-    const dync__aot_saved *s = state;
-    *out = s->tensor;
-    return s->n;
-}
-static bool dync__any_fake(int n, dync__tensor *const *t)
-{
-    for (int i = 0; i < n; i++)
-        if (t[i] && (t[i]->flags & DYNC__T_FAKE)) return true;
-    return false;
-}
-
-static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                      dync__tensor **grad_in, bool create_graph)
-{
-    static const dync__gnode_class twice = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, dync__aot_twice_destroy};
-    dync__aot_saved *s = state;
-    const dync__aot_graphs *g = &s->code->g;
-    if (s->n != g->n_saved) return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through the graph a second time (or directly access "
-        "saved tensors after they have already been freed). Specify retain_graph=True if you need to backward through the graph a second time.");
-    if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
-    int n = g->n_saved + g->n_tangents, n_grads = g->grad_of.n;
-    dync__tensor **in = dync__calloc((size_t)(n + n_grads + 1) * sizeof *in), **out = in ? in + n : NULL;
-    dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->n_saved && in; i++) dync__ref(in[i] = s->tensor[i]);
-    for (int i = 0; i < g->n_tangents && status == DYNC_OK; i++) {
-        int value = g->tangent_value.at[i];
-        in[g->n_saved + i] = dync__aot_tangent(dync__placeholder_at(g->bw, g->n_saved + i), value < n_out ? grad_out[value] : NULL);
-        if (!in[g->n_saved + i]) status = DYNC_ERR_MEMORY;
-    }
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    if (status == DYNC_OK) status = s->code->bw.run(s->code->bw.state, n, in, n_grads, out);
-    dync__tls.grad_enabled_off = grad_off;
-    for (int i = 0; i < n_grads && status == DYNC_OK; i++) {
-        int input = g->grad_of.at[i];
-        if (input < n_in && needed[input] && out[i]) {
-            grad_in[input] = out[i];
-            out[i] = NULL;
+    for (int i = 0; i < g->n_inputs; i++) {
+        const dync__aot_actual *a = &g->actual.at[i];
+        if (a->same_as >= 0) {
+            if (in[i] != in[a->same_as]) return false;
+        } else if (a->group >= 0) {
+            const dync__tensor *base = actual[a->group];
+            if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
+            bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
+            if (on_base && !(in[i]->grad && in[i]->grad->base == base)) return false;
         }
     }
-    if (status == DYNC_OK && create_graph) {          /* a second derivative through here says that it cannot be had */
-        dync__tensor *few[DYNC__FEW], **results = dync__room(few, DYNC__FEW, n_in, sizeof *results);
-        int k = 0;
-        for (int i = 0; i < n_in && results; i++)
-            if (grad_in[i]) results[k++] = grad_in[i];
-        status = results ? dync__tape_attach(&twice, NULL, s->n_inputs, s->tensor + g->n_saved, k, results, NULL) : DYNC_ERR_MEMORY;
-        dync__room_end(results, few, n_in, sizeof *results);
-    }
-    for (int i = 0; in && i < n + n_grads; i++) dync__unref(in[i]);
-    dync__free(in, (size_t)(n + n_grads + 1) * sizeof *in);
-    return status;
+    return true;
 }
 
-static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
-                                                 dync__aot_saved_destroy};
-DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
+typedef struct dync__aot_inputs {
+    dync__tensor *few[2 * DYNC__FEW], **actual, **passed;
+    int room;
+} dync__aot_inputs;
 
-static dync_status dync__aot_attach(dync__aot_code *c, int n_in, dync__tensor *const *in, dync__tensor *const *fw_out)
+static void dync__aot_inputs_end(const dync__aot_graphs *g, dync__aot_inputs *x)
 {
-    const dync__aot_graphs *g = &c->g;
-    dync__aot_saved *s = dync__calloc(sizeof *s);
-    if (!s) return DYNC_ERR_MEMORY;
-    s->bytes = (size_t)(g->n_saved + n_in + 1) * sizeof *s->tensor;
-    s->tensor = dync__calloc(s->bytes);
-    if (!s->tensor) {
-        dync__free(s, sizeof *s);
-        return DYNC_ERR_MEMORY;
-    }
-    const int first = g->mutated.n + g->n_values;
-    s->code = c;
-    DYNC__ATOMIC_INC(&c->refs);
-    s->n = g->n_saved;
-    for (int i = 0; i < g->n_saved; i++) dync__ref(s->tensor[i] = fw_out[first + i]);
-    for (int i = 0; i < n_in; i++)
-        if (in[i]->flags & DYNC__T_REQUIRES_GRAD) dync__ref(s->tensor[g->n_saved + s->n_inputs++] = in[i]);
-    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, g->n_values, sizeof *requires);
-    if (!requires) {
-        dync__aot_saved_destroy(s);
-        return DYNC_ERR_MEMORY;
-    }
-    memset(requires, 0, (size_t)g->n_values * sizeof *requires);
-    for (int i = 0; i < g->n_tangents; i++) requires[g->tangent_value.at[i]] = true;
-    dync_status status = dync__tape_attach(&dync__aot_node, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
-    dync__room_end(requires, few, g->n_values, sizeof *requires);
-    return status;
+    for (int i = g->n_inputs; i < g->actual.n; i++)
+        if (g->actual.at[i].kind == DYNC__AOT_FLAT) dync__unref(x->actual[i]);
+    dync__room_end(x->actual, x->few, x->room, sizeof *x->actual);
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------------------------ */
-/* Writes the new value of an input into it: the same memory layout is one copy. */
-static dync_status dync__aot_write_back(dync__tensor *input, dync__tensor *value)
+/* *plain: the inputs share memory in another way than the examples did. */
+static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tensor *const *in, dync__aot_inputs *x, bool *plain)
+{
+    int k = 0;
+    x->room = 2 * g->actual.n;
+    x->actual = dync__room(x->few, DYNC__COUNT_OF(x->few), x->room, sizeof *x->actual);
+    if (!x->actual) return DYNC_ERR_MEMORY;
+    x->passed = x->actual + g->actual.n;
+    memcpy(x->actual, in, (size_t)g->n_inputs * sizeof *x->actual);
+    for (int i = g->n_inputs; i < g->actual.n; i++) {
+        const dync__aot_actual *a = &g->actual.at[i];
+        x->actual[i] = a->kind == DYNC__AOT_ATTR ? a->tensor : dync__aot_base(a, in);
+    }
+    *plain = !dync__aot_shares(g, in, x->actual);
+    for (int i = 0; i < g->actual.n; i++)
+        if (g->actual.at[i].passed) x->passed[k++] = x->actual[i];
+    return DYNC_OK;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    dync__arg args[2] = {dync__arg_t(input), dync__arg_t(value)};
-    dync__tensor *same = NULL;
-    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, &same);
-    dync__unref(same);
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < g->mutated.n && status == DYNC_OK; i++) {
+        dync__arg args[2] = {dync__arg_t(actual[g->mutated.at[i].input]), dync__arg_t(fw_out[i])};
+        dync__tensor *same = NULL;
+        dync__tls.grad_enabled_off = !g->mutated.at[i].with_grad;
+        status = dync__op_run(DYNC__OP_copy_, 2, args, &same);
+        dync__unref(same);
+    }
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
 
-static dync_status dync__aot_view(dync__tensor *input, const dync__aot_out *o, dync__tensor **out)
+/* Values that lie on the memory of something else take its place in fw_out. */
+static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor **fw_out)
 {
-    dync__arg args[4] = {dync__arg_t(input), dync__arg_dims(o->lay.ndim, o->lay.shape), dync__arg_dims(o->lay.ndim, o->lay.stride),
-                         dync__arg_i(o->lay.offset + input->lay.offset)};
-    return dync__op_run(DYNC__OP_as_strided, 4, args, out);
-}
-
-static dync_status dync__aot_finish(dync__aot_code *c, dync__tensor *const *in, dync__tensor *const *fw_out, dync__tensor **out)
-{
-    const dync__aot_graphs *g = &c->g;
-    for (int i = 0; i < g->mutated.n; i++) DYNC__TRY(dync__aot_write_back(in[g->mutated.at[i]], fw_out[i]));
-    for (int i = 0; i < g->out.n; i++) {
-        const dync__aot_out *o = &g->out.at[i];
-        if (o->kind == DYNC__AOT_VALUE) {
-            out[i] = fw_out[g->mutated.n + o->index];
-            if (out[i]) dync__ref(out[i]);           /* NULL: narrowed away */
-        }
-        else if (o->kind == DYNC__AOT_INPUT) dync__ref(out[i] = in[o->index]);
-        else DYNC__TRY(dync__aot_view(in[o->index], o, &out[i]));
+    for (int k = 0; k < g->value.n; k++) {
+        const dync__aot_value *v = &g->value.at[k];
+        dync__tensor **value = &fw_out[g->mutated.n + k];
+        if (v->over == DYNC__AOT_OWN || !*value) continue;
+        const dync__tensor *on = v->over == DYNC__AOT_OVER_INPUT ? actual[v->index] : fw_out[g->mutated.n + v->index];
+        if (!on) continue;
+        dync__layout lay = v->lay;
+        lay.offset += on->lay.offset;
+        dync__tensor *t = dync__tensor_alias(on, (*value)->dtype, &lay);
+        if (!t) return DYNC_ERR_MEMORY;
+        dync__unref(*value);
+        *value = t;
     }
     return DYNC_OK;
+}
+
+static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dync__tensor **out)
+{
+    dync__layout lay = o->lay;
+    lay.offset += base->lay.offset;
+    if (o->mode == DYNC__AOT_DETACHED) return (*out = dync__tensor_alias(base, base->dtype, &lay)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = o->mode == DYNC__AOT_NO_GRAD;
+    dync__arg args[4] = {dync__arg_t(base), dync__arg_dims(lay.ndim, lay.shape), dync__arg_dims(lay.ndim, lay.stride), dync__arg_i(lay.offset)};
+    dync_status status = dync__op_run(DYNC__OP_as_strided, 4, args, out);
+    dync__tls.grad_enabled_off = grad_off;
+    return status;
+}
+
+static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out, dync__tensor **out)
+{
+    for (int i = 0; i < g->out.n; i++) {
+        const dync__aot_out *o = &g->out.at[i];
+        bool of_input = o->kind == DYNC__AOT_INPUT || o->kind == DYNC__AOT_VIEW_OF_INPUT;
+        dync__tensor *t = o->same_as >= 0 ? out[o->same_as] : of_input ? actual[o->index] : fw_out[g->mutated.n + o->index];
+        if (!t) continue;                /* narrowed away */
+        if (o->same_as >= 0 || o->kind == DYNC__AOT_INPUT || o->kind == DYNC__AOT_VALUE) dync__ref(out[i] = t);
+        else DYNC__TRY(dync__aot_view(t, o, &out[i]));
+    }
+    return DYNC_OK;
+}
+
+/* ---- a call --------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual, dync__tensor *const *passed, dync__tensor **out)
+{
+    const dync__aot_graphs *g = &c->g;
+    dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
+    if (!fw_out) return DYNC_ERR_MEMORY;
+    memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
+    dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
+    dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
+    if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
+    if (status == DYNC_OK && g->training) status = dync__aot_attach(c, g->actual.n, actual, fw_out, fw_out + g->mutated.n + g->value.n, random);
+    if (status == DYNC_OK && g->mutated.n) status = dync__aot_write_back(g, actual, fw_out);
+    if (status == DYNC_OK) status = dync__aot_finish(g, actual, fw_out, out);
+    for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
+    dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);
+    return status;
+}
+
+static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
 
 static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
@@ -244,32 +173,23 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     const dync__aot_graphs *g = &c->g;
     if (n_in != g->n_inputs || n_out != g->out.n)
         return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
-    int n_all = n_in + g->n_lifted;
-    dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
-    dync__tensor *few_in[DYNC__FEW], **all = g->n_lifted ? dync__room(few_in, DYNC__FEW, n_all, sizeof *all) : few_in;
-    dync_status status = fw_out && all ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (g->n_lifted && all) {
-        memcpy(all, in, (size_t)n_in * sizeof *all);
-        memcpy(all + n_in, g->lifted.at, (size_t)g->n_lifted * sizeof *all);
-    }
-    if (fw_out) memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
-    if (status == DYNC_OK) status = c->fw.run(c->fw.state, n_all, g->n_lifted ? all : in, c->n_fw_out, fw_out);
-    if (status == DYNC_OK && g->bw) status = dync__aot_attach(c, n_in, in, fw_out);
-    if (status == DYNC_OK) status = dync__aot_finish(c, in, fw_out, out);
-    for (int i = 0; i < c->n_fw_out && fw_out; i++) dync__unref(fw_out[i]);
-    dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);
-    dync__room_end(all, few_in, n_all, sizeof *all);
+    if (g->plain_inputs) return dync__aot_call(c, in, in, out);
+    dync__aot_inputs x;
+    bool plain;
+    DYNC__TRY(dync__aot_inputs_begin(g, in, &x, &plain));
+    dync_status status = plain ? dync__aot_run_plain(state, n_in, in, n_out, out) : dync__aot_call(c, x.actual, x.passed, out);
+    dync__aot_inputs_end(g, &x);
     return status;
 }
 
-/* ---- the graph as it is: what this form of AOT does not functionalise -------------------------------------------------------------------- */
+/* ---- the graph as it is: what is not functionalised -------------------------------------------------------------------- */
 static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
 {
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
 }
 
-static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
@@ -284,11 +204,6 @@ static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *
     if (status == DYNC_OK) dync__arg_take_tensors(&result, out, &k);
     dync__arena_free(&arena);
     return status;
-}
-
-static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
-{
-    return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
 
 static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
@@ -313,16 +228,21 @@ DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_ba
 /* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
 static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
 
-/* Only outputs that are values of the forward graph can be narrowed, and only where there is no backward. */
+/* Only values of the forward graph can be narrowed, and only where there is no backward. */
 static dync_status dync__aot_narrow(void *state, const bool *used)
 {
     dync__aot_code *c = state;
-    if (c->plain || c->g.bw || !c->fw.narrow) return DYNC_OK;
-    bool *fw_used = dync__calloc((size_t)c->n_fw_out + 1);
+    const dync__aot_graphs *g = &c->g;
+    if (c->plain || g->training || !c->fw.narrow) return DYNC_OK;
+    bool *fw_used = dync__calloc((size_t)c->n_fw_out + 1), *value = fw_used ? fw_used + g->mutated.n : NULL;
     if (!fw_used) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->g.mutated.n; i++) fw_used[i] = true;
-    for (int i = 0; i < c->g.out.n; i++)
-        if (used[i] && c->g.out.at[i].kind == DYNC__AOT_VALUE) fw_used[c->g.mutated.n + c->g.out.at[i].index] = true;
+    memset(fw_used, true, (size_t)g->mutated.n);
+    for (int i = 0; i < g->out.n; i++) {
+        const dync__aot_out *o = &g->out.at[g->out.at[i].same_as >= 0 ? g->out.at[i].same_as : i];
+        if (used[i] && (o->kind == DYNC__AOT_VALUE || o->kind == DYNC__AOT_VIEW_OF_VALUE)) value[o->index] = true;
+    }
+    for (int k = g->value.n - 1; k >= 0; k--)
+        if (value[k] && g->value.at[k].over == DYNC__AOT_OVER_VALUE) value[g->value.at[k].index] = true;
     dync_status status = c->fw.narrow(c->fw.state, fw_used);
     dync__free(fw_used, (size_t)c->n_fw_out + 1);
     return status;
@@ -330,8 +250,11 @@ static dync_status dync__aot_narrow(void *state, const bool *used)
 
 static bool dync__graph_wants_grad(const dync_graph *g)
 {
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER && g->node.at[i]->requires_grad[0]) return true;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind == DYNC__N_PLACEHOLDER && n->requires_grad[0]) return true;
+        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
+    }
     return false;
 }
 
@@ -339,18 +262,6 @@ static bool dync__graph_turns_grad_on(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
-    return false;
-}
-
-/* Two inputs on one storage of which one is written: their connection is not modelled here. */
-static bool dync__inputs_overlap(const dync_value *examples, int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) {
-            const dync__tensor *a = examples[i].kind == DYNC_KIND_TENSOR ? dync__peek(examples[i].as.t) : NULL;
-            const dync__tensor *b = examples[j].kind == DYNC_KIND_TENSOR ? dync__peek(examples[j].as.t) : NULL;
-            if (a && b && a->storage == b->storage) return true;
-        }
     return false;
 }
 
@@ -367,19 +278,47 @@ static void dync__aot_log(const dync__aot_graphs *g)
     }
 }
 
+/* What a call saves for backward, in a line. */
+static void dync__aot_report(const dync__aot_graphs *g)
+{
+    if (!g->bw || !dync__log_on(DYNC__LOG_aot)) return;
+    dync__log(DYNC__LOG_aot, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
+              (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
+}
+
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 static bool dync__aot_is_forward(const dync__aot_code *c)
 {
     const dync__aot_graphs *g = &c->g;
-    bool same = !g->bw && !g->n_lifted && !g->mutated.n && g->out.n == c->n_fw_out;
-    for (int i = 0; same && i < g->out.n; i++) same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i;
+    bool same = !g->training && g->plain_inputs && !g->mutated.n && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
+    for (int i = 0; same && i < g->out.n; i++)
+        same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
+}
+
+static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
+{
+    const dync__aot_graphs *g = &c->g;
+    c->n_fw_in = g->fw->n_inputs;
+    c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
+    c->n_tangents = g->bw ? g->tangent_of.n : 0;
+    c->tangent = dync__calloc((size_t)(c->n_tangents + 1) * sizeof *c->tangent);
+    if (!c->tangent) return DYNC_ERR_MEMORY;
+    for (int i = 0, k = -g->n_saved; g->bw && i < g->bw->node.n; i++)
+        if (g->bw->node.at[i]->kind == DYNC__N_PLACEHOLDER && k++ >= 0) c->tangent[k - 1] = g->bw->node.at[i];
+    dync__aot_log(g);
+    dync__aot_report(g);
+    DYNC__TRY(inner->compile(inner->user, g->fw, false, options, &c->fw));
+    if (g->bw) DYNC__TRY(inner->compile(inner->user, g->bw, true, options, &c->bw));
+    if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
     dync__aot_code *c = dync__calloc(sizeof *c);
+    (void)n;
     if (!c) return DYNC_ERR_MEMORY;
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
@@ -388,22 +327,18 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
     c->head.compiled_from = c->graph;
+    c->double_backward = dync__tls.double_backward;
     bool training = (!dync__tls.grad_enabled_off || dync__graph_turns_grad_on(graph)) && dync__graph_wants_grad(graph);
+    dync__aot_how how = {.save_all = inner->save_all, .budget = dync__aot_budget};
     const char *why = NULL;
-    dync_status status = DYNC_ERR_UNSUPPORTED;
-    if (dync__graph_has_writes(graph) && dync__inputs_overlap(examples, n)) why = "inputs that share memory, one of them written";
-    else status = dync__aot_trace(graph, training, &c->g, &why);
+    dync_status status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
     if (status == DYNC_ERR_UNSUPPORTED) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
         c->plain = true;
         c->head.raw.run = dync__aot_run_plain;
         status = DYNC_OK;
     } else if (status == DYNC_OK) {
-        c->n_fw_out = c->g.mutated.n + c->g.n_values + c->g.n_saved;
-        dync__aot_log(&c->g);
-        status = inner->compile(inner->user, c->g.fw, false, options, &c->fw);
-        if (status == DYNC_OK && c->g.bw) status = inner->compile(inner->user, c->g.bw, true, options, &c->bw);
-        if (status == DYNC_OK && dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+        status = dync__aot_code_compile(c, options, inner);
     }
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);

@@ -75,7 +75,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
 static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    dync__inner_compiler inner = {dync__boxed_compile, user};
+    dync__inner_compiler inner = {dync__boxed_compile, user, false};
     return dync__aot_compile(g, ex, n, options, &inner, out);
 }
 

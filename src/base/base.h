@@ -19,6 +19,7 @@ typedef struct dync__thread {
     dync_loc at;                 /* the user's source line of the operator in flight */
     const char *op;              /* its name, for messages */
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
+    bool double_backward;        /* what is being compiled keeps double backward working */
     bool compiling;              /* a function is being traced by this thread */
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;

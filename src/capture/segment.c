@@ -146,10 +146,12 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__handler *stack = dync__handler_swap(NULL);
-    bool compiling = dync__tls.compiling;
+    bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
+    dync__tls.double_backward = f->opt.double_backward;
     dync_status status = f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
     dync__tls.compiling = compiling;
+    dync__tls.double_backward = twice;
     dync__handler_swap(stack);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == DYNC_OK && !out->run) {

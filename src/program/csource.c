@@ -119,6 +119,13 @@ static dync_status dync__csource_results(dync__csource *c)
             c->out[i] = c->lowered.out[o->index];
             continue;
         }
+        if (o->kind == DYNC__AOT_VIEW_OF_VALUE) {
+            c->out[i] = c->lowered.out[o->index];
+            int64_t first = c->out[i].lay.offset;
+            c->out[i].lay = o->lay;
+            c->out[i].lay.offset += first;
+            continue;
+        }
         const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
         c->out[i] = (dync__lowered_out){.input = o->index,
                                         .output = -1,
@@ -160,7 +167,8 @@ static void dync__csource_outputs(dync__csource *c)
 static dync_status dync__csource_prepare(dync__csource *c, const char **why)
 {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
-    dync_status status = dync__aot_trace(c->flat, false, &c->aot, why);
+    dync__aot_how how = {.budget = 1};
+    dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
     if (c->aot.mutated.n)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);

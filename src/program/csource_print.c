@@ -108,7 +108,7 @@ static int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
         const dync__slot *p = &c->pb.slot.at[i];
         if (c->slot[i].first < 0) continue;
         if (p->kind == DYNC__SLOT_INPUT && p->index >= c->aot.n_inputs) {
-            const dync__tensor *t = c->aot.lifted.at[p->index - c->aot.n_inputs];
+            const dync__tensor *t = c->aot.actual.at[p->index].tensor;
             int64_t n = dync__csource_span(&t->lay);
             dync__format(name, sizeof name, "%s_w%d", c->program->name,
                          (int)p->index - c->aot.n_inputs);

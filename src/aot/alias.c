@@ -1,0 +1,353 @@
+/* aot/alias.c: what the inputs and outputs of a graph share: memory, history, each other. Inputs on one memory of which one is written
+ * become views of a base, or of one row of elements; outputs that lie on the memory of an input or of each other are made anew as views
+ * of the right thing at every call. After functionalize.c, before joint.c.
+ *
+ * Idea: PyTorch's synthetic bases and output alias info (torch/_functorch/_aot_autograd/), with fakes that really share storages. */
+#include "../dync.in.h"
+#include "aot.h"
+#include "../autograd/node.h"
+
+/* ---- inputs: what the user's graph sees ---------------------------------------------------------------------------------------- */
+static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in,
+                                   bool create_graph)
+{
+    (void)state, (void)n_out, (void)n_in, (void)create_graph;
+    if (grad_out[0] && needed[0]) dync__ref(grad_in[0] = grad_out[0]);
+    return DYNC_OK;
+}
+static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL};
+
+DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t)
+{
+    dync__tensor *child = dync__tensor_alias(t, t->dtype, &t->lay);
+    if (!child || dync__tape_attach(&dync__aot_entry_class, NULL, 1, &t, 1, &child, NULL) == DYNC_OK) return child;
+    dync__unref(child);
+    return NULL;
+}
+
+/* A leaf cannot be written; the real input may be none. In graphs that write the program works on a child of the leaf on the same memory. */
+static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
+{
+    if (!j->writes) return leaf;
+    dync__tensor *t = dync__functional_alias(&j->f, leaf, &leaf->lay);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = false;
+    dync_status status = t ? dync__tape_attach(&dync__aot_entry_class, NULL, 1, &leaf, 1, &t, NULL) : DYNC_ERR_MEMORY;
+    dync__tls.grad_enabled_off = off;
+    return status == DYNC_OK ? t : NULL;
+}
+
+static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync_node *node)
+{
+    if (!dync__vec_push(&j->into->actual, *a)) return DYNC_ERR_MEMORY;
+    return dync__vec_push(&j->into->lifted, node) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* One input of the forward graph; it is leaf and seen of actual input i. */
+static dync_status dync__joint_placeholder(dync__joint *j, int i, const char *name, const dync__info *info, bool requires_grad)
+{
+    dync__tensor *t = dync__functional_input(&j->f, name, info, requires_grad, i);
+    if (!t) return DYNC_ERR_MEMORY;
+    j->into->lifted.at[i] = t->node;
+    j->into->actual.at[i].passed = true;
+    j->leaf[i] = requires_grad ? t : NULL;
+    j->seen[i] = requires_grad ? dync__joint_entry(j, t) : t;
+    return j->seen[i] ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static const dync__tensor *dync__joint_example(const dync__joint *j, int i)
+{
+    if (!j->examples || i >= j->into->n_inputs || j->examples[i].kind != DYNC_KIND_TENSOR) return NULL;
+    return dync__peek(j->examples[i].as.t);
+}
+
+/* Who shares memory: group is the first input on the same one (marked -2 - first), same_as the first that is the same tensor. */
+static void dync__joint_share(dync__joint *j)
+{
+    dync__aot_actual *a = j->into->actual.at;
+    for (int i = 0; i < j->into->n_inputs && j->writes; i++) {
+        const dync__tensor *x = dync__joint_example(j, i);
+        for (int k = 0; k < i && x && a[i].same_as < 0; k++) {
+            const dync__tensor *y = dync__joint_example(j, k);
+            if (x == y) {
+                a[i].same_as = k;
+                a[i].group = -1;
+            } else if (y && a[k].same_as < 0 && x->storage == y->storage && a[i].group == -1) {
+                if (a[k].group == -1) a[k].group = -2 - k;
+                a[i].group = a[k].group;
+            }
+        }
+        if (x && j->as_rows && a[i].same_as < 0 && a[i].group == -1 && !dync__layout_is_dense(&x->lay)) a[i].group = -2 - i;
+    }
+}
+
+/* The tensor that every input of a group is a view of, or is; NULL where there is none. */
+static dync__tensor *dync__group_base(const dync__joint *j, int mark)
+{
+    dync__tensor *base = NULL;
+    for (int i = 0; i < j->into->n_inputs && j->training; i++) {
+        if (j->into->actual.at[i].group != mark) continue;
+        const dync__tensor *x = dync__joint_example(j, i);
+        if (x->grad && x->grad->base) {
+            if (x->grad->view_kind != DYNC__VIEW_NORMAL || (base && base != x->grad->base)) return NULL;
+            base = x->grad->base;
+        }
+    }
+    for (int i = 0; i < j->into->n_inputs && base; i++) {
+        if (j->into->actual.at[i].group != mark) continue;
+        const dync__tensor *x = dync__joint_example(j, i);
+        if (!(x->grad && x->grad->base) && x != base) return NULL;
+    }
+    return base;
+}
+
+static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *base)
+{
+    dync__aot_graphs *g = j->into;
+    int b = -1;
+    for (int i = 0; i < g->n_inputs; i++)
+        if (dync__joint_example(j, i) == base && g->actual.at[i].same_as < 0) b = i;
+    if (b < 0) {
+        dync__aot_actual a = {.kind = DYNC__AOT_BASE, .from = -2 - mark, .same_as = -1, .group = -1, .lay = base->lay};
+        dync__info info = {.dtype = base->dtype, .device = base->device, .lay = base->lay, .alias = -1};
+        b = g->actual.n;
+        DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+        DYNC__TRY(dync__joint_placeholder(j, b, "base", &info, dync__tensor_requires_grad(base)));
+    }
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = false;
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (g->actual.at[i].group != mark) continue;
+        g->actual.at[i].group = b;
+        if (i == b) continue;
+        const dync__layout *lay = &g->actual.at[i].lay;
+        dync_dims size = {.n = lay->ndim}, stride = {.n = lay->ndim};
+        memcpy(size.d, lay->shape, (size_t)lay->ndim * sizeof *lay->shape);
+        memcpy(stride.d, lay->stride, (size_t)lay->ndim * sizeof *lay->stride);
+        j->seen[i] = dync__open(dync_as_strided(dync__handle(j->seen[b]), size, stride, lay->offset));
+    }
+    dync__tls.grad_enabled_off = off;
+    return DYNC_OK;
+}
+
+static dync_status dync__group_as_row(dync__joint *j, int mark)
+{
+    dync__aot_graphs *g = j->into;
+    dync__aot_actual a = {.kind = DYNC__AOT_FLAT, .from = -2 - mark, .same_as = -1, .group = -1};
+    const dync__tensor *first = dync__joint_example(j, a.from);
+    int64_t low = INT64_MAX, high = 0;
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (g->actual.at[i].group != mark) continue;
+        const dync__tensor *x = dync__joint_example(j, i);
+        if (x->dtype != first->dtype) return dync__functional_refuse(&j->f, "inputs of several dtypes on one memory, one of them written");
+        low = DYNC__MIN(low, x->lay.offset);
+        high = DYNC__MAX(high, dync__layout_span(&x->lay));
+    }
+    int64_t n = DYNC__MAX(high - low, 0);
+    DYNC__TRY(dync__layout_contiguous(&a.lay, 1, &n));
+    a.lay.offset = low;
+    dync__info info = {.dtype = first->dtype, .device = first->device, .lay = a.lay, .alias = -1};
+    int b = g->actual.n;
+    DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+    DYNC__TRY(dync__joint_placeholder(j, b, "base", &info, false));
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (g->actual.at[i].group != mark) continue;
+        g->actual.at[i].group = b;
+        dync__tensor *t = dync__functional_alias(&j->f, j->seen[b], &g->actual.at[i].lay);
+        if (t && j->training && dync__tensor_requires_grad(dync__joint_example(j, i))) {
+            dync__tensor_set_requires_grad(t, true);
+            j->leaf[i] = t;
+            t = dync__joint_entry(j, t);
+        }
+        if (!(j->seen[i] = t)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__joint_groups(dync__joint *j)
+{
+    for (int i = 0; i < j->into->n_inputs; i++) {
+        int mark = j->into->actual.at[i].group;
+        if (mark > -2) continue;
+        dync__tensor *base = dync__group_base(j, mark);
+        DYNC__TRY(base ? dync__group_on_base(j, mark, base) : dync__group_as_row(j, mark));
+    }
+    for (int i = 0; i < j->into->n_inputs; i++)
+        if (j->into->actual.at[i].same_as >= 0) j->seen[i] = j->seen[j->into->actual.at[i].same_as];
+    return DYNC_OK;
+}
+
+/* An input that is passed as it is: alone on its memory, or the base of its group. */
+static bool dync__joint_passed(const dync__joint *j, int i)
+{
+    const dync__aot_actual *a = &j->into->actual.at[i];
+    if (a->same_as >= 0) return false;
+    return a->group == -1 || dync__group_base(j, a->group) == dync__joint_example(j, i);
+}
+
+DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g)
+{
+    dync__aot_graphs *into = j->into;
+    size_t room = (size_t)(2 * g->n_inputs + 1);        /* every input may need a base */
+    j->leaf = dync__arena_alloc(&j->arena, room * sizeof *j->leaf);
+    j->seen = dync__arena_alloc(&j->arena, room * sizeof *j->seen);
+    if (!j->leaf || !j->seen) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < into->n_inputs; i++) {
+        const dync__tensor *x = dync__joint_example(j, i);
+        dync__aot_actual a = {.kind = DYNC__AOT_USER, .from = i, .same_as = -1, .group = -1};
+        if (x) a.lay = x->lay;
+        DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+    }
+    for (int i = 0; i < j->n_attr; i++) {
+        dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .from = -1, .same_as = -1, .group = -1, .tensor = j->attr[i]};
+        DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+        dync__ref(j->attr[i]);
+    }
+    dync__joint_share(j);
+    int k = 0;
+    for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind != DYNC__N_PLACEHOLDER) continue;
+        if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
+        if (k >= into->n_inputs || dync__joint_passed(j, k))
+            DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], j->training && n->requires_grad[0]));
+        k++;
+    }
+    DYNC__TRY(dync__joint_groups(j));
+    j->n_actual = into->actual.n;
+    return DYNC_OK;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------------------------------------------- */
+/* The value that is fake t; made where there is none. -1: no memory. */
+static int dync__joint_value(dync__joint *j, dync__tensor *t)
+{
+    dync__aot_graphs *g = j->into;
+    for (int k = 0; k < g->value.n; k++)
+        if (j->value[k] == t) return k;
+    dync__aot_value v = {.over = DYNC__AOT_OWN, .requires_grad = j->training && dync__is_float_dtype(t->dtype) && dync__tensor_requires_grad(t)};
+    j->value[g->value.n] = t;
+    return dync__vec_push(&g->value, v) ? g->value.n - 1 : -1;
+}
+
+static int dync__joint_find_seen(const dync__joint *j, const dync__tensor *t)
+{
+    for (int i = 0; i < j->n_actual; i++)
+        if (j->seen[i] == t) return i;
+    return -1;
+}
+
+static dync__layout dync__layout_from(const dync__tensor *t, const dync__tensor *base)
+{
+    dync__layout lay = t->lay;
+    lay.offset -= base->lay.offset;
+    return lay;
+}
+
+static uint8_t dync__view_mode(const dync__tensor *t)
+{
+    return t->grad->view_kind == DYNC__VIEW_NO_GRAD ? DYNC__AOT_NO_GRAD : DYNC__AOT_TRACKED;
+}
+
+/* An output on the memory of an input. */
+static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int input, dync__aot_out *o)
+{
+    int same = dync__joint_find_seen(j, t), base = t->grad && t->grad->base ? dync__joint_find_seen(j, t->grad->base) : -1;
+    o->kind = same >= 0 ? DYNC__AOT_INPUT : DYNC__AOT_VIEW_OF_INPUT;
+    o->index = same >= 0 ? same : base >= 0 ? base : input;
+    o->lay = dync__layout_from(t, j->seen[o->index]);
+    if (same >= 0) return DYNC_OK;
+    o->mode = base >= 0 ? dync__view_mode(t) : DYNC__AOT_DETACHED;
+    if (base >= 0 || !j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
+    o->kind = DYNC__AOT_VALUE;           /* detached, then differentiated on its own: a value on the input's memory */
+    int k = dync__joint_value(j, t);
+    if (k < 0) return DYNC_ERR_MEMORY;
+    j->into->value.at[k].over = DYNC__AOT_OVER_INPUT;
+    j->into->value.at[k].index = input;
+    j->into->value.at[k].lay = o->lay;
+    o->index = k;
+    return DYNC_OK;
+}
+
+static bool dync__joint_alone(const dync__joint *j, const dync__tensor *t)
+{
+    for (int i = 0; i < j->n_out; i++)
+        if (j->out[i] != t && j->out[i]->storage == t->storage) return false;
+    return true;
+}
+
+/* An output that is a value, or shares the memory of other outputs. */
+static dync_status dync__joint_on_value(dync__joint *j, dync__tensor *t, dync__aot_out *o)
+{
+    dync__tensor *whole = (t->flags & DYNC__T_FAKE) ? dync__functional_whole(t) : t;
+    bool plain = whole == t || dync__joint_alone(j, t);
+    if (plain) {
+        o->kind = DYNC__AOT_VALUE;
+        o->index = dync__joint_value(j, t);
+        return o->index < 0 ? DYNC_ERR_MEMORY : DYNC_OK;
+    }
+    int of = dync__joint_value(j, whole);
+    if (of < 0) return DYNC_ERR_MEMORY;
+    o->lay = dync__layout_from(t, whole);
+    if (t->grad && t->grad->base == whole) {
+        o->kind = DYNC__AOT_VIEW_OF_VALUE;
+        o->mode = dync__view_mode(t);
+        o->index = of;
+        return DYNC_OK;
+    }
+    o->kind = DYNC__AOT_VALUE;           /* an alias with a history of its own */
+    o->index = dync__joint_value(j, t);
+    if (o->index < 0) return DYNC_ERR_MEMORY;
+    dync__aot_value *v = &j->into->value.at[o->index];
+    v->over = DYNC__AOT_OVER_VALUE;
+    v->index = of;
+    v->lay = o->lay;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__joint_outputs(dync__joint *j)
+{
+    j->value = dync__arena_alloc(&j->arena, (size_t)(2 * j->n_out + 1) * sizeof *j->value);
+    if (!j->value) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < j->n_out; i++) {
+        dync__tensor *t = j->out[i];
+        dync__aot_out o = {.same_as = -1};
+        for (int k = 0; k < i && o.same_as < 0; k++)
+            if (j->out[k] == t) o.same_as = k;
+        int input = (t->flags & DYNC__T_FAKE) ? dync__functional_base_input(&j->f, t) : -1;
+        DYNC__TRY(input >= 0 ? dync__joint_on_input(j, t, input, &o) : dync__joint_on_value(j, t, &o));
+        if (!dync__vec_push(&j->into->out, o)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* ---- inputs that were written -------------------------------------------------------------------------------------------------------- */
+/* Was it written so that the tape saw it? */
+static bool dync__joint_new_history(const dync__joint *j, int i)
+{
+    const dync__tensor *t = j->seen[i];
+    if (!j->training || !dync__tensor_requires_grad(t)) return false;
+    return !j->leaf[i] || (t->grad && t->grad->node && t->grad->node->cls != &dync__aot_entry_class);
+}
+
+static dync_status dync__joint_written(dync__joint *j, int i, bool with_grad)
+{
+    dync__aot_mutation m = {i, with_grad};
+    j->written[j->into->mutated.n] = j->seen[i];
+    return dync__vec_push(&j->into->mutated, m) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
+{
+    dync__aot_graphs *g = j->into;
+    j->written = dync__arena_alloc(&j->arena, (size_t)(j->n_actual + 1) * sizeof *j->written);
+    if (!j->written) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < j->n_actual; i++)
+        if (g->actual.at[i].passed && dync__functional_mutated(j->seen[i])) DYNC__TRY(dync__joint_written(j, i, dync__joint_new_history(j, i)));
+    for (int i = 0; i < g->n_inputs; i++) {             /* parts of rows: their data are back, their history is not */
+        const dync__aot_actual *a = &g->actual.at[i];
+        if (a->same_as < 0 && a->group >= 0 && g->actual.at[a->group].kind == DYNC__AOT_FLAT && dync__joint_new_history(j, i))
+            DYNC__TRY(dync__joint_written(j, i, true));
+    }
+    return DYNC_OK;
+}

@@ -1,0 +1,332 @@
+/* aot/backward.c: the autograd node that stands for a compiled forward: it holds what forward saved and runs the backward graph. After
+ * partition.c, before runtime.c.
+ *
+ * A second derivative needs the forward program again: with .double_backward the node keeps its inputs, and a backward that is to be
+ * differentiated runs the forward graph once more through the tape. Without it, the results of such a backward refuse. */
+#include "../dync.in.h"
+#include "code.h"
+#include "../autograd/node.h"
+
+typedef struct dync__aot_saved {
+    dync__aot_code *code;
+    bool lost;                           /* released */
+    int n, n_again;
+    size_t bytes;                        /* of this block */
+    dync__aot_random random;
+    dync__saved *again;                  /* inputs of the forward graph, for double backward */
+    dync__tensor **tensor;               /* n */
+    uint32_t *version;                   /* of their storages */
+} dync__aot_saved;
+
+static void dync__aot_saved_release(void *state)
+{
+    dync__aot_saved *s = state;
+    s->lost = true;
+    for (int i = 0; i < s->n; i++) {
+        dync__unref(s->tensor[i]);
+        s->tensor[i] = NULL;
+    }
+    for (int i = 0; i < s->n_again; i++) dync__saved_free(&s->again[i]);
+}
+
+static void dync__aot_saved_destroy(void *state)
+{
+    dync__aot_saved *s = state;
+    dync__aot_saved_release(s);
+    dync__aot_code_unref(s->code);
+    dync__free(s, s->bytes);
+}
+
+/* ---- gradients through the backward graph ---------------------------------------------------------------------------------------- */
+/* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
+static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad)
+{
+    const dync__info *info = &like->info[0];
+    if (grad && dync__layout_is_contiguous(&grad->lay) && grad->dtype == info->dtype) {
+        dync__ref(grad);
+        return grad;
+    }
+    if (grad) return dync__contiguous_copy(grad);
+    dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);
+    if (zero && zero->storage->data) memset(zero->storage->data, 0, zero->storage->size_bytes);
+    return zero;
+}
+
+static dync_status dync__aot_saved_check(const dync__aot_saved *s)
+{
+    if (s->lost) return dync__gnode_freed_error();
+    for (int i = 0; i < s->n; i++) {
+        const dync__tensor *t = s->tensor[i];
+        if (t->storage->version == s->version[i]) continue;
+        dync__str brief = {0};
+        dync__tensor_brief(&brief, t);
+        dync_status status = dync__fail(
+            DYNC_ERR_AUTOGRAD, "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is "
+            "saved by CompiledFunctionBackward, is at version %u; expected version %u instead.", dync__str_get(&brief),
+            (unsigned)t->storage->version, (unsigned)s->version[i]);
+        dync__str_free(&brief);
+        return status;
+    }
+    return DYNC_OK;
+}
+
+/* Hands gradients over to where they are wanted; the rest is given up. */
+static void dync__aot_give_grads(const dync__aot_graphs *g, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in)
+{
+    for (int i = 0; i < g->grad_of.n; i++) {
+        int input = g->grad_of.at[i];
+        if (input < n_in && needed[input] && !grad_in[input]) grad_in[input] = grad[i];
+        else dync__unref(grad[i]);
+        grad[i] = NULL;
+    }
+}
+
+static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                          dync__tensor **grad_in)
+{
+    dync__aot_code *c = s->code;
+    int n_grads = c->g.grad_of.n, room = s->n + c->n_tangents + n_grads;
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, room, sizeof *in);
+    if (!in) return DYNC_ERR_MEMORY;
+    dync_status status = DYNC_OK;
+    dync__tensor **tangent = in + s->n, **grad = tangent + c->n_tangents;
+    memset(tangent, 0, (size_t)(c->n_tangents + n_grads) * sizeof *tangent);
+    memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
+    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
+        int output = c->g.tangent_of.at[i];
+        if (!(tangent[i] = dync__aot_tangent(c->tangent[i], output < n_out ? grad_out[output] : NULL))) status = DYNC_ERR_MEMORY;
+    }
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    if (status == DYNC_OK) status = c->bw.run(c->bw.state, s->n + c->n_tangents, in, n_grads, grad);
+    dync__tls.grad_enabled_off = grad_off;
+    if (status == DYNC_OK) dync__aot_give_grads(&c->g, grad, n_in, needed, grad_in);
+    for (int i = 0; i < c->n_tangents; i++) dync__unref(tangent[i]);
+    dync__room_end(in, few, room, sizeof *in);
+    return status;
+}
+
+/* ---- under a tracer ---------------------------------------------------------------------------------------------------------------- */
+DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
+{
+    const dync__aot_saved *s = state;
+    *out = s->tensor;
+    return s->n;
+}
+
+DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+                                               const bool *needed, dync__tensor **grad_in)
+{
+    const dync__aot_saved *s = state;
+    const dync__aot_code *c = s->code;
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + c->n_tangents + 1) * sizeof *args), result = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (!c->g.bw) return DYNC_OK;
+    for (int i = 0; i < s->n && args; i++) args[i] = dync__arg_t(saved[i]);
+    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
+        int output = c->g.tangent_of.at[i];
+        dync__tensor *t = output < n_out ? grad_out[output] : NULL;
+        if (t) dync__ref(t);
+        else t = dync__aot_tangent(c->tangent[i], NULL);
+        if (!t) status = DYNC_ERR_MEMORY;
+        else args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
+    }
+    if (status == DYNC_OK) status = dync__graph_eval(c->g.bw, args, s->n + c->n_tangents, &arena, &result);
+    for (int i = 0; i < c->g.grad_of.n && status == DYNC_OK; i++) {
+        int input = c->g.grad_of.at[i];
+        if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
+    }
+    if (status == DYNC_OK) dync__arg_release(&result);
+    dync__arena_free(&arena);
+    return status;
+}
+
+static bool dync__any_fake(int n, dync__tensor *const *t)
+{
+    for (int i = 0; i < n; i++)
+        if (t[i] && (t[i]->flags & DYNC__T_FAKE)) return true;
+    return false;
+}
+
+/* ---- twice -------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                   dync__tensor **grad_in, bool create_graph)
+{
+    (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward");
+}
+static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL};
+
+/* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */
+static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in)
+{
+    const dync__gnode *self = dync__gnode_running();
+    dync__gnode *node = self ? dync__gnode_new(&dync__aot_twice_class, self->n_in, n_in, 0) : NULL;
+    if (!node) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < self->n_in; i++) {
+        node->edge[i] = self->edge[i];
+        if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
+    }
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n_in && status == DYNC_OK; i++) {
+        if (!grad_in[i] || !dync__is_float_dtype(grad_in[i]->dtype)) continue;
+        dync__gnode_set_out(node, i, grad_in[i]);
+        if (dync__grad_meta_of(grad_in[i])) dync__grad_meta_set_node(grad_in[i], node, i);
+        else status = DYNC_ERR_MEMORY;
+    }
+    dync__gnode_unref(node);
+    return status;
+}
+
+/* The forward graph again, through the tape, on inputs that know their history: each behind an entry of its own, so that the gradient
+ * of one does not run on into another that it was made from. */
+static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor **entry, dync__tensor **actual)
+{
+    const dync__aot_graphs *g = &s->code->g;
+    const dync__gnode *self = dync__gnode_running();
+    int k = 0;
+    for (int i = 0; i < g->actual.n; i++) {
+        if (!g->actual.at[i].passed) continue;
+        dync__tensor *t = NULL;
+        dync__gedge edge = self && i < self->n_in ? self->edge[i] : (dync__gedge){NULL, 0};
+        DYNC__TRY(dync__unsave(&s->again[k], edge.node, edge.nr, true, &t));
+        dync__give(t);                   /* the scope keeps it */
+        actual[i] = entry[k] = dync__aot_entry(t);
+        if (!entry[k]) return DYNC_ERR_MEMORY;
+        dync__give(entry[k++]);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out, dync__tensor *const *actual, int n_out,
+                                        dync__tensor *const *grad_out, dync__tensor **out, dync__tensor **wrt, dync__tensor **grad)
+{
+    const dync__aot_graphs *g = &s->code->g;
+    dync__tensor **seed = out + g->tangent_of.n;
+    int n = 0;
+    for (int i = 0; i < g->tangent_of.n; i++) {
+        int output = g->tangent_of.at[i];
+        if (output >= n_out || !grad_out[output] || !dync__tensor_requires_grad(fw_out[output])) continue;
+        out[n] = fw_out[output];
+        seed[n++] = grad_out[output];
+    }
+    for (int i = 0; i < g->grad_of.n; i++) wrt[i] = actual[g->grad_of.at[i]];
+    return n ? dync__tape_gradients(n, out, seed, g->grad_of.n, wrt, grad, true, true, true) : DYNC_OK;
+}
+
+static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                            dync__tensor **grad_in)
+{
+    dync__aot_code *c = s->code;
+    const dync__aot_graphs *g = &c->g;
+    size_t room = (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * g->tangent_of.n + 2 * g->grad_of.n + 1);
+    dync__tensor **entry = dync__calloc(room * sizeof *entry);
+    if (!entry) return DYNC_ERR_MEMORY;
+    dync__tensor **actual = entry + c->n_fw_in, **fw_out = actual + g->actual.n, **out = fw_out + c->n_fw_out;
+    dync__tensor **wrt = out + 2 * g->tangent_of.n, **grad = wrt + g->grad_of.n;
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__aot_again_inputs(s, entry, actual);
+    dync__tls.rng_seed = s->random.seed;
+    dync__tls.rng_offset = s->random.offset;
+    if (status == DYNC_OK) status = dync__graph_eval_flat(g->fw, c->n_fw_in, entry, c->n_fw_out, fw_out);
+    dync__tls.rng_seed = seed;
+    dync__tls.rng_offset = offset;
+    if (status == DYNC_OK) status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
+    if (status == DYNC_OK) dync__aot_give_grads(g, grad, n_in, needed, grad_in);
+    for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
+    dync_scope_end(&scope);
+    dync__free(entry, room * sizeof *entry);
+    return status;
+}
+
+/* ---- the node ------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                      dync__tensor **grad_in, bool create_graph)
+{
+    dync__aot_saved *s = state;
+    const dync__aot_graphs *g = &s->code->g;
+    DYNC__TRY(dync__aot_saved_check(s));
+    if (g->backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
+    if (!g->bw) return DYNC_OK;
+    if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
+    if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
+    DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
+    return create_graph ? dync__aot_refuse_twice(n_in, grad_in) : DYNC_OK;
+}
+static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
+                                                 dync__aot_saved_destroy};
+DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
+
+/* Inputs for double backward; one that forward is about to overwrite as a copy. */
+static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual)
+{
+    const dync__aot_graphs *g = &s->code->g;
+    for (int i = 0; i < g->actual.n; i++) {
+        if (!g->actual.at[i].passed) continue;
+        bool written = false;
+        for (int k = 0; k < g->mutated.n; k++) written = written || g->mutated.at[k].input == i;
+        dync__arg arg = dync__arg_t(actual[i]);
+        dync__tensor *t = actual[i], *copy = NULL;
+        if (written) {
+            bool off = dync__tls.grad_enabled_off;
+            dync__tls.grad_enabled_off = true;
+            dync_status status = dync__op_run(DYNC__OP_clone, 1, &arg, &copy);
+            dync__tls.grad_enabled_off = off;
+            DYNC__TRY(status);
+            t = copy;
+        }
+        dync_status status = dync__save(&s->again[s->n_again], t, false);
+        dync__unref(copy);
+        DYNC__TRY(status);
+        s->n_again++;
+    }
+    return DYNC_OK;
+}
+
+static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *const *saved)
+{
+    size_t n = (size_t)c->g.n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
+    size_t bytes = tensors + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
+    dync__aot_saved *s = dync__calloc(bytes);
+    if (!s) return NULL;
+    char *block = (char *)s;
+    s->bytes = bytes;
+    s->again = (dync__saved *)(void *)(block + sizeof *s);
+    s->tensor = (dync__tensor **)(void *)(block + tensors);
+    s->version = (uint32_t *)(void *)(block + tensors + n * sizeof(dync__tensor *));
+    s->code = c;
+    DYNC__ATOMIC_INC(&c->refs);
+    for (; s->n < c->g.n_saved; s->n++) {
+        dync__tensor *t = saved[s->n];   /* one that is an output too would hold the node that holds it: another on its memory */
+        if (t->refs > 1) t = dync__tensor_alias(t, t->dtype, &t->lay);
+        else dync__ref(t);
+        if (!t) {
+            dync__aot_saved_destroy(s);
+            return NULL;
+        }
+        s->tensor[s->n] = t;
+        s->version[s->n] = t->storage->version;
+    }
+    return s;
+}
+
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
+                                      dync__tensor *const *saved, dync__aot_random random)
+{
+    const dync__aot_graphs *g = &c->g;
+    int n = g->mutated.n + g->value.n;
+    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, n, sizeof *requires);
+    if (!requires) return DYNC_ERR_MEMORY;
+    memset(requires, 0, (size_t)n * sizeof *requires);
+    for (int i = 0; i < g->tangent_of.n; i++) requires[g->tangent_of.at[i]] = true;
+    dync__aot_saved *s = dync__aot_saved_new(c, saved);
+    dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (s) s->random = random;
+    if (s && c->double_backward) status = dync__aot_save_inputs(s, actual);
+    if (status == DYNC_OK) status = dync__tape_attach(&dync__aot_node, s, n_actual, actual, n, outputs, requires);
+    else if (s) dync__aot_saved_destroy(s);
+    dync__room_end(requires, few, n, sizeof *requires);
+    return status;
+}
