@@ -2505,6 +2505,7 @@ typedef struct dync__thread {
     dync_loc at;                 /* the user's source line of the operator in flight */
     const char *op;              /* its name, for messages */
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
+    bool double_backward;        /* what is being compiled keeps double backward working */
     bool compiling;              /* a function is being traced by this thread */
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;
@@ -38498,10 +38499,12 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__handler *stack = dync__handler_swap(NULL);
-    bool compiling = dync__tls.compiling;
+    bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
+    dync__tls.double_backward = f->opt.double_backward;
     dync_status status = f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
     dync__tls.compiling = compiling;
+    dync__tls.double_backward = twice;
     dync__handler_swap(stack);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == DYNC_OK && !out->run) {
@@ -43165,28 +43168,72 @@ typedef struct dync__inner {
 typedef struct dync__inner_compiler {
     dync_status (*compile)(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
     void *user;
+    bool save_all;                       /* the default partitioner instead of a minimum cut */
 } dync__inner_compiler;
 
-typedef enum { DYNC__AOT_VALUE, DYNC__AOT_INPUT, DYNC__AOT_INPUT_VIEW } dync__aot_out_kind;
-typedef struct dync__aot_out {
-    dync__aot_out_kind kind;
-    int index;                           /* VALUE: output of the forward graph; else the input */
-    dync__layout lay;                    /* INPUT_VIEW: relative to the input's first element */
+/* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
+ * for several inputs on one memory. */
+typedef enum {
+    DYNC__AOT_USER,
+    DYNC__AOT_ATTR,                      /* a tensor of the graph */
+    DYNC__AOT_BASE,                      /* the tensor that input `from` is a view of: written views share it */
+    DYNC__AOT_FLAT                       /* all of input from's memory that is reached, as one row: written inputs without a common base */
+} dync__aot_actual_kind;
+typedef struct dync__aot_actual {
+    uint8_t kind;
+    bool passed;                         /* the forward graph has an input for it */
+    int from;
+    int same_as;                         /* USER: earlier input that was the very same tensor, or -1 */
+    int group;                           /* USER: actual of the memory it lies on, or -1 */
+    dync__layout lay;                    /* USER in a group, BASE, FLAT */
+    dync__tensor *tensor;                /* ATTR; owned */
+} dync__aot_actual;
+typedef struct dync__aot_mutation { int input; bool with_grad; /* the epilogue's copy is differentiated */ } dync__aot_mutation;
+/* A value that the forward graph gives: to the user, or for outputs that are views of it. over: it lies on the memory of something else. */
+typedef enum { DYNC__AOT_OWN, DYNC__AOT_OVER_INPUT, DYNC__AOT_OVER_VALUE } dync__aot_memory;
+typedef struct dync__aot_value {
+    uint8_t over;
     bool requires_grad;
+    int index;                           /* over what */
+    dync__layout lay;                    /* over: relative to the first element of that */
+} dync__aot_value;
+/* What an output of the user's graph is. Views are made anew at every call: by the tape, by the tape without grad mode (as the function
+ * made them), or without history (detach). */
+typedef enum { DYNC__AOT_VALUE, DYNC__AOT_INPUT, DYNC__AOT_VIEW_OF_INPUT, DYNC__AOT_VIEW_OF_VALUE } dync__aot_out_kind;
+typedef enum { DYNC__AOT_TRACKED, DYNC__AOT_NO_GRAD, DYNC__AOT_DETACHED } dync__aot_view_mode;
+typedef struct dync__aot_out {
+    uint8_t kind, mode;
+    int index;                           /* of the value or actual input */
+    int same_as;                         /* earlier output that is the very same tensor, or -1 */
+    dync__layout lay;                    /* views: relative to the first element of that */
 } dync__aot_out;
-/* The forward graph's outputs are: n_mutated new values of inputs, n_values user values, n_saved for backward. The backward graph takes the
- * saved values, then one tangent per user value with tangent_of >= 0, and gives a gradient per entry of grad_of. */
+/* The forward graph takes the passed actual inputs in order; its outputs are: new values of mutated inputs, values, saved tensors. The backward
+ * graph takes the saved tensors, then one tangent per entry of tangent_of (a mutation or value, counted together), and gives a gradient per
+ * entry of grad_of. */
 typedef struct dync__aot_graphs {
-    dync_graph *fw, *bw;                 /* bw NULL: inference */
-    int n_inputs, n_lifted;              /* inputs of the user's graph, then tensors lifted out of it */
-    DYNC__VEC(dync__tensor *) lifted;    /* owned */
-    DYNC__VEC(dync_node *) lifted_node;  /* during the trace */
-    DYNC__VEC(int) mutated;              /* inputs */
+    dync_graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
+    int n_inputs;                        /* of the user's graph */
+    bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
+    bool training;                       /* some output has history */
+    bool random;                         /* forward draws random numbers */
+    DYNC__VEC(dync__aot_actual) actual;
+    DYNC__VEC(dync_node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
+    DYNC__VEC(dync__aot_mutation) mutated;
+    DYNC__VEC(dync__aot_value) value;
     DYNC__VEC(dync__aot_out) out;        /* of the user's graph */
-    int n_values, n_saved, n_tangents;
-    DYNC__VEC(int) tangent_value;        /* user value (among VALUE outputs' indices) of each tangent */
-    DYNC__VEC(int) grad_of;              /* input of each gradient */
+    DYNC__VEC(int) tangent_of;
+    DYNC__VEC(int) grad_of;              /* actual input of each gradient */
+    int n_saved;
+    char *backward_error;                /* why there is no backward graph though there should be; owned */
+    int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
+    int n_recomputed;
 } dync__aot_graphs;
+/* How to make them. */
+typedef struct dync__aot_how {
+    bool save_all;                       /* partition: save everything instead of a minimum cut */
+    double budget;                       /* of activation memory, 0 to 1 */
+    bool as_recorded;                    /* the joint graph is not tidied: for those who read it */
+} dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
 typedef struct dync__functional {
@@ -43194,33 +43241,69 @@ typedef struct dync__functional {
     dync_graph *graph;
     uint64_t id;
     dync__arena arena;
-    dync__aot_graphs *into;              /* lifted tensors go here */
+    dync__aot_graphs *into;              /* tensors met in the trace go to its actual inputs */
     DYNC__VEC(dync__tensor *) held;      /* every fake, until the trace ends (owned) */
     dync_status status;
     const char *why;                     /* what was refused */
+    bool strided_write;                  /* refused for a part of a strided input: again, with such inputs as rows */
 } dync__functional;
+/* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
 DYNC__FN void dync__functional_begin(dync__functional *, dync_graph *, dync__aot_graphs *into);
 DYNC__FN void dync__functional_end(dync__functional *);
-DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input); /* borrowed */
+/* A placeholder and the fake that stands for it (borrowed: held until the end); input: its actual input, -1 for tangents. */
+DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input);
+/* Another tensor on the memory of a fake, without history (borrowed). */
+DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *on, const dync__layout *);
 DYNC__FN dync_node *dync__functional_node(dync__functional *, dync__tensor *);       /* the value of a fake now; NULL + error */
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
-/* The input whose storage a fake lies on, or -1. */
+/* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory. */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
+DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 
-/* joint.c */
-/* training: grad mode was on and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that this first form does not
- * functionalise soundly; *why tells, the caller runs the graph plainly. */
-DYNC__FN dync_status dync__aot_trace(dync_graph *, bool training, dync__aot_graphs *out, const char **why);
+/* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that is not
+ * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
+DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
+                                     const char **why);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
 DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
+
+/* alias.c: what outputs and inputs share */
+typedef struct dync__joint {
+    dync__functional f;
+    dync__aot_graphs *into;
+    const dync__aot_how *how;
+    dync__arena arena;
+    const dync_value *examples;
+    bool training, writes, as_rows;
+    int n_actual, n_attr;
+    dync__tensor **attr;                 /* tensors of the graph, the inputs after the user's; borrowed */
+    dync__tensor **leaf;                 /* by actual input: what gradients are taken of; NULL none. Fakes, borrowed */
+    dync__tensor **seen;                 /* by actual input: what the user's graph works on */
+    dync__arg result;                    /* output tree of the user's graph: fakes, owned */
+    dync__tensor **out;                  /* flat outputs, borrowed */
+    int n_out;
+    dync__tensor **value;                /* fakes behind into->value */
+    dync__tensor **written;              /* fakes behind into->mutated */
+} dync__joint;
+/* A child of t on its memory, through a node that passes gradients (owned). */
+DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
+DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync_graph *);
+DYNC__FN dync_status dync__joint_outputs(dync__joint *);
+DYNC__FN dync_status dync__joint_mutations(dync__joint *);
+
 /* partition.c: joint graph (values of the forward part and gradients) -> fw and bw */
-DYNC__FN dync_status dync__aot_partition(dync_graph *joint, int n_fw_out, dync_node *const *fw_out, int n_tangents, dync_node *const *tangents,
-                                         int n_grads, dync_node *const *grads, dync__aot_graphs *out);
+typedef struct dync__joint_graph {
+    dync_graph *graph;
+    int n_fw_out, n_tangents, n_grads, n_mutated;
+    dync_node **fw_out, **tangent, **grad, **mutated;      /* mutated: placeholders that the epilogue overwrites */
+} dync__joint_graph;
+DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
 
 /* runtime.c: the whole as a callable for capture */
 DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
                                        dync_callable *out);
+DYNC__FN void dync__aot_set_budget(double);
 /* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
  * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
  * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */
@@ -43242,7 +43325,13 @@ DYNC__COLD_BEGIN
  * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
  * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of chains of view functions. */
 
-typedef struct dync__fstore { dync_node *base; dync__layout lay; uint8_t dtype; int32_t generation; int input; } dync__fstore;
+typedef struct dync__fstore {
+    dync_node *base;                     /* the whole content now */
+    dync__tensor *whole;                 /* a fake that covers it */
+    dync__layout lay;
+    int32_t generation;
+    int input;
+} dync__fstore;
 
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input)
 {
@@ -43254,6 +43343,12 @@ DYNC__FN int dync__functional_base_input(const dync__functional *f, const dync__
 {
     const dync__fstore *s = t->storage->trace;
     return t->trace_id == f->id && s ? s->input : -1;
+}
+
+DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *t)
+{
+    const dync__fstore *s = t->storage->trace;
+    return s ? s->whole : t;
 }
 
 static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
@@ -43287,8 +43382,8 @@ static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t
     s = dync__arena_alloc(&f->arena, sizeof *s);
     if (!s) return NULL;
     s->base = base;
+    s->whole = t;
     s->lay = t->lay;
-    s->dtype = t->dtype;
     s->input = -1;
     t->storage->trace = s;
     return s;
@@ -43314,6 +43409,20 @@ DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *n
     return t;
 }
 
+DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor *on, const dync__layout *lay)
+{
+    dync__tensor *t = dync__tensor_alias(on, on->dtype, lay);
+    if (!t || !dync__functional_store(f, on, on->node) || !dync__functional_hold(f, t)) {
+        dync__unref(t);
+        return NULL;
+    }
+    t->trace_id = f->id;
+    t->node = ((dync__fstore *)on->storage->trace)->base;
+    t->node_output = -1;                 /* its node is made when it is asked for */
+    dync__unref(t);
+    return t;
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
 static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout)
 {
@@ -43323,16 +43432,19 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
     return n;
 }
 
-/* A real tensor met in the trace (a constant of a decomposition): lifted to an input. */
+/* A real tensor met in the trace (a constant of a decomposition): one more input. */
 static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t)
 {
-    for (int i = 0; i < f->into->lifted.n; i++)
-        if (f->into->lifted.at[i] == t) return f->into->lifted_node.at[i];
+    dync__aot_graphs *g = f->into;
+    for (int i = 0; i < g->actual.n; i++)
+        if (g->actual.at[i].kind == DYNC__AOT_ATTR && g->actual.at[i].tensor == t) return g->lifted.at[i];
+    dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .passed = true, .from = -1, .same_as = -1, .group = -1, .tensor = t};
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     dync_node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
-    if (!n || !dync__vec_push(&f->into->lifted, t)) return NULL;
+    if (!n || !dync__vec_push(&g->lifted, n)) return NULL;
+    if (!dync__vec_push(&g->actual, a)) return NULL;
     dync__ref(t);
-    return dync__vec_push(&f->into->lifted_node, n) ? n : NULL;
+    return n;
 }
 
 /* The layout of a fake relative to the base node's memory. */
@@ -43424,7 +43536,10 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
         info.lay.offset = 0;
         dync__arg args[5] = {dync__arg_node(s->base), dync__arg_node(node), dync__arg_dims(rel.ndim, rel.shape),
                              dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
-        if (!dync__layout_is_dense(&s->lay)) return dync__functional_refuse(f, "a part of a strided input is written in place");
+        if (!dync__layout_is_dense(&s->lay)) {
+            f->strided_write = true;
+            return dync__functional_refuse(f, "a part of a strided input is written in place");
+        }
         s->base = dync__functional_emit(f, DYNC__OP_as_strided_scatter, 5, args, &info, 1);
         if (whole) node = s->base;
     } else {
@@ -43494,7 +43609,6 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     return DYNC_OK;
 }
 
-/* Not functionalised by this form: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *why)
 {
     if (!f->why) f->why = why;
@@ -43538,34 +43652,375 @@ DYNC__FN void dync__functional_end(dync__functional *f)
     dync__arena_free(&f->arena);
 }
 
+/* ==== aot/alias.c =============================================================================================== */
+/* aot/alias.c: what the inputs and outputs of a graph share: memory, history, each other. Inputs on one memory of which one is written
+ * become views of a base, or of one row of elements; outputs that lie on the memory of an input or of each other are made anew as views
+ * of the right thing at every call. After functionalize.c, before joint.c.
+ *
+ * Idea: PyTorch's synthetic bases and output alias info (torch/_functorch/_aot_autograd/), with fakes that really share storages. */
+
+/* ---- inputs: what the user's graph sees ---------------------------------------------------------------------------------------- */
+static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in,
+                                   bool create_graph)
+{
+    (void)state, (void)n_out, (void)n_in, (void)create_graph;
+    if (grad_out[0] && needed[0]) dync__ref(grad_in[0] = grad_out[0]);
+    return DYNC_OK;
+}
+static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL};
+
+DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t)
+{
+    dync__tensor *child = dync__tensor_alias(t, t->dtype, &t->lay);
+    if (!child || dync__tape_attach(&dync__aot_entry_class, NULL, 1, &t, 1, &child, NULL) == DYNC_OK) return child;
+    dync__unref(child);
+    return NULL;
+}
+
+/* A leaf cannot be written; the real input may be none. In graphs that write the program works on a child of the leaf on the same memory. */
+static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
+{
+    if (!j->writes) return leaf;
+    dync__tensor *t = dync__functional_alias(&j->f, leaf, &leaf->lay);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = false;
+    dync_status status = t ? dync__tape_attach(&dync__aot_entry_class, NULL, 1, &leaf, 1, &t, NULL) : DYNC_ERR_MEMORY;
+    dync__tls.grad_enabled_off = off;
+    return status == DYNC_OK ? t : NULL;
+}
+
+static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync_node *node)
+{
+    if (!dync__vec_push(&j->into->actual, *a)) return DYNC_ERR_MEMORY;
+    return dync__vec_push(&j->into->lifted, node) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* One input of the forward graph; it is leaf and seen of actual input i. */
+static dync_status dync__joint_placeholder(dync__joint *j, int i, const char *name, const dync__info *info, bool requires_grad)
+{
+    dync__tensor *t = dync__functional_input(&j->f, name, info, requires_grad, i);
+    if (!t) return DYNC_ERR_MEMORY;
+    j->into->lifted.at[i] = t->node;
+    j->into->actual.at[i].passed = true;
+    j->leaf[i] = requires_grad ? t : NULL;
+    j->seen[i] = requires_grad ? dync__joint_entry(j, t) : t;
+    return j->seen[i] ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static const dync__tensor *dync__joint_example(const dync__joint *j, int i)
+{
+    if (!j->examples || i >= j->into->n_inputs || j->examples[i].kind != DYNC_KIND_TENSOR) return NULL;
+    return dync__peek(j->examples[i].as.t);
+}
+
+/* Who shares memory: group is the first input on the same one (marked -2 - first), same_as the first that is the same tensor. */
+static void dync__joint_share(dync__joint *j)
+{
+    dync__aot_actual *a = j->into->actual.at;
+    for (int i = 0; i < j->into->n_inputs && j->writes; i++) {
+        const dync__tensor *x = dync__joint_example(j, i);
+        for (int k = 0; k < i && x && a[i].same_as < 0; k++) {
+            const dync__tensor *y = dync__joint_example(j, k);
+            if (x == y) {
+                a[i].same_as = k;
+                a[i].group = -1;
+            } else if (y && a[k].same_as < 0 && x->storage == y->storage && a[i].group == -1) {
+                if (a[k].group == -1) a[k].group = -2 - k;
+                a[i].group = a[k].group;
+            }
+        }
+        if (x && j->as_rows && a[i].same_as < 0 && a[i].group == -1 && !dync__layout_is_dense(&x->lay)) a[i].group = -2 - i;
+    }
+}
+
+/* The tensor that every input of a group is a view of, or is; NULL where there is none. */
+static dync__tensor *dync__group_base(const dync__joint *j, int mark)
+{
+    dync__tensor *base = NULL;
+    for (int i = 0; i < j->into->n_inputs && j->training; i++) {
+        if (j->into->actual.at[i].group != mark) continue;
+        const dync__tensor *x = dync__joint_example(j, i);
+        if (x->grad && x->grad->base) {
+            if (x->grad->view_kind != DYNC__VIEW_NORMAL || (base && base != x->grad->base)) return NULL;
+            base = x->grad->base;
+        }
+    }
+    for (int i = 0; i < j->into->n_inputs && base; i++) {
+        if (j->into->actual.at[i].group != mark) continue;
+        const dync__tensor *x = dync__joint_example(j, i);
+        if (!(x->grad && x->grad->base) && x != base) return NULL;
+    }
+    return base;
+}
+
+static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *base)
+{
+    dync__aot_graphs *g = j->into;
+    int b = -1;
+    for (int i = 0; i < g->n_inputs; i++)
+        if (dync__joint_example(j, i) == base && g->actual.at[i].same_as < 0) b = i;
+    if (b < 0) {
+        dync__aot_actual a = {.kind = DYNC__AOT_BASE, .from = -2 - mark, .same_as = -1, .group = -1, .lay = base->lay};
+        dync__info info = {.dtype = base->dtype, .device = base->device, .lay = base->lay, .alias = -1};
+        b = g->actual.n;
+        DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+        DYNC__TRY(dync__joint_placeholder(j, b, "base", &info, dync__tensor_requires_grad(base)));
+    }
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = false;
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (g->actual.at[i].group != mark) continue;
+        g->actual.at[i].group = b;
+        if (i == b) continue;
+        const dync__layout *lay = &g->actual.at[i].lay;
+        dync_dims size = {.n = lay->ndim}, stride = {.n = lay->ndim};
+        memcpy(size.d, lay->shape, (size_t)lay->ndim * sizeof *lay->shape);
+        memcpy(stride.d, lay->stride, (size_t)lay->ndim * sizeof *lay->stride);
+        j->seen[i] = dync__open(dync_as_strided(dync__handle(j->seen[b]), size, stride, lay->offset));
+    }
+    dync__tls.grad_enabled_off = off;
+    return DYNC_OK;
+}
+
+static dync_status dync__group_as_row(dync__joint *j, int mark)
+{
+    dync__aot_graphs *g = j->into;
+    dync__aot_actual a = {.kind = DYNC__AOT_FLAT, .from = -2 - mark, .same_as = -1, .group = -1};
+    const dync__tensor *first = dync__joint_example(j, a.from);
+    int64_t low = INT64_MAX, high = 0;
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (g->actual.at[i].group != mark) continue;
+        const dync__tensor *x = dync__joint_example(j, i);
+        if (x->dtype != first->dtype) return dync__functional_refuse(&j->f, "inputs of several dtypes on one memory, one of them written");
+        low = DYNC__MIN(low, x->lay.offset);
+        high = DYNC__MAX(high, dync__layout_span(&x->lay));
+    }
+    int64_t n = DYNC__MAX(high - low, 0);
+    DYNC__TRY(dync__layout_contiguous(&a.lay, 1, &n));
+    a.lay.offset = low;
+    dync__info info = {.dtype = first->dtype, .device = first->device, .lay = a.lay, .alias = -1};
+    int b = g->actual.n;
+    DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+    DYNC__TRY(dync__joint_placeholder(j, b, "base", &info, false));
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (g->actual.at[i].group != mark) continue;
+        g->actual.at[i].group = b;
+        dync__tensor *t = dync__functional_alias(&j->f, j->seen[b], &g->actual.at[i].lay);
+        if (t && j->training && dync__tensor_requires_grad(dync__joint_example(j, i))) {
+            dync__tensor_set_requires_grad(t, true);
+            j->leaf[i] = t;
+            t = dync__joint_entry(j, t);
+        }
+        if (!(j->seen[i] = t)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__joint_groups(dync__joint *j)
+{
+    for (int i = 0; i < j->into->n_inputs; i++) {
+        int mark = j->into->actual.at[i].group;
+        if (mark > -2) continue;
+        dync__tensor *base = dync__group_base(j, mark);
+        DYNC__TRY(base ? dync__group_on_base(j, mark, base) : dync__group_as_row(j, mark));
+    }
+    for (int i = 0; i < j->into->n_inputs; i++)
+        if (j->into->actual.at[i].same_as >= 0) j->seen[i] = j->seen[j->into->actual.at[i].same_as];
+    return DYNC_OK;
+}
+
+/* An input that is passed as it is: alone on its memory, or the base of its group. */
+static bool dync__joint_passed(const dync__joint *j, int i)
+{
+    const dync__aot_actual *a = &j->into->actual.at[i];
+    if (a->same_as >= 0) return false;
+    return a->group == -1 || dync__group_base(j, a->group) == dync__joint_example(j, i);
+}
+
+DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g)
+{
+    dync__aot_graphs *into = j->into;
+    size_t room = (size_t)(2 * g->n_inputs + 1);        /* every input may need a base */
+    j->leaf = dync__arena_alloc(&j->arena, room * sizeof *j->leaf);
+    j->seen = dync__arena_alloc(&j->arena, room * sizeof *j->seen);
+    if (!j->leaf || !j->seen) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < into->n_inputs; i++) {
+        const dync__tensor *x = dync__joint_example(j, i);
+        dync__aot_actual a = {.kind = DYNC__AOT_USER, .from = i, .same_as = -1, .group = -1};
+        if (x) a.lay = x->lay;
+        DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+    }
+    for (int i = 0; i < j->n_attr; i++) {
+        dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .from = -1, .same_as = -1, .group = -1, .tensor = j->attr[i]};
+        DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
+        dync__ref(j->attr[i]);
+    }
+    dync__joint_share(j);
+    int k = 0;
+    for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind != DYNC__N_PLACEHOLDER) continue;
+        if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
+        if (k >= into->n_inputs || dync__joint_passed(j, k))
+            DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], j->training && n->requires_grad[0]));
+        k++;
+    }
+    DYNC__TRY(dync__joint_groups(j));
+    j->n_actual = into->actual.n;
+    return DYNC_OK;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------------------------------------------- */
+/* The value that is fake t; made where there is none. -1: no memory. */
+static int dync__joint_value(dync__joint *j, dync__tensor *t)
+{
+    dync__aot_graphs *g = j->into;
+    for (int k = 0; k < g->value.n; k++)
+        if (j->value[k] == t) return k;
+    dync__aot_value v = {.over = DYNC__AOT_OWN, .requires_grad = j->training && dync__is_float_dtype(t->dtype) && dync__tensor_requires_grad(t)};
+    j->value[g->value.n] = t;
+    return dync__vec_push(&g->value, v) ? g->value.n - 1 : -1;
+}
+
+static int dync__joint_find_seen(const dync__joint *j, const dync__tensor *t)
+{
+    for (int i = 0; i < j->n_actual; i++)
+        if (j->seen[i] == t) return i;
+    return -1;
+}
+
+static dync__layout dync__layout_from(const dync__tensor *t, const dync__tensor *base)
+{
+    dync__layout lay = t->lay;
+    lay.offset -= base->lay.offset;
+    return lay;
+}
+
+static uint8_t dync__view_mode(const dync__tensor *t)
+{
+    return t->grad->view_kind == DYNC__VIEW_NO_GRAD ? DYNC__AOT_NO_GRAD : DYNC__AOT_TRACKED;
+}
+
+/* An output on the memory of an input. */
+static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int input, dync__aot_out *o)
+{
+    int same = dync__joint_find_seen(j, t), base = t->grad && t->grad->base ? dync__joint_find_seen(j, t->grad->base) : -1;
+    o->kind = same >= 0 ? DYNC__AOT_INPUT : DYNC__AOT_VIEW_OF_INPUT;
+    o->index = same >= 0 ? same : base >= 0 ? base : input;
+    o->lay = dync__layout_from(t, j->seen[o->index]);
+    if (same >= 0) return DYNC_OK;
+    o->mode = base >= 0 ? dync__view_mode(t) : DYNC__AOT_DETACHED;
+    if (base >= 0 || !j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
+    o->kind = DYNC__AOT_VALUE;           /* detached, then differentiated on its own: a value on the input's memory */
+    int k = dync__joint_value(j, t);
+    if (k < 0) return DYNC_ERR_MEMORY;
+    j->into->value.at[k].over = DYNC__AOT_OVER_INPUT;
+    j->into->value.at[k].index = input;
+    j->into->value.at[k].lay = o->lay;
+    o->index = k;
+    return DYNC_OK;
+}
+
+static bool dync__joint_alone(const dync__joint *j, const dync__tensor *t)
+{
+    for (int i = 0; i < j->n_out; i++)
+        if (j->out[i] != t && j->out[i]->storage == t->storage) return false;
+    return true;
+}
+
+/* An output that is a value, or shares the memory of other outputs. */
+static dync_status dync__joint_on_value(dync__joint *j, dync__tensor *t, dync__aot_out *o)
+{
+    dync__tensor *whole = (t->flags & DYNC__T_FAKE) ? dync__functional_whole(t) : t;
+    bool plain = whole == t || dync__joint_alone(j, t);
+    if (plain) {
+        o->kind = DYNC__AOT_VALUE;
+        o->index = dync__joint_value(j, t);
+        return o->index < 0 ? DYNC_ERR_MEMORY : DYNC_OK;
+    }
+    int of = dync__joint_value(j, whole);
+    if (of < 0) return DYNC_ERR_MEMORY;
+    o->lay = dync__layout_from(t, whole);
+    if (t->grad && t->grad->base == whole) {
+        o->kind = DYNC__AOT_VIEW_OF_VALUE;
+        o->mode = dync__view_mode(t);
+        o->index = of;
+        return DYNC_OK;
+    }
+    o->kind = DYNC__AOT_VALUE;           /* an alias with a history of its own */
+    o->index = dync__joint_value(j, t);
+    if (o->index < 0) return DYNC_ERR_MEMORY;
+    dync__aot_value *v = &j->into->value.at[o->index];
+    v->over = DYNC__AOT_OVER_VALUE;
+    v->index = of;
+    v->lay = o->lay;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__joint_outputs(dync__joint *j)
+{
+    j->value = dync__arena_alloc(&j->arena, (size_t)(2 * j->n_out + 1) * sizeof *j->value);
+    if (!j->value) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < j->n_out; i++) {
+        dync__tensor *t = j->out[i];
+        dync__aot_out o = {.same_as = -1};
+        for (int k = 0; k < i && o.same_as < 0; k++)
+            if (j->out[k] == t) o.same_as = k;
+        int input = (t->flags & DYNC__T_FAKE) ? dync__functional_base_input(&j->f, t) : -1;
+        DYNC__TRY(input >= 0 ? dync__joint_on_input(j, t, input, &o) : dync__joint_on_value(j, t, &o));
+        if (!dync__vec_push(&j->into->out, o)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* ---- inputs that were written -------------------------------------------------------------------------------------------------------- */
+/* Was it written so that the tape saw it? */
+static bool dync__joint_new_history(const dync__joint *j, int i)
+{
+    const dync__tensor *t = j->seen[i];
+    if (!j->training || !dync__tensor_requires_grad(t)) return false;
+    return !j->leaf[i] || (t->grad && t->grad->node && t->grad->node->cls != &dync__aot_entry_class);
+}
+
+static dync_status dync__joint_written(dync__joint *j, int i, bool with_grad)
+{
+    dync__aot_mutation m = {i, with_grad};
+    j->written[j->into->mutated.n] = j->seen[i];
+    return dync__vec_push(&j->into->mutated, m) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
+{
+    dync__aot_graphs *g = j->into;
+    j->written = dync__arena_alloc(&j->arena, (size_t)(j->n_actual + 1) * sizeof *j->written);
+    if (!j->written) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < j->n_actual; i++)
+        if (g->actual.at[i].passed && dync__functional_mutated(j->seen[i])) DYNC__TRY(dync__joint_written(j, i, dync__joint_new_history(j, i)));
+    for (int i = 0; i < g->n_inputs; i++) {             /* parts of rows: their data are back, their history is not */
+        const dync__aot_actual *a = &g->actual.at[i];
+        if (a->same_as < 0 && a->group >= 0 && g->actual.at[a->group].kind == DYNC__AOT_FLAT && dync__joint_new_history(j, i))
+            DYNC__TRY(dync__joint_written(j, i, true));
+    }
+    return DYNC_OK;
+}
+
 /* ==== aot/joint.c =============================================================================================== */
 /* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder; for training the tape is then walked
- * backward in the same recorder: one joint graph. After functionalize.c, before partition.c. */
-
-typedef struct dync__joint {
-    dync__functional f;
-    dync__aot_graphs *into;
-    dync__arena arena;
-    dync__tensor **input;                /* fakes, borrowed */
-    int n_inputs;
-    dync__arg result;                    /* output tree of the user's graph: fakes, owned */
-    dync__tensor **out;                  /* flat outputs, borrowed; NULL for values that are no tensors */
-    int n_out;
-    dync__tensor **value;                /* those that the forward graph computes */
-    int n_values;
-} dync__joint;
+ * backward in the same recorder: one joint graph. After alias.c, before partition.c. */
 
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 {
     dync_graph_free(a->fw);
     dync_graph_free(a->bw);
-    for (int i = 0; i < a->lifted.n; i++) dync__unref(a->lifted.at[i]);
+    for (int i = 0; i < a->actual.n; i++) dync__unref(a->actual.at[i].tensor);
+    dync__vec_free(&a->actual);
     dync__vec_free(&a->lifted);
-    dync__vec_free(&a->lifted_node);
     dync__vec_free(&a->mutated);
+    dync__vec_free(&a->value);
     dync__vec_free(&a->out);
-    dync__vec_free(&a->tangent_value);
+    dync__vec_free(&a->tangent_of);
     dync__vec_free(&a->grad_of);
+    dync__strfree(a->backward_error);
     memset(a, 0, sizeof *a);
 }
 
@@ -43576,166 +44031,232 @@ DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
     return n;
 }
 
-/* ---- forward ----------------------------------------------------------------------------------------------------------------- */
-static dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g, bool training, dync__arg *args)
+/* ---- the user's graph with its tensors as inputs --------------------------------------------------------------------------------- */
+static dync_node *dync__joint_copied(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+static bool dync__joint_copy_inputs(dync_graph *to, dync_graph *from, dync__tensor **attr)
 {
     int k = 0;
-    for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
-        if (n->kind != DYNC__N_PLACEHOLDER) continue;
-        if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
-        dync__info info = n->info[0];
-        j->input[k] = dync__functional_input(&j->f, n->name, &info, training && n->requires_grad[0], k);
-        if (!j->input[k]) return DYNC_ERR_MEMORY;
-        args[k] = dync__arg_t(j->input[k]);
-        k++;
+    bool ok = true;
+    for (int i = 0; i < from->node.n && ok; i++) {
+        dync_node *n = from->node.at[i];
+        if (n->kind == DYNC__N_PLACEHOLDER) ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
     }
-    return DYNC_OK;
+    for (int i = 0; i < from->node.n && ok; i++) {
+        dync_node *n = from->node.at[i], *p;
+        if (n->kind != DYNC__N_GET_ATTR || !n->value) continue;
+        dync__info info = {.dtype = n->value->dtype, .device = n->value->device, .lay = n->value->lay, .alias = -1};
+        n->mark = p = dync__graph_placeholder(to, n->name, NULL, &info);
+        if (p) p->requires_grad[0] = dync__tensor_requires_grad(n->value);
+        attr[k++] = n->value;
+        ok = p != NULL;
+    }
+    return ok;
 }
 
-static dync_status dync__joint_flatten(dync__joint *j, const dync__arg *a)
+/* The graph itself where it has no tensors of its own; *out is a reference. */
+static dync_status dync__joint_prepare(dync__joint *j, dync_graph *g, dync_graph **out)
+{
+    int n_attr = 0;
+    for (int i = 0; i < g->node.n; i++) n_attr += g->node.at[i]->kind == DYNC__N_GET_ATTR && g->node.at[i]->value;
+    if (n_attr == 0) {
+        *out = dync_graph_retain(g);
+        return DYNC_OK;
+    }
+    dync_graph *to = *out = dync__graph_new(g->name);
+    j->attr = dync__arena_alloc(&j->arena, (size_t)n_attr * sizeof *j->attr);
+    if (!to || !j->attr || !dync__joint_copy_inputs(to, g, j->attr)) return DYNC_ERR_MEMORY;
+    j->n_attr = n_attr;
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        dync__arg result;
+        if (n->kind == DYNC__N_OUTPUT) {
+            if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) || !dync__graph_output(to, &result)) return DYNC_ERR_MEMORY;
+        } else if (n->kind != DYNC__N_PLACEHOLDER && !(n->kind == DYNC__N_GET_ATTR && n->value)) {
+            if (!(n->mark = dync__graph_copy_call(to, n, dync__joint_copied, NULL))) return DYNC_ERR_MEMORY;
+        }
+    }
+    dync__graph_renumber(to);
+    return to->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------------------- */
+static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) DYNC__TRY(dync__joint_flatten(j, &a->as.list[i]));
-    return DYNC_OK;
-}
-static dync_status dync__joint_results(dync__joint *j)
-{
-    int n = dync__arg_count_tensors(&j->result);
-    j->out = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *j->out);
-    j->value = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *j->value);
-    return j->out && j->value ? dync__joint_flatten(j, &j->result) : DYNC_ERR_MEMORY;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__joint_flatten(j, &a->as.list[i]);
 }
 
-/* What each output is: an input, a view of one, or a value of the forward graph. */
-static dync_status dync__joint_outputs(dync__joint *j, bool training)
+static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
 {
-    for (int i = 0; i < j->n_out; i++) {
-        dync__tensor *t = j->out[i];
-        dync__aot_out o = {.kind = DYNC__AOT_VALUE, .requires_grad = (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
-        int input = (t->flags & DYNC__T_FAKE) ? dync__functional_base_input(&j->f, t) : -1;
-        if (!(t->flags & DYNC__T_FAKE) && !dync__functional_node(&j->f, t)) return DYNC_ERR_MEMORY;
-        if (input >= 0) {
-            o.kind = t == j->input[input] ? DYNC__AOT_INPUT : DYNC__AOT_INPUT_VIEW;
-            o.index = input;
-            o.lay = t->lay;
-            o.lay.offset -= j->input[input]->lay.offset;
-            /* A detached view of an input that requires grad cannot be rebuilt as a plain view: its value leaves instead. */
-            if (training && (t->flags & DYNC__T_REQUIRES_GRAD) != (j->input[input]->flags & DYNC__T_REQUIRES_GRAD))
-                return dync__functional_refuse(&j->f, "an output that is a detached view of an input");
-        } else {
-            o.index = j->n_values;
-            for (int k = 0; k < j->n_values; k++)
-                if (j->value[k] == t) o.index = k;
-            if (o.index == j->n_values) j->value[j->n_values++] = t;
-        }
-        if (!dync__vec_push(&j->into->out, o)) return DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < j->n_inputs; i++) {
-        if (!dync__functional_mutated(j->input[i])) continue;
-        if (j->input[i]->flags & DYNC__T_REQUIRES_GRAD)
-            return dync__functional_refuse(&j->f, "an input that requires grad is written in place");
-        if (!dync__vec_push(&j->into->mutated, i)) return DYNC_ERR_MEMORY;
-    }
+    dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(g->n_inputs + 1) * sizeof *args);
+    if (!args) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__joint_inputs(j, g));
+    for (int i = 0; i < g->n_inputs; i++) args[i] = dync__arg_t(j->seen[i]);
+    DYNC__TRY(dync__graph_eval(g, args, g->n_inputs, &j->arena, &j->result));
+    j->out = dync__arena_alloc(&j->arena, (size_t)(dync__arg_count_tensors(&j->result) + 1) * sizeof *j->out);
+    if (!j->out) return DYNC_ERR_MEMORY;
+    dync__joint_flatten(j, &j->result);
+    DYNC__TRY(dync__joint_outputs(j));
+    return dync__joint_mutations(j);
+}
+
+/* The nodes of what forward gives: new values of inputs, then values. */
+static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
+{
+    int m = j->into->mutated.n;
+    g->n_fw_out = m + j->into->value.n;
+    g->fw_out = dync__arena_alloc(&j->arena, (size_t)(g->n_fw_out + 1) * sizeof *g->fw_out);
+    g->mutated = dync__arena_alloc(&j->arena, (size_t)(m + 1) * sizeof *g->mutated);
+    if (!g->fw_out || !g->mutated) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->n_fw_out; i++)
+        if (!(g->fw_out[i] = dync__functional_node(&j->f, i < m ? j->written[i] : j->value[i - m]))) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < m; i++)
+        if (j->into->lifted.at[j->into->mutated.at[i].input]) g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];
     return DYNC_OK;
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__joint_grads {
     dync__tensor **out, **tangent, **wrt, **grad;
-    dync_node **tangent_node, **grad_node;
-    int n_out, n_wrt, n_grads;
+    int *wrt_input;
+    int n_out, n_wrt;
 } dync__joint_grads;
 
-static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b)
+static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dync__joint_graph *g)
 {
-    for (int i = 0; i < j->n_values; i++) {
-        dync__tensor *t = j->value[i];
-        if (!dync__tensor_requires_grad(t)) continue;
+    for (int i = 0; i < g->n_fw_out; i++) {
+        int v = i - j->into->mutated.n;
+        if (!(v < 0 ? j->into->mutated.at[i].with_grad : j->into->value.at[v].requires_grad)) continue;
+        dync__tensor *t = v < 0 ? j->written[i] : j->value[v];
         char name[32];
         dync__format(name, sizeof name, "tangents_%d", b->n_out + 1);
         dync__info info = {.dtype = t->dtype, .device = t->device, .alias = -1};
         DYNC__TRY(dync__layout_contiguous(&info.lay, t->lay.ndim, t->lay.shape));
         dync__tensor *tangent = dync__functional_input(&j->f, name, &info, false, -1);
-        if (!tangent || !dync__vec_push(&j->into->tangent_value, i)) return DYNC_ERR_MEMORY;
+        if (!tangent || !dync__vec_push(&j->into->tangent_of, i)) return DYNC_ERR_MEMORY;
         b->out[b->n_out] = t;
-        b->tangent_node[b->n_out] = tangent->node;
+        g->tangent[b->n_out] = tangent->node;
         b->tangent[b->n_out++] = tangent;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__joint_backward(dync__joint *j, dync__joint_grads *b)
+/* An error of the tape's (a saved value was written since) is one of backward's, not of the call. */
+static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b)
 {
-    size_t n = (size_t)(j->n_values + j->n_inputs + 1);
-    b->out = dync__arena_alloc(&j->arena, n * sizeof *b->out);
-    b->tangent = dync__arena_alloc(&j->arena, n * sizeof *b->tangent);
-    b->wrt = dync__arena_alloc(&j->arena, n * sizeof *b->wrt);
-    b->grad = dync__arena_alloc(&j->arena, n * sizeof *b->grad);
-    b->tangent_node = dync__arena_alloc(&j->arena, n * sizeof *b->tangent_node);
-    b->grad_node = dync__arena_alloc(&j->arena, n * sizeof *b->grad_node);
-    if (!b->out || !b->tangent || !b->wrt || !b->grad || !b->tangent_node || !b->grad_node) return DYNC_ERR_MEMORY;
-    int *wrt_input = dync__arena_alloc(&j->arena, n * sizeof *wrt_input);
-    if (!wrt_input) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < j->n_inputs; i++)
-        if (j->input[i]->flags & DYNC__T_REQUIRES_GRAD) {
-            wrt_input[b->n_wrt] = i;
-            b->wrt[b->n_wrt++] = j->input[i];
-        }
-    DYNC__TRY(dync__joint_tangents(j, b));
-    if (!b->n_out || !b->n_wrt) return DYNC_OK;
+    dync__error_guard guard;
     bool grad_off = dync__tls.grad_enabled_off;
+    dync__error_guard_begin(&guard);
     dync__tls.grad_enabled_off = true;
     dync_status status = dync__tape_gradients(b->n_out, b->out, b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
     dync__tls.grad_enabled_off = grad_off;
-    for (int i = 0; i < b->n_wrt; i++) {
-        if (!b->grad[i]) continue;
-        if (status == DYNC_OK) {
-            b->grad_node[b->n_grads] = dync__functional_node(&j->f, b->grad[i]);
-            if (!b->grad_node[b->n_grads] || !dync__vec_push(&j->into->grad_of, wrt_input[i])) status = DYNC_ERR_MEMORY;
-            b->n_grads++;
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (status == DYNC_ERR_AUTOGRAD && inner.status == DYNC_ERR_AUTOGRAD) {
+        j->into->backward_error = dync__strdup(inner.message);
+        return j->into->backward_error ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
+    return status;
+}
+
+static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
+{
+    dync__joint_grads b;
+    memset(&b, 0, sizeof b);
+    size_t n = (size_t)(g->n_fw_out + j->n_actual + 1);
+    dync__tensor ***lists[] = {&b.out, &b.tangent, &b.wrt, &b.grad};
+    for (int i = 0; i < DYNC__COUNT_OF(lists); i++)
+        if (!(*lists[i] = dync__arena_alloc(&j->arena, n * sizeof **lists[i]))) return DYNC_ERR_MEMORY;
+    b.wrt_input = dync__arena_alloc(&j->arena, n * sizeof *b.wrt_input);
+    g->tangent = dync__arena_alloc(&j->arena, n * sizeof *g->tangent);
+    g->grad = dync__arena_alloc(&j->arena, n * sizeof *g->grad);
+    if (!b.wrt_input || !g->tangent || !g->grad) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < j->n_actual; i++)
+        if (j->leaf[i]) {
+            b.wrt_input[b.n_wrt] = i;
+            b.wrt[b.n_wrt++] = j->leaf[i];
         }
-        dync__unref(b->grad[i]);
+    DYNC__TRY(dync__joint_tangents(j, &b, g));
+    j->into->training = b.n_out > 0;
+    g->n_tangents = b.n_out;
+    dync_status status = b.n_out && b.n_wrt ? dync__joint_walk(j, &b) : DYNC_OK;
+    for (int i = 0; i < b.n_wrt; i++) {
+        if (!b.grad[i]) continue;
+        if (status == DYNC_OK) {
+            g->grad[g->n_grads] = dync__functional_node(&j->f, b.grad[i]);
+            if (!g->grad[g->n_grads++] || !dync__vec_push(&j->into->grad_of, b.wrt_input[i])) status = DYNC_ERR_MEMORY;
+        }
+        dync__unref(b.grad[i]);
     }
     return status;
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
-static dync_status dync__joint_run(dync__joint *j, dync_graph *g, bool training)
+/* A view that shows what an earlier value of its chain already is. */
+static dync_node *dync__joint_same_view(dync_node *n)
 {
-    dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *args);
-    j->input = dync__arena_alloc(&j->arena, (size_t)(j->n_inputs + 1) * sizeof *j->input);
-    if (!args || !j->input) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__joint_inputs(j, g, training, args));
-    DYNC__TRY(dync__graph_eval(g, args, j->n_inputs, &j->arena, &j->result));
-    DYNC__TRY(dync__joint_results(j));
-    DYNC__TRY(dync__joint_outputs(j, training));
-    dync__joint_grads b;
-    memset(&b, 0, sizeof b);
-    if (training) DYNC__TRY(dync__joint_backward(j, &b));
-    j->into->n_inputs = j->n_inputs;
-    j->into->n_lifted = j->into->lifted.n;
-    j->into->n_values = j->n_values;
-    int n_fw = j->into->mutated.n + j->n_values;
-    dync_node **fw_out = dync__arena_alloc(&j->arena, (size_t)(n_fw + 1) * sizeof *fw_out);
-    if (!fw_out) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_fw; i++) {
-        bool mutated = i < j->into->mutated.n;
-        dync__tensor *t = mutated ? j->input[j->into->mutated.at[i]] : j->value[i - j->into->mutated.n];
-        if (!(fw_out[i] = dync__functional_node(&j->f, t))) return DYNC_ERR_MEMORY;
+    const dync__info *mine = &n->info[0];
+    dync_node *at = n, *found = NULL;
+    while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW && at->args[0].kind == DYNC__A_NODE) {
+        at = at->args[0].as.node;
+        const dync__info *its = &at->info[0];
+        if (at->nout == 1 && its->dtype == mine->dtype && memcmp(&its->lay, &mine->lay, sizeof its->lay) == 0) found = at;
     }
-    j->into->n_tangents = b.n_out;
-    return dync__aot_partition(j->f.graph, n_fw, fw_out, b.n_grads ? b.n_out : 0, b.tangent_node, b.n_grads, b.grad_node, j->into);
+    return found;
+}
+
+static dync_status dync__joint_tidy(dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i], *same = n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD ? dync__joint_same_view(n) : NULL;
+        if (same) dync__node_replace_all(g, n, same);
+    }
+    DYNC__TRY(dync__graph_dce(g));
+    DYNC__TRY(dync__graph_cse(g));
+    return dync__graph_dce(g);
+}
+
+/* The joint graph gets an output, is tidied, and gives back the nodes that its results are now. */
+static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
+{
+    int n = g->n_fw_out + g->n_grads;
+    dync_node **all = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
+    if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
+    DYNC__TRY(dync__graph_output_list(g->graph, n, all));
+    if (!j->how->as_recorded) DYNC__TRY(dync__joint_tidy(g->graph));
+    const dync__arg *list = g->graph->node.at[g->graph->node.n - 1]->args[0].as.list;
+    for (int i = 0; i < g->n_fw_out; i++) g->fw_out[i] = list[i].as.node;
+    for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
+    return DYNC_OK;
+}
+
+static dync_status dync__joint_run(dync__joint *j, dync_graph *g)
+{
+    dync__joint_graph joint;
+    memset(&joint, 0, sizeof joint);
+    joint.graph = j->f.graph;
+    DYNC__TRY(dync__joint_forward(j, g));
+    DYNC__TRY(dync__joint_fw_out(j, &joint));
+    if (j->training) DYNC__TRY(dync__joint_backward(j, &joint));
+    DYNC__TRY(dync__joint_close(j, &joint));
+    return dync__aot_partition(&joint, j->how, j->into);
 }
 
 /* The stack is empty and the recorder is at the bottom: the tape sits on it. */
-static dync_status dync__joint_traced(dync__joint *j, dync_graph *g, bool training)
+static dync_status dync__joint_traced(dync__joint *j, dync_graph *g)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
     bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
-    if (!training) dync__tls.grad_enabled_off = true;     /* else the mode that the graph begins in */
+    if (!j->training) dync__tls.grad_enabled_off = true;     /* else the mode that the graph begins in */
     dync__tls.compiling = false;
-    dync_status status = dync__joint_run(j, g, training);
+    dync_status status = dync__joint_run(j, g);
     dync__arg_release(&j->result);
     dync__tls.grad_enabled_off = grad_off;
     dync__tls.compiling = compiling;
@@ -43744,90 +44265,170 @@ static dync_status dync__joint_traced(dync__joint *j, dync_graph *g, bool traini
     return status;
 }
 
-DYNC__FN dync_status dync__aot_trace(dync_graph *g, bool training, dync__aot_graphs *out, const char **why)
+static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *user)
 {
-    dync__joint j;
     dync__error_guard guard;
-    memset(&j, 0, sizeof j);
-    memset(out, 0, sizeof *out);
-    *why = NULL;
-    j.into = out;
-    j.n_inputs = g->n_inputs;
-    dync_graph *joint = dync__graph_new("Joint");
-    if (!joint) return DYNC_ERR_MEMORY;
-    dync__functional_begin(&j.f, joint, out);
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
-    dync_status status = dync__joint_traced(&j, g, training);
+    j->into->n_inputs = user->n_inputs;
+    j->writes = dync__graph_has_writes(g);
+    dync_status status = dync__joint_traced(j, g);
     dync_scope_end(&scope);
     dync__error_slot inner = dync__error_guard_end(&guard);
-    if (j.f.status == DYNC_ERR_UNSUPPORTED) {
-        status = DYNC_ERR_UNSUPPORTED;
-        *why = j.f.why;
-    } else if (status != DYNC_OK && inner.status != DYNC_OK) {
-        dync__error_raise(&inner);
-        status = inner.status;
-    } else if (status != DYNC_OK && status != DYNC_ERR_MEMORY) {
-        status = dync__fail(status, "the joint trace of a graph failed");
+    if (j->f.status == DYNC_ERR_UNSUPPORTED) return DYNC_ERR_UNSUPPORTED;
+    if (status == DYNC_OK || status == DYNC_ERR_MEMORY) return status;
+    if (inner.status == DYNC_OK) return dync__fail(status, "the joint trace of a graph failed");
+    dync__error_raise(&inner);
+    return inner.status;
+}
+
+static void dync__joint_log(const dync_graph *joint)
+{
+    if (!dync__log_on(DYNC__LOG_joint)) return;
+    dync__str s = {0};
+    dync__graph_print_c(&s, joint);
+    dync__log_text(DYNC__LOG_joint, "joint", dync__str_get(&s));
+    dync__str_free(&s);
+}
+
+static void dync__joint_facts(dync__aot_graphs *g)
+{
+    g->plain_inputs = g->actual.n == g->n_inputs;
+    for (int i = 0; i < g->actual.n && g->plain_inputs; i++) g->plain_inputs = g->actual.at[i].passed;
+    for (int i = 0; i < g->fw->node.n; i++) {
+        const dync_node *n = g->fw->node.at[i];
+        if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
-    if (status == DYNC_OK && dync__log_on(DYNC__LOG_joint)) {
-        dync__str s = {0};
-        dync__graph_print_c(&s, joint);
-        dync__log_text(DYNC__LOG_joint, "joint", dync__str_get(&s));
-        dync__str_free(&s);
-    }
-    dync__functional_end(&j.f);
-    dync__arena_free(&j.arena);
-    dync_graph_free(joint);
-    if (status != DYNC_OK) dync__aot_graphs_free(out);
+}
+
+DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
+                                     dync__aot_graphs *out, const char **why)
+{
+    dync_status status;
+    bool as_rows = false, again;
+    *why = NULL;
+    do {
+        dync__joint j;
+        dync_graph *g = NULL, *joint = dync__graph_new("Joint");
+        memset(&j, 0, sizeof j);
+        memset(out, 0, sizeof *out);
+        if (!joint) return DYNC_ERR_MEMORY;
+        j.into = out;
+        j.how = how;
+        j.examples = examples;
+        j.training = training;
+        j.as_rows = as_rows;
+        dync__functional_begin(&j.f, joint, out);
+        status = dync__joint_prepare(&j, user, &g);
+        if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
+        if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;
+        if (status == DYNC_OK) dync__joint_log(joint);
+        again = status == DYNC_ERR_UNSUPPORTED && j.f.strided_write && !as_rows && examples;
+        as_rows = true;
+        dync__functional_end(&j.f);
+        dync__arena_free(&j.arena);
+        dync_graph_free(g);
+        dync_graph_free(joint);
+        if (status != DYNC_OK) dync__aot_graphs_free(out);
+    } while (again);
+    if (status == DYNC_OK) dync__joint_facts(out);
     return status;
 }
 
-/* ==== aot/partition.c =========================================================================================== */
-/* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is forward; what the gradients need beyond
- * that is backward; forward values that backward reads are saved (the default partitioner of PyTorch: save everything).
- * After joint.c, before runtime.c. */
+/* ==== aot/partition.h =========================================================================================== */
+/* aot/partition.h: what partition.c (cutting) and mincut.c (what to save) share: facts about the nodes of a joint graph, by node index. */
+#ifndef DYNC__PARTITION_H
+#define DYNC__PARTITION_H
 
 typedef struct dync__cutter {
     dync_graph *joint;
     dync__arena arena;
-    bool *fw, *bw, *saved;               /* by node index */
-    int current;                         /* which set marks go to */
+    int n;                               /* nodes */
+    bool *fw, *bw;                       /* needed by the forward outputs; by the gradients */
+    bool *input, *tangent;               /* placeholders of the forward part; of backward */
+    bool *late;                          /* depends on a tangent, or is a gradient that forward does not have: computed in backward */
+    bool *given;                         /* a gradient that is an input or a value of forward */
+    bool *saved;                         /* the result: what forward hands to backward */
+    bool *mutated;                       /* an input that the epilogue overwrites */
+    int *first_user, *user;              /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1], live ones only */
+    double budget;                       /* of activation memory: 1 what costs no time, 0 inputs only */
 } dync__cutter;
 
-static void dync__cut_mark_fw(void *user, dync__arg *a)
-{
-    dync__cutter *c = user;
-    c->fw[a->as.node->index] = true;
-}
-static void dync__cut_mark_bw(void *user, dync__arg *a)
-{
-    dync__cutter *c = user;
-    c->bw[a->as.node->index] = true;
-}
+DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
+DYNC__FN bool dync__aot_is_view(const dync_node *);
+DYNC__FN int64_t dync__aot_bytes(const dync_node *);           /* elements times their size */
+/* mincut.c: marks saved */
+DYNC__FN dync_status dync__mincut(dync__cutter *);
+#endif
 
-static bool dync__partition_is_input(const dync_node *n) { return n->kind == DYNC__N_PLACEHOLDER; }
+/* ==== aot/partition.c =========================================================================================== */
+/* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is forward; what the gradients need beyond
+ * that is backward. Between them stand the saved values: all that backward reads (the default partitioner of PyTorch), or a minimum cut
+ * (mincut.c), where backward computes cheap things again. After joint.c, before runtime.c.
+ *
+ * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed again stands just before its first use. */
 
+static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
+static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
+
+/* ---- facts --------------------------------------------------------------------------------------------------------------------- */
 /* Closes the sets over arguments, from the end of the graph to its beginning. */
-static void dync__partition_mark(dync__cutter *c)
+static void dync__part_close(dync__cutter *c)
 {
-    for (int i = c->joint->node.n - 1; i >= 0; i--) {
+    for (int i = c->n - 1; i >= 0; i--) {
         dync_node *n = c->joint->node.at[i];
-        if (c->fw[i]) dync__node_each_input(n, dync__cut_mark_fw, c);
-        else if (c->bw[i]) dync__node_each_input(n, dync__cut_mark_bw, c);
+        if (c->fw[i]) dync__node_each_input(n, dync__part_mark_fw, c);
+        if (c->bw[i]) dync__node_each_input(n, dync__part_mark_bw, c);
     }
 }
 
-/* An output that only backward reads of an operator that forward runs belongs to forward. */
-static void dync__partition_getitems(dync__cutter *c)
+typedef struct dync__part_reader { dync__cutter *c; int reader; bool counting; } dync__part_reader;
+static void dync__part_note_user(void *user, dync__arg *a)
 {
-    for (int i = 0; i < c->joint->node.n; i++) {
+    dync__part_reader *r = user;
+    int i = a->as.node->index;
+    if (r->counting) r->c->first_user[i + 1]++;
+    else r->c->user[r->c->first_user[i]++] = r->reader;
+}
+
+static dync_status dync__part_users(dync__cutter *c)
+{
+    dync__part_reader r = {c, 0, true};
+    for (r.reader = 0; r.reader < c->n; r.reader++)
+        if (dync__part_live(c, r.reader)) dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+    for (int i = 0; i < c->n; i++) c->first_user[i + 1] += c->first_user[i];
+    c->user = dync__arena_alloc(&c->arena, (size_t)(c->first_user[c->n] + 1) * sizeof *c->user);
+    if (!c->user) return DYNC_ERR_MEMORY;
+    r.counting = false;
+    for (r.reader = 0; r.reader < c->n; r.reader++)
+        if (dync__part_live(c, r.reader)) dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+    for (int i = c->n; i > 0; i--) c->first_user[i] = c->first_user[i - 1];     /* filling moved each on to the next one's */
+    c->first_user[0] = 0;
+    return DYNC_OK;
+}
+
+static void dync__part_late(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        if (c->tangent[i]) c->late[i] = true;
+        for (int u = c->first_user[i]; c->late[i] && u < c->first_user[i + 1]; u++) c->late[c->user[u]] = true;
+    }
+}
+
+/* Every forward value that backward reads is saved. */
+static void dync__part_save_all(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
         const dync_node *n = c->joint->node.at[i];
         if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index]) c->fw[i] = true;
+        if (!c->bw[i] || c->tangent[i] || n->nout != 1 || !(c->fw[i] || c->input[i])) continue;
+        bool read = c->given[i];
+        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !read; u++) read = c->bw[c->user[u]] && !c->fw[c->user[u]];
+        c->saved[i] = read;
     }
 }
 
-/* ---- copying nodes into the two graphs: mark holds the copy ---------------------------------------------------------------------- */
+/* ---- the two graphs: mark holds a node's copy ---------------------------------------------------------------------------------------- */
 static dync_node *dync__partition_map(void *user, dync_node *old)
 {
     (void)user;
@@ -43848,159 +44449,608 @@ static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
     return dync__partition_copied(old, dync__graph_copy_call(g, old, dync__partition_map, NULL));
 }
 
-static dync_status dync__partition_output(dync__cutter *c, dync_graph *g, int n, dync_node *const *old)
-{
-    dync_node **now = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *now);
-    for (int i = 0; now && i < n; i++) now[i] = old[i]->mark;
-    return now ? dync__graph_output_list(g, n, now) : DYNC_ERR_MEMORY;
-}
-
 static void dync__partition_clear(dync_graph *joint)
 {
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
 
-static bool dync__is_one_of(const dync_node *n, int count, dync_node *const *nodes)
+/* Does a value lie on the memory of an input that will be overwritten? */
+static bool dync__part_on_mutated(const dync__cutter *c, const dync_node *n)
 {
-    for (int i = 0; i < count; i++)
-        if (nodes[i] == n) return true;
-    return false;
+    while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
+    return c->mutated[n->index];
 }
 
-/* Forward: every input of the joint graph but tangents, in order; then what is needed. */
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node *const *out, int n_tangents, dync_node *const *tangents,
-                                           dync__aot_graphs *into)
+static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, dync_node *old)
+{
+    if (!dync__part_on_mutated(c, old)) return old->mark;
+    dync__arg arg = dync__arg_node(old->mark);
+    dync__info info = old->info[0];
+    info.alias = -1;
+    if (!dync__layout_is_dense(&info.lay) && dync__layout_contiguous(&info.lay, info.lay.ndim, old->info[0].lay.shape) != DYNC_OK) return NULL;
+    info.lay.offset = 0;
+    return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+}
+
+/* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then what is saved. */
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node *const *out, dync__aot_graphs *into)
 {
     dync_graph *g = into->fw = dync__graph_new("GraphModule");
-    if (!g) return DYNC_ERR_MEMORY;
+    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
+    if (!g || !all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
+    dync__part_close(c);
     dync__partition_clear(c->joint);
-    for (int i = 0; i < c->joint->node.n; i++) {
+    for (int i = 0; i < c->n; i++) {
         dync_node *n = c->joint->node.at[i];
-        if (dync__partition_is_input(n)) {
-            if (!dync__is_one_of(n, n_tangents, tangents)) DYNC__TRY(dync__partition_placeholder(g, n));
-        } else if (c->fw[i]) {
-            DYNC__TRY(dync__partition_copy(g, n));
-        }
+        if (c->input[i]) DYNC__TRY(dync__partition_placeholder(g, n));
+        else if (c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
     }
-    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->joint->node.n + 1) * sizeof *all);
-    if (!all) return DYNC_ERR_MEMORY;
-    memcpy(all, out, (size_t)n_out * sizeof *all);
+    for (int i = 0; i < n_out; i++) all[i] = out[i]->mark;
     into->n_saved = 0;
-    for (int i = 0; i < c->joint->node.n; i++)
-        if (c->saved[i]) all[n_out + into->n_saved++] = c->joint->node.at[i];
-    return dync__partition_output(c, g, n_out + into->n_saved, all);
+    for (int i = 0; i < c->n; i++) {
+        if (!c->saved[i]) continue;
+        dync_node *n = c->joint->node.at[i];
+        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n))) return DYNC_ERR_MEMORY;
+        int64_t bytes = dync__aot_bytes(n);
+        into->saved_bytes += bytes;
+        if (c->input[i]) into->saved_input_bytes += bytes;
+    }
+    return dync__graph_output_list(g, n_out + into->n_saved, all);
 }
 
-static dync_status dync__partition_backward(dync__cutter *c, int n_tangents, dync_node *const *tangents, int n_grads,
-                                            dync_node *const *grads, dync__aot_graphs *into)
+typedef struct dync__recompute { dync__cutter *c; dync_graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
+static void dync__partition_need(void *user, dync__arg *a)
+{
+    dync__recompute *r = user;
+    dync_node *n = a->as.node;
+    if (n->mark || r->status != DYNC_OK) return;
+    dync__node_each_input(n, dync__partition_need, r);       /* as deep as a chain that is computed again: mincut.c keeps them short */
+    if (r->status == DYNC_OK) r->status = dync__partition_copy(r->g, n);
+    if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
+    r->into->n_recomputed++;
+    r->into->recomputed_bytes += dync__aot_bytes(n);
+}
+
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_node *const *grads, dync__aot_graphs *into)
 {
     dync_graph *g = into->bw = dync__graph_new("GraphModule");
-    if (!g) return DYNC_ERR_MEMORY;
+    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
+    dync__recompute r = {c, g, into, DYNC_OK};
+    if (!g || !all) return DYNC_ERR_MEMORY;
     dync__partition_clear(c->joint);
-    for (int i = 0; i < c->joint->node.n; i++)
+    for (int i = 0; i < c->n; i++)
         if (c->saved[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
-    for (int i = 0; i < n_tangents; i++) DYNC__TRY(dync__partition_placeholder(g, tangents[i]));
-    for (int i = 0; i < c->joint->node.n; i++) {
-        dync_node *n = c->joint->node.at[i];
-        if (!dync__partition_is_input(n) && c->bw[i] && !c->saved[i] && !c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
+    for (int i = 0; i < c->n; i++)
+        if (c->tangent[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
+    for (int i = 0; i < c->n && r.status == DYNC_OK; i++) {
+        dync__arg a = dync__arg_node(c->joint->node.at[i]);
+        if (c->bw[i] && c->late[i]) dync__partition_need(&r, &a);
     }
-    return dync__partition_output(c, g, n_grads, grads);
+    for (int i = 0; i < n_grads; i++) {
+        dync__arg a = dync__arg_node(grads[i]);
+        dync__partition_need(&r, &a);
+        all[i] = grads[i]->mark;
+    }
+    return r.status == DYNC_OK ? dync__graph_output_list(g, n_grads, all) : r.status;
 }
 
-DYNC__FN dync_status dync__aot_partition(dync_graph *joint, int n_fw_out, dync_node *const *fw_out, int n_tangents, dync_node *const *tangents,
-                                         int n_grads, dync_node *const *grads, dync__aot_graphs *into)
+/* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__cutter_open(dync__cutter *c, dync_graph *joint)
+{
+    memset(c, 0, sizeof *c);
+    c->joint = joint;
+    dync__graph_renumber(joint);
+    c->n = joint->node.n - 1;            /* without the output */
+    bool **sets[] = {&c->fw, &c->bw, &c->input, &c->tangent, &c->late, &c->given, &c->saved, &c->mutated};
+    for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
+        if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
+    c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
+    return c->first_user && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *j)
+{
+    for (int i = 0; i < c->n; i++) c->input[i] = c->joint->node.at[i]->kind == DYNC__N_PLACEHOLDER;
+    for (int i = 0; i < j->n_tangents; i++) {
+        c->tangent[j->tangent[i]->index] = true;
+        c->input[j->tangent[i]->index] = false;
+    }
+    for (int i = 0; i < j->n_fw_out; i++) c->fw[j->fw_out[i]->index] = true;
+    for (int i = 0; i < j->n_grads; i++) c->bw[j->grad[i]->index] = true;
+    for (int i = 0; i < j->n_mutated; i++) c->mutated[j->mutated[i]->index] = true;
+    dync__part_close(c);
+    DYNC__TRY(dync__part_users(c));
+    dync__part_late(c);
+    for (int i = 0; i < j->n_grads; i++) {
+        int k = j->grad[i]->index;
+        if (c->fw[k] || c->input[k]) c->given[k] = true;
+        else c->late[k] = true;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how, dync__aot_graphs *into)
 {
     dync__cutter c;
-    memset(&c, 0, sizeof c);
-    c.joint = joint;
-    dync__graph_renumber(joint);
-    size_t n = (size_t)joint->node.n + 1;
-    c.fw = dync__arena_alloc(&c.arena, n);
-    c.bw = dync__arena_alloc(&c.arena, n);
-    c.saved = dync__arena_alloc(&c.arena, n);
-    dync_status status = c.fw && c.bw && c.saved && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        for (int i = 0; i < n_fw_out; i++) c.fw[fw_out[i]->index] = true;
-        for (int i = 0; i < n_grads; i++) c.bw[grads[i]->index] = true;
-        dync__partition_mark(&c);
-        dync__partition_getitems(&c);
-        for (int i = 0; i < joint->node.n; i++) {
-            dync_node *node = joint->node.at[i];
-            bool tangent = dync__is_one_of(node, n_tangents, tangents);
-            c.saved[i] = c.bw[i] && !tangent && (c.fw[i] || dync__partition_is_input(node)) && !(node->nout > 1);
-        }
-        status = dync__partition_forward(&c, n_fw_out, fw_out, n_tangents, tangents, into);
+    dync_status status = dync__cutter_open(&c, j->graph);
+    c.budget = how->budget;
+    if (status == DYNC_OK) status = dync__cutter_facts(&c, j);
+    if (status == DYNC_OK && j->n_grads) {
+        if (how->save_all) dync__part_save_all(&c);
+        else status = dync__mincut(&c);
     }
-    if (status == DYNC_OK && n_grads) status = dync__partition_backward(&c, n_tangents, tangents, n_grads, grads, into);
+    if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
+    if (status == DYNC_OK && j->n_grads) status = dync__partition_backward(&c, j->n_grads, j->grad, into);
     dync__arena_free(&c.arena);
     return status;
 }
+
+/* ==== aot/mincut.c ============================================================================================== */
+/* aot/mincut.c: which values forward saves for backward: the least bytes such that backward can compute the rest again cheaply. After
+ * joint.c; called by partition.c.
+ *
+ * Every node is split into two vertices joined by an edge of its weight; the minimum cut between what must not be computed again (source)
+ * and what only backward can compute (sink) is what is saved. The rules on what may be computed again and what a value weighs are those
+ * of PyTorch's min_cut_rematerialization_partition (torch/_functorch/partitioners.py); the flow is Dinic's algorithm (1970). */
+
+typedef struct dync__flow_edge { int to, next; int64_t room; } dync__flow_edge;
+typedef struct dync__flow {
+    int n, n_edges, room_edges;
+    int *head, *level, *at, *queue;
+    dync__flow_edge *edge;               /* the reverse of edge e is e ^ 1 */
+} dync__flow;
+static const int64_t dync__flow_infinite = INT64_MAX / 4;
+
+static void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
+{
+    f->edge[f->n_edges] = (dync__flow_edge){to, f->head[from], room};
+    f->head[from] = f->n_edges++;
+    f->edge[f->n_edges] = (dync__flow_edge){from, f->head[to], 0};
+    f->head[to] = f->n_edges++;
+}
+
+/* Distances from the source over edges that have room; false: the sink is out of reach. */
+static bool dync__flow_levels(dync__flow *f, int source, int sink)
+{
+    for (int i = 0; i < f->n; i++) f->level[i] = -1;
+    int first = 0, last = 0;
+    f->queue[last++] = source;
+    f->level[source] = 0;
+    while (first < last) {
+        int v = f->queue[first++];
+        for (int e = f->head[v]; e >= 0; e = f->edge[e].next)
+            if (f->edge[e].room > 0 && f->level[f->edge[e].to] < 0) {
+                f->level[f->edge[e].to] = f->level[v] + 1;
+                f->queue[last++] = f->edge[e].to;
+            }
+    }
+    return f->level[sink] >= 0;
+}
+
+/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be deep. */
+static bool dync__flow_augment(dync__flow *f, int source, int sink)
+{
+    int depth = 0, v = source;
+    while (v != sink) {
+        int e = f->at[v];
+        while (e >= 0 && !(f->edge[e].room > 0 && f->level[f->edge[e].to] == f->level[v] + 1)) e = f->edge[e].next;
+        f->at[v] = e;
+        if (e >= 0) {
+            f->queue[depth++] = e;
+            v = f->edge[e].to;
+        } else {
+            if (depth == 0) return false;
+            f->level[v] = -1;            /* a dead end */
+            v = f->edge[f->queue[--depth] ^ 1].to;
+        }
+    }
+    int64_t least = dync__flow_infinite;
+    for (int i = 0; i < depth; i++) least = DYNC__MIN(least, f->edge[f->queue[i]].room);
+    for (int i = 0; i < depth; i++) {
+        f->edge[f->queue[i]].room -= least;
+        f->edge[f->queue[i] ^ 1].room += least;
+    }
+    return true;
+}
+
+/* ---- what operators are like -------------------------------------------------------------------------------------------------- */
+DYNC__FN bool dync__aot_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+
+DYNC__FN int64_t dync__aot_bytes(const dync_node *n)
+{
+    if (!n->has_info || n->nout != 1) return 0;
+    double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
+    for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)n->info[0].lay.shape[d];
+    return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
+}
+
+static bool dync__op_recomputable(const dync_node *n)
+{
+    static const int16_t more[] = {DYNC__OP_gather, DYNC__OP_index_select, DYNC__OP_embedding, DYNC__OP_one_hot, DYNC__OP_triu, DYNC__OP_tril,
+                                   DYNC__OP_to_device};
+    if (n->op == DYNC__NODE_GETITEM) return true;
+    if (n->op < 0) return false;
+    const dync__op_row *row = dync__op_info(n->op);
+    if (row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)) return false;
+    for (int i = 0; i < DYNC__COUNT_OF(more); i++)
+        if (n->op == more[i]) return true;
+    return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
+}
+
+static bool dync__op_fusible(const dync_node *n)
+{
+    return dync__op_recomputable(n) || (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
+}
+static bool dync__pair_fusible(const dync_node *a, const dync_node *b)
+{
+    return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
+}
+
+/* ---- rules ---------------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__part_rules { bool used_far_apart, long_chains, materialized, reductions, not_listed; } dync__part_rules;
+typedef struct dync__mincut_state {
+    dync__cutter *c;
+    dync__part_rules rules;
+    int *distance;                       /* to the nearest backward node */
+    int *order;                          /* place among the forward's nodes */
+    bool *banned, *freed;                /* not computed again; freed: rules do not count (memory budget) */
+    int *heap, *seen;                    /* scratch */
+    int round;
+    bool *saved;
+} dync__mincut_state;
+
+#define DYNC__EACH_USER(c, i, u) for (int u##_ = (c)->first_user[i], u; u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
+
+static bool dync__part_used_plainly(dync__mincut_state *m, int node)
+{
+    dync__cutter *c = m->c;
+    dync_node *const *at = c->joint->node.at;
+    if (dync__aot_is_view(at[node])) return false;
+    int n = 0;
+    m->heap[n++] = node;
+    m->seen[node] = ++m->round;
+    while (n > 0) {
+        int i = m->heap[--n];
+        DYNC__EACH_USER(c, i, u) {
+            if (!c->fw[u] && !dync__pair_fusible(at[i], at[u])) return true;
+            if (dync__aot_is_view(at[u]) && m->seen[u] != m->round) {
+                m->seen[u] = m->round;
+                m->heap[n++] = u;
+            }
+        }
+    }
+    return false;
+}
+
+static void dync__part_input_bytes(void *user, dync__arg *a) { *(int64_t *)user += dync__aot_bytes(a->as.node); }
+
+static bool dync__part_should_ban(dync__mincut_state *m, int i)
+{
+    dync_node *n = m->c->joint->node.at[i];
+    if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
+    if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) return true;
+    if (m->rules.not_listed ? !dync__op_recomputable(n) : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n)) return true;
+    if (m->rules.materialized && dync__part_used_plainly(m, i)) return true;
+    if (!m->rules.reductions) return false;
+    int64_t in = 0;
+    dync__node_each_input(n, dync__part_input_bytes, &in);
+    return dync__aot_bytes(n) * 4 < in;
+}
+
+static void dync__part_ban(dync__mincut_state *m, int i)
+{
+    dync_node *n = m->c->joint->node.at[i];
+    if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
+}
+
+static bool dync__part_materialized(const dync__cutter *c, int i)
+{
+    dync_node *const *at = c->joint->node.at;
+    if (c->input[i] || c->tangent[i]) return true;
+    DYNC__EACH_USER(c, i, u)
+        if (!dync__pair_fusible(at[i], at[u])) return true;
+    return false;
+}
+
+static int64_t dync__part_weight(const dync__mincut_state *m, int i)
+{
+    dync_node *n = m->c->joint->node.at[i];
+    if (n->nout != 1 || !n->has_info) return dync__flow_infinite;
+    double w = (double)dync__aot_bytes(n);
+    for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
+    w = floor(w);
+    if (!dync__part_materialized(m->c, i)) w *= 2;
+    return w > 1e17 ? dync__flow_infinite / 8 : (int64_t)w;
+}
+
+/* ---- heuristics against long recomputation ---------------------------------------------------------------------------------------- */
+/* A small heap of node indices: nodes are in execution order, so the least index is the earliest. */
+static void dync__part_push(int *heap, int *n, int v)
+{
+    int i = (*n)++;
+    while (i > 0 && heap[(i - 1) / 2] > v) {
+        heap[i] = heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    heap[i] = v;
+}
+static int dync__part_pop(int *heap, int *n)
+{
+    int top = heap[0], v = heap[--*n], i = 0;
+    for (;;) {
+        int k = 2 * i + 1;
+        if (k >= *n) break;
+        if (k + 1 < *n && heap[k + 1] < heap[k]) k++;
+        if (heap[k] >= v) break;
+        heap[i] = heap[k];
+        i = k;
+    }
+    heap[i] = v;
+    return top;
+}
+
+/* The first node after `start`'s forward users that cannot be fused with what leads to it. */
+static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last)
+{
+    const dync__cutter *c = m->c;
+    dync_node *const *at = c->joint->node.at;
+    int n = 0;
+    m->round += 2;                       /* seen: round reached by fusing, round + 1 not */
+    DYNC__EACH_USER(c, start, u)
+        if (c->fw[u] && m->seen[u] < m->round) {
+            m->seen[u] = m->round;
+            dync__part_push(m->heap, &n, u);
+        }
+    int found = last;
+    while (n > 0) {
+        int i = dync__part_pop(m->heap, &n);
+        if (m->seen[i] == m->round + 1) {
+            found = i;
+            break;
+        }
+        DYNC__EACH_USER(c, i, u) {
+            if (!c->fw[u] || u > last) continue;
+            bool fresh = m->seen[u] < m->round;
+            if (!dync__pair_fusible(at[i], at[u])) m->seen[u] = m->round + 1;
+            else if (fresh) m->seen[u] = m->round;
+            if (fresh) dync__part_push(m->heap, &n, u);
+        }
+    }
+    m->round++;
+    return found;
+}
+
+static void dync__part_far_apart(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    dync_node *const *at = c->joint->node.at;
+    for (int i = 0; i < c->n; i++) {
+        int last = -1, count = 0;
+        if (!c->fw[i]) continue;
+        DYNC__EACH_USER(c, i, u)
+            if (c->fw[u]) {
+                last = DYNC__MAX(last, u);
+                count++;
+            }
+        if (count < 2) continue;
+        int limit = dync__part_first_unfusible(m, i, last);
+        DYNC__EACH_USER(c, i, v)
+            if (c->fw[v] && v > limit && dync__pair_fusible(at[i], at[v])) dync__part_ban(m, v);
+    }
+}
+
+/* A chain of fusible nodes that is longer than a hundred is cut somewhere. */
+static void dync__part_long_chains(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    dync_node *const *at = c->joint->node.at;
+    int visited = ++m->round;
+    for (int start = 0; start < c->n; start++) {
+        int n = 0;
+        if (!c->fw[start] || m->seen[start] == visited) continue;
+        dync__part_push(m->heap, &n, start);
+        while (n > 0) {
+            int i = dync__part_pop(m->heap, &n);
+            if (m->seen[i] == visited) continue;
+            m->seen[i] = visited;
+            if (m->order[i] > m->order[start] + 100 && n == 0) {
+                dync__part_ban(m, i);
+                break;
+            }
+            DYNC__EACH_USER(c, i, u)
+                if (c->fw[u] && m->seen[u] != visited && dync__pair_fusible(at[i], at[u]) && !m->banned[u] && n < 2 * c->n)
+                    dync__part_push(m->heap, &n, u);
+        }
+    }
+}
+
+/* ---- the cut ------------------------------------------------------------------------------------------------------------------------ */
+static void dync__part_bans(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    memset(m->banned, 0, (size_t)c->n);
+    for (int i = 0; i < c->n; i++)
+        if (c->input[i] || (c->fw[i] && dync__part_should_ban(m, i))) dync__part_ban(m, i);
+    for (int i = 0; i < c->n; i++)       /* random values exist once, whoever asks */
+        if (!c->input[i] && c->joint->node.at[i]->op >= 0 && (dync__op_info(c->joint->node.at[i]->op)->flags & DYNC__OP_RANDOM)) m->banned[i] = true;
+    if (m->rules.used_far_apart) dync__part_far_apart(m);
+    if (m->rules.long_chains) dync__part_long_chains(m);
+}
+
+static dync_status dync__part_solve(dync__mincut_state *m)
+{
+    dync__cutter *c = m->c;
+    int source = 2 * c->n, sink = source + 1, n_users = c->first_user[c->n];
+    dync__arena arena = {0};
+    dync__flow f = {.n = sink + 1, .room_edges = 2 * (3 * c->n + n_users)};
+    f.head = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.head);
+    f.level = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.level);
+    f.at = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.at);
+    f.queue = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.queue);
+    f.edge = dync__arena_alloc(&arena, (size_t)(f.room_edges + 1) * sizeof *f.edge);
+    if (!f.head || !f.level || !f.at || !f.queue || !f.edge) {
+        dync__arena_free(&arena);
+        return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < f.n; i++) f.head[i] = -1;
+    dync__part_bans(m);
+    for (int i = 0; i < c->n; i++) {
+        if (!dync__part_live(c, i)) continue;
+        if (c->late[i] || c->given[i]) dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, dync__flow_infinite);
+        if (c->late[i]) continue;
+        if (m->banned[i]) dync__flow_add(&f, source, 2 * i, dync__flow_infinite);
+        dync__flow_add(&f, 2 * i, 2 * i + 1, dync__part_weight(m, i));
+        DYNC__EACH_USER(c, i, u) dync__flow_add(&f, 2 * i + 1, 2 * u, dync__flow_infinite);
+    }
+    while (dync__flow_levels(&f, source, sink)) {
+        memcpy(f.at, f.head, (size_t)f.n * sizeof *f.at);
+        while (dync__flow_augment(&f, source, sink)) {}
+    }
+    for (int i = 0; i < c->n; i++) m->saved[i] = dync__part_live(c, i) && f.level[2 * i] >= 0 && f.level[2 * i + 1] < 0;
+    dync__arena_free(&arena);
+    return DYNC_OK;
+}
+
+static void dync__part_measure(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    int order = 0;
+    for (int i = 0; i < c->n; i++) m->order[i] = c->fw[i] ? order++ : 0;
+    for (int i = c->n - 1; i >= 0; i--) {
+        m->distance[i] = c->fw[i] ? 1000000000 : 0;
+        if (!c->fw[i]) continue;
+        DYNC__EACH_USER(c, i, u) m->distance[i] = DYNC__MIN(m->distance[i], m->distance[u] + 1);
+    }
+}
+
+/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from them ---------------------------------------- */
+static double dync__part_activations(const dync__mincut_state *m)
+{
+    double bytes = 0;
+    for (int i = 0; i < m->c->n; i++)
+        if (m->saved[i] && !m->c->input[i]) bytes += (double)dync__aot_bytes(m->c->joint->node.at[i]);
+    return bytes;
+}
+
+/* The saved value whose bytes are bought most cheaply: pointwise before kernels, large before small. -1: none is left. */
+static int dync__part_cheapest(const dync__mincut_state *m)
+{
+    int best = -1;
+    double best_gain = 0;
+    for (int i = 0; i < m->c->n; i++) {
+        const dync_node *n = m->c->joint->node.at[i];
+        if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) continue;
+        double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
+        if (gain > best_gain) {
+            best_gain = gain;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static dync_status dync__part_within_budget(dync__mincut_state *m)
+{
+    double limit = m->c->budget * dync__part_activations(m);
+    m->rules.used_far_apart = m->rules.long_chains = m->rules.materialized = false;
+    DYNC__TRY(dync__part_solve(m));
+    if (dync__part_activations(m) > limit) {
+        m->rules.not_listed = m->rules.reductions = false;
+        DYNC__TRY(dync__part_solve(m));
+    }
+    for (int free_one; dync__part_activations(m) > limit && (free_one = dync__part_cheapest(m)) >= 0;) {
+        m->freed[free_one] = true;
+        DYNC__TRY(dync__part_solve(m));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__mincut(dync__cutter *c)
+{
+    dync__mincut_state m = {.c = c, .rules = {true, true, true, true, true}, .saved = c->saved};
+    size_t n = (size_t)c->n + 1;
+    m.distance = dync__arena_alloc(&c->arena, n * sizeof *m.distance);
+    m.order = dync__arena_alloc(&c->arena, n * sizeof *m.order);
+    m.banned = dync__arena_alloc(&c->arena, n);
+    m.freed = dync__arena_alloc(&c->arena, n);
+    m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
+    m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
+    if (!m.distance || !m.order || !m.banned || !m.freed || !m.heap || !m.seen) return DYNC_ERR_MEMORY;
+    dync__part_measure(&m);
+    DYNC__TRY(dync__part_solve(&m));
+    return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
+}
+#undef DYNC__EACH_USER
 DYNC__COLD_END
 
-/* ==== aot/runtime.c ============================================================================================= */
-/* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs that were written get their new values,
- * outputs that are views of inputs are made as views, and for training one autograd node stands for the whole. After partition.c. */
+/* ==== aot/code.h ================================================================================================ */
+/* aot/code.h: what runtime.c (forward) and backward.c (its autograd node) share. */
+#ifndef DYNC__AOT_CODE_H
+#define DYNC__AOT_CODE_H
 
 typedef struct dync__aot_code {
     dync__raw_state head;                /* first: what dync__raw_run reads */
     int32_t refs;                        /* the callable, and every autograd node alive */
     dync__aot_graphs g;
     dync__inner fw, bw;
-    int n_fw_out;
+    int n_fw_in, n_fw_out;
+    const dync_node **tangent;           /* placeholders of the backward graph, by tangent */
+    int n_tangents;
     dync_graph *graph;                   /* the user's: its result's form is read at every call */
     bool plain;                          /* not functionalised: interpreted as it is */
+    bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
+    bool double_backward;
 } dync__aot_code;
 
-static void dync__aot_code_unref(dync__aot_code *c)
-{
-    if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
-    if (c->fw.destroy) c->fw.destroy(c->fw.state);
-    if (c->bw.destroy) c->bw.destroy(c->bw.state);
-    dync__aot_graphs_free(&c->g);
-    dync_graph_free(c->graph);
-    dync__free(c, sizeof *c);
-}
+DYNC__FN void dync__aot_code_unref(dync__aot_code *);
+DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
-/* ---- backward: one node of the tape ---------------------------------------------------------------------------------------------- */
+/* Where the generator stood when forward ran. */
+typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;
+/* Makes outputs (mutated values, then values) children of one node over the actual inputs. saved: as forward gave them. */
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
+                                      dync__tensor *const *saved, dync__aot_random);
+#endif
+
+/* ==== aot/backward.c ============================================================================================ */
+/* aot/backward.c: the autograd node that stands for a compiled forward: it holds what forward saved and runs the backward graph. After
+ * partition.c, before runtime.c.
+ *
+ * A second derivative needs the forward program again: with .double_backward the node keeps its inputs, and a backward that is to be
+ * differentiated runs the forward graph once more through the tape. Without it, the results of such a backward refuse. */
+
 typedef struct dync__aot_saved {
     dync__aot_code *code;
-    int n;                               /* saved tensors; 0 once released */
-    int n_inputs;
-    dync__tensor **tensor;               /* n saved, then n_inputs inputs that the node hangs on (for create_graph) */
-    size_t bytes;
+    bool lost;                           /* released */
+    int n, n_again;
+    size_t bytes;                        /* of this block */
+    dync__aot_random random;
+    dync__saved *again;                  /* inputs of the forward graph, for double backward */
+    dync__tensor **tensor;               /* n */
+    uint32_t *version;                   /* of their storages */
 } dync__aot_saved;
 
 static void dync__aot_saved_release(void *state)
 {
     dync__aot_saved *s = state;
+    s->lost = true;
     for (int i = 0; i < s->n; i++) {
         dync__unref(s->tensor[i]);
         s->tensor[i] = NULL;
     }
-    s->n = 0;
+    for (int i = 0; i < s->n_again; i++) dync__saved_free(&s->again[i]);
 }
 
 static void dync__aot_saved_destroy(void *state)
 {
     dync__aot_saved *s = state;
     dync__aot_saved_release(s);
-    int n = s->code->g.n_saved;
-    for (int i = 0; i < s->n_inputs; i++) dync__unref(s->tensor[n + i]);
     dync__aot_code_unref(s->code);
-    dync__free(s->tensor, s->bytes);
-    dync__free(s, sizeof *s);
+    dync__free(s, s->bytes);
 }
 
-static const char *const dync__double_backward = "torch.compile with aot_autograd does not currently support double backward";
-
-static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                   dync__tensor **grad_in, bool create_graph)
-{
-    (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "%s", dync__double_backward);
-}
-static void dync__aot_twice_destroy(void *state) { (void)state; }
-
+/* ---- gradients through the backward graph ---------------------------------------------------------------------------------------- */
 /* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
 static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad)
 {
@@ -44015,47 +45065,96 @@ static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad
     return zero;
 }
 
-static const dync_node *dync__placeholder_at(const dync_graph *g, int k)
+static dync_status dync__aot_saved_check(const dync__aot_saved *s)
 {
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER && k-- == 0) return g->node.at[i];
-    return NULL;
+    if (s->lost) return dync__gnode_freed_error();
+    for (int i = 0; i < s->n; i++) {
+        const dync__tensor *t = s->tensor[i];
+        if (t->storage->version == s->version[i]) continue;
+        dync__str brief = {0};
+        dync__tensor_brief(&brief, t);
+        dync_status status = dync__fail(
+            DYNC_ERR_AUTOGRAD, "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is "
+            "saved by CompiledFunctionBackward, is at version %u; expected version %u instead.", dync__str_get(&brief),
+            (unsigned)t->storage->version, (unsigned)s->version[i]);
+        dync__str_free(&brief);
+        return status;
+    }
+    return DYNC_OK;
 }
 
-/* Under a tracer (gradients are fakes): the backward graph's nodes are run one by one through dispatch, so that they become part of what
- * is recorded. saved: what stands for the saved tensors there. */
-DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
-                                               const bool *needed, dync__tensor **grad_in)
+/* Hands gradients over to where they are wanted; the rest is given up. */
+static void dync__aot_give_grads(const dync__aot_graphs *g, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in)
 {
-    const dync__aot_saved *s = state;
-    const dync__aot_graphs *g = &s->code->g;
-    dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(g->n_saved + g->n_tangents + 1) * sizeof *args), result = {0};
-    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->n_saved && args; i++) args[i] = dync__arg_t(saved[i]);
-    for (int i = 0; i < g->n_tangents && status == DYNC_OK; i++) {
-        int value = g->tangent_value.at[i];
-        dync__tensor *t = value < n_out ? grad_out[value] : NULL;
-        if (t) dync__ref(t);
-        else t = dync__aot_tangent(dync__placeholder_at(g->bw, g->n_saved + i), NULL);
-        if (!t) status = DYNC_ERR_MEMORY;
-        else args[g->n_saved + i] = dync__arg_t(dync__open(dync__give(t)));
-    }
-    if (status == DYNC_OK) status = dync__graph_eval(g->bw, args, g->n_saved + g->n_tangents, &arena, &result);
-    for (int i = 0; i < g->grad_of.n && status == DYNC_OK; i++) {
+    for (int i = 0; i < g->grad_of.n; i++) {
         int input = g->grad_of.at[i];
-        if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
+        if (input < n_in && needed[input] && !grad_in[input]) grad_in[input] = grad[i];
+        else dync__unref(grad[i]);
+        grad[i] = NULL;
     }
-    if (status == DYNC_OK) dync__arg_release(&result);
-    dync__arena_free(&arena);
+}
+
+static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                          dync__tensor **grad_in)
+{
+    dync__aot_code *c = s->code;
+    int n_grads = c->g.grad_of.n, room = s->n + c->n_tangents + n_grads;
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, room, sizeof *in);
+    if (!in) return DYNC_ERR_MEMORY;
+    dync_status status = DYNC_OK;
+    dync__tensor **tangent = in + s->n, **grad = tangent + c->n_tangents;
+    memset(tangent, 0, (size_t)(c->n_tangents + n_grads) * sizeof *tangent);
+    memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
+    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
+        int output = c->g.tangent_of.at[i];
+        if (!(tangent[i] = dync__aot_tangent(c->tangent[i], output < n_out ? grad_out[output] : NULL))) status = DYNC_ERR_MEMORY;
+    }
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    if (status == DYNC_OK) status = c->bw.run(c->bw.state, s->n + c->n_tangents, in, n_grads, grad);
+    dync__tls.grad_enabled_off = grad_off;
+    if (status == DYNC_OK) dync__aot_give_grads(&c->g, grad, n_in, needed, grad_in);
+    for (int i = 0; i < c->n_tangents; i++) dync__unref(tangent[i]);
+    dync__room_end(in, few, room, sizeof *in);
     return status;
 }
+
+/* ---- under a tracer ---------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
 {
     const dync__aot_saved *s = state;
     *out = s->tensor;
     return s->n;
 }
+
+DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+                                               const bool *needed, dync__tensor **grad_in)
+{
+    const dync__aot_saved *s = state;
+    const dync__aot_code *c = s->code;
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + c->n_tangents + 1) * sizeof *args), result = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (!c->g.bw) return DYNC_OK;
+    for (int i = 0; i < s->n && args; i++) args[i] = dync__arg_t(saved[i]);
+    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
+        int output = c->g.tangent_of.at[i];
+        dync__tensor *t = output < n_out ? grad_out[output] : NULL;
+        if (t) dync__ref(t);
+        else t = dync__aot_tangent(c->tangent[i], NULL);
+        if (!t) status = DYNC_ERR_MEMORY;
+        else args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
+    }
+    if (status == DYNC_OK) status = dync__graph_eval(c->g.bw, args, s->n + c->n_tangents, &arena, &result);
+    for (int i = 0; i < c->g.grad_of.n && status == DYNC_OK; i++) {
+        int input = c->g.grad_of.at[i];
+        if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
+    }
+    if (status == DYNC_OK) dync__arg_release(&result);
+    dync__arena_free(&arena);
+    return status;
+}
+
 static bool dync__any_fake(int n, dync__tensor *const *t)
 {
     for (int i = 0; i < n; i++)
@@ -44063,117 +45162,356 @@ static bool dync__any_fake(int n, dync__tensor *const *t)
     return false;
 }
 
-static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
-                                      dync__tensor **grad_in, bool create_graph)
+/* ---- twice -------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                   dync__tensor **grad_in, bool create_graph)
 {
-    static const dync__gnode_class twice = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, dync__aot_twice_destroy};
-    dync__aot_saved *s = state;
-    const dync__aot_graphs *g = &s->code->g;
-    if (s->n != g->n_saved) return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through the graph a second time (or directly access "
-        "saved tensors after they have already been freed). Specify retain_graph=True if you need to backward through the graph a second time.");
-    if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
-    int n = g->n_saved + g->n_tangents, n_grads = g->grad_of.n;
-    dync__tensor **in = dync__calloc((size_t)(n + n_grads + 1) * sizeof *in), **out = in ? in + n : NULL;
-    dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->n_saved && in; i++) dync__ref(in[i] = s->tensor[i]);
-    for (int i = 0; i < g->n_tangents && status == DYNC_OK; i++) {
-        int value = g->tangent_value.at[i];
-        in[g->n_saved + i] = dync__aot_tangent(dync__placeholder_at(g->bw, g->n_saved + i), value < n_out ? grad_out[value] : NULL);
-        if (!in[g->n_saved + i]) status = DYNC_ERR_MEMORY;
+    (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward");
+}
+static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL};
+
+/* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */
+static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in)
+{
+    const dync__gnode *self = dync__gnode_running();
+    dync__gnode *node = self ? dync__gnode_new(&dync__aot_twice_class, self->n_in, n_in, 0) : NULL;
+    if (!node) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < self->n_in; i++) {
+        node->edge[i] = self->edge[i];
+        if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
     }
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    if (status == DYNC_OK) status = s->code->bw.run(s->code->bw.state, n, in, n_grads, out);
-    dync__tls.grad_enabled_off = grad_off;
-    for (int i = 0; i < n_grads && status == DYNC_OK; i++) {
-        int input = g->grad_of.at[i];
-        if (input < n_in && needed[input] && out[i]) {
-            grad_in[input] = out[i];
-            out[i] = NULL;
-        }
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n_in && status == DYNC_OK; i++) {
+        if (!grad_in[i] || !dync__is_float_dtype(grad_in[i]->dtype)) continue;
+        dync__gnode_set_out(node, i, grad_in[i]);
+        if (dync__grad_meta_of(grad_in[i])) dync__grad_meta_set_node(grad_in[i], node, i);
+        else status = DYNC_ERR_MEMORY;
     }
-    if (status == DYNC_OK && create_graph) {          /* a second derivative through here says that it cannot be had */
-        dync__tensor *few[DYNC__FEW], **results = dync__room(few, DYNC__FEW, n_in, sizeof *results);
-        int k = 0;
-        for (int i = 0; i < n_in && results; i++)
-            if (grad_in[i]) results[k++] = grad_in[i];
-        status = results ? dync__tape_attach(&twice, NULL, s->n_inputs, s->tensor + g->n_saved, k, results, NULL) : DYNC_ERR_MEMORY;
-        dync__room_end(results, few, n_in, sizeof *results);
-    }
-    for (int i = 0; in && i < n + n_grads; i++) dync__unref(in[i]);
-    dync__free(in, (size_t)(n + n_grads + 1) * sizeof *in);
+    dync__gnode_unref(node);
     return status;
 }
 
+/* The forward graph again, through the tape, on inputs that know their history: each behind an entry of its own, so that the gradient
+ * of one does not run on into another that it was made from. */
+static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor **entry, dync__tensor **actual)
+{
+    const dync__aot_graphs *g = &s->code->g;
+    const dync__gnode *self = dync__gnode_running();
+    int k = 0;
+    for (int i = 0; i < g->actual.n; i++) {
+        if (!g->actual.at[i].passed) continue;
+        dync__tensor *t = NULL;
+        dync__gedge edge = self && i < self->n_in ? self->edge[i] : (dync__gedge){NULL, 0};
+        DYNC__TRY(dync__unsave(&s->again[k], edge.node, edge.nr, true, &t));
+        dync__give(t);                   /* the scope keeps it */
+        actual[i] = entry[k] = dync__aot_entry(t);
+        if (!entry[k]) return DYNC_ERR_MEMORY;
+        dync__give(entry[k++]);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out, dync__tensor *const *actual, int n_out,
+                                        dync__tensor *const *grad_out, dync__tensor **out, dync__tensor **wrt, dync__tensor **grad)
+{
+    const dync__aot_graphs *g = &s->code->g;
+    dync__tensor **seed = out + g->tangent_of.n;
+    int n = 0;
+    for (int i = 0; i < g->tangent_of.n; i++) {
+        int output = g->tangent_of.at[i];
+        if (output >= n_out || !grad_out[output] || !dync__tensor_requires_grad(fw_out[output])) continue;
+        out[n] = fw_out[output];
+        seed[n++] = grad_out[output];
+    }
+    for (int i = 0; i < g->grad_of.n; i++) wrt[i] = actual[g->grad_of.at[i]];
+    return n ? dync__tape_gradients(n, out, seed, g->grad_of.n, wrt, grad, true, true, true) : DYNC_OK;
+}
+
+static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                            dync__tensor **grad_in)
+{
+    dync__aot_code *c = s->code;
+    const dync__aot_graphs *g = &c->g;
+    size_t room = (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * g->tangent_of.n + 2 * g->grad_of.n + 1);
+    dync__tensor **entry = dync__calloc(room * sizeof *entry);
+    if (!entry) return DYNC_ERR_MEMORY;
+    dync__tensor **actual = entry + c->n_fw_in, **fw_out = actual + g->actual.n, **out = fw_out + c->n_fw_out;
+    dync__tensor **wrt = out + 2 * g->tangent_of.n, **grad = wrt + g->grad_of.n;
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__aot_again_inputs(s, entry, actual);
+    dync__tls.rng_seed = s->random.seed;
+    dync__tls.rng_offset = s->random.offset;
+    if (status == DYNC_OK) status = dync__graph_eval_flat(g->fw, c->n_fw_in, entry, c->n_fw_out, fw_out);
+    dync__tls.rng_seed = seed;
+    dync__tls.rng_offset = offset;
+    if (status == DYNC_OK) status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
+    if (status == DYNC_OK) dync__aot_give_grads(g, grad, n_in, needed, grad_in);
+    for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
+    dync_scope_end(&scope);
+    dync__free(entry, room * sizeof *entry);
+    return status;
+}
+
+/* ---- the node ------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                      dync__tensor **grad_in, bool create_graph)
+{
+    dync__aot_saved *s = state;
+    const dync__aot_graphs *g = &s->code->g;
+    DYNC__TRY(dync__aot_saved_check(s));
+    if (g->backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
+    if (!g->bw) return DYNC_OK;
+    if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
+    if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
+    DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
+    return create_graph ? dync__aot_refuse_twice(n_in, grad_in) : DYNC_OK;
+}
 static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
                                                  dync__aot_saved_destroy};
 DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
 
-static dync_status dync__aot_attach(dync__aot_code *c, int n_in, dync__tensor *const *in, dync__tensor *const *fw_out)
+/* Inputs for double backward; one that forward is about to overwrite as a copy. */
+static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual)
 {
-    const dync__aot_graphs *g = &c->g;
-    dync__aot_saved *s = dync__calloc(sizeof *s);
-    if (!s) return DYNC_ERR_MEMORY;
-    s->bytes = (size_t)(g->n_saved + n_in + 1) * sizeof *s->tensor;
-    s->tensor = dync__calloc(s->bytes);
-    if (!s->tensor) {
-        dync__free(s, sizeof *s);
-        return DYNC_ERR_MEMORY;
+    const dync__aot_graphs *g = &s->code->g;
+    for (int i = 0; i < g->actual.n; i++) {
+        if (!g->actual.at[i].passed) continue;
+        bool written = false;
+        for (int k = 0; k < g->mutated.n; k++) written = written || g->mutated.at[k].input == i;
+        dync__arg arg = dync__arg_t(actual[i]);
+        dync__tensor *t = actual[i], *copy = NULL;
+        if (written) {
+            bool off = dync__tls.grad_enabled_off;
+            dync__tls.grad_enabled_off = true;
+            dync_status status = dync__op_run(DYNC__OP_clone, 1, &arg, &copy);
+            dync__tls.grad_enabled_off = off;
+            DYNC__TRY(status);
+            t = copy;
+        }
+        dync_status status = dync__save(&s->again[s->n_again], t, false);
+        dync__unref(copy);
+        DYNC__TRY(status);
+        s->n_again++;
     }
-    const int first = g->mutated.n + g->n_values;
+    return DYNC_OK;
+}
+
+static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *const *saved)
+{
+    size_t n = (size_t)c->g.n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
+    size_t bytes = tensors + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
+    dync__aot_saved *s = dync__calloc(bytes);
+    if (!s) return NULL;
+    char *block = (char *)s;
+    s->bytes = bytes;
+    s->again = (dync__saved *)(void *)(block + sizeof *s);
+    s->tensor = (dync__tensor **)(void *)(block + tensors);
+    s->version = (uint32_t *)(void *)(block + tensors + n * sizeof(dync__tensor *));
     s->code = c;
     DYNC__ATOMIC_INC(&c->refs);
-    s->n = g->n_saved;
-    for (int i = 0; i < g->n_saved; i++) dync__ref(s->tensor[i] = fw_out[first + i]);
-    for (int i = 0; i < n_in; i++)
-        if (in[i]->flags & DYNC__T_REQUIRES_GRAD) dync__ref(s->tensor[g->n_saved + s->n_inputs++] = in[i]);
-    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, g->n_values, sizeof *requires);
-    if (!requires) {
-        dync__aot_saved_destroy(s);
-        return DYNC_ERR_MEMORY;
+    for (; s->n < c->g.n_saved; s->n++) {
+        dync__tensor *t = saved[s->n];   /* one that is an output too would hold the node that holds it: another on its memory */
+        if (t->refs > 1) t = dync__tensor_alias(t, t->dtype, &t->lay);
+        else dync__ref(t);
+        if (!t) {
+            dync__aot_saved_destroy(s);
+            return NULL;
+        }
+        s->tensor[s->n] = t;
+        s->version[s->n] = t->storage->version;
     }
-    memset(requires, 0, (size_t)g->n_values * sizeof *requires);
-    for (int i = 0; i < g->n_tangents; i++) requires[g->tangent_value.at[i]] = true;
-    dync_status status = dync__tape_attach(&dync__aot_node, s, n_in, in, g->n_values, fw_out + g->mutated.n, requires);
-    dync__room_end(requires, few, g->n_values, sizeof *requires);
+    return s;
+}
+
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
+                                      dync__tensor *const *saved, dync__aot_random random)
+{
+    const dync__aot_graphs *g = &c->g;
+    int n = g->mutated.n + g->value.n;
+    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, n, sizeof *requires);
+    if (!requires) return DYNC_ERR_MEMORY;
+    memset(requires, 0, (size_t)n * sizeof *requires);
+    for (int i = 0; i < g->tangent_of.n; i++) requires[g->tangent_of.at[i]] = true;
+    dync__aot_saved *s = dync__aot_saved_new(c, saved);
+    dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (s) s->random = random;
+    if (s && c->double_backward) status = dync__aot_save_inputs(s, actual);
+    if (status == DYNC_OK) status = dync__tape_attach(&dync__aot_node, s, n_actual, actual, n, outputs, requires);
+    else if (s) dync__aot_saved_destroy(s);
+    dync__room_end(requires, few, n, sizeof *requires);
     return status;
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------------------------ */
-/* Writes the new value of an input into it: the same memory layout is one copy. */
-static dync_status dync__aot_write_back(dync__tensor *input, dync__tensor *value)
+/* ==== aot/runtime.c ============================================================================================= */
+/* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs on one memory get a base, inputs that
+ * were written get their new values, outputs that are views are made as views, and for training one autograd node stands for the whole
+ * (backward.c). After backward.c, before inductor/. */
+
+/* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
+static double dync__aot_budget = 1;
+DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
+
+DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
+{
+    if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
+    if (c->fw.destroy) c->fw.destroy(c->fw.state);
+    if (c->bw.destroy) c->bw.destroy(c->bw.state);
+    dync__aot_graphs_free(&c->g);
+    dync_graph_free(c->graph);
+    dync__free(c->tangent, (size_t)(c->n_tangents + 1) * sizeof *c->tangent);
+    dync__free(c, sizeof *c);
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
+static bool dync__same_layout(const dync__layout *a, const dync__layout *b)
+{
+    size_t n = (size_t)a->ndim * sizeof *a->shape;
+    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0;
+}
+
+/* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share memory in another way, or no memory. */
+static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in)
+{
+    dync__tensor *x = in[a->from];
+    if (a->kind == DYNC__AOT_FLAT) return dync__tensor_alias(x, x->dtype, &a->lay);
+    dync__tensor *base = x->grad ? x->grad->base : NULL;
+    return base && dync__same_layout(&base->lay, &a->lay) ? base : NULL;
+}
+
+static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual)
+{
+    for (int i = 0; i < g->n_inputs; i++) {
+        const dync__aot_actual *a = &g->actual.at[i];
+        if (a->same_as >= 0) {
+            if (in[i] != in[a->same_as]) return false;
+        } else if (a->group >= 0) {
+            const dync__tensor *base = actual[a->group];
+            if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
+            bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
+            if (on_base && !(in[i]->grad && in[i]->grad->base == base)) return false;
+        }
+    }
+    return true;
+}
+
+typedef struct dync__aot_inputs {
+    dync__tensor *few[2 * DYNC__FEW], **actual, **passed;
+    int room;
+} dync__aot_inputs;
+
+static void dync__aot_inputs_end(const dync__aot_graphs *g, dync__aot_inputs *x)
+{
+    for (int i = g->n_inputs; i < g->actual.n; i++)
+        if (g->actual.at[i].kind == DYNC__AOT_FLAT) dync__unref(x->actual[i]);
+    dync__room_end(x->actual, x->few, x->room, sizeof *x->actual);
+}
+
+/* *plain: the inputs share memory in another way than the examples did. */
+static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tensor *const *in, dync__aot_inputs *x, bool *plain)
+{
+    int k = 0;
+    x->room = 2 * g->actual.n;
+    x->actual = dync__room(x->few, DYNC__COUNT_OF(x->few), x->room, sizeof *x->actual);
+    if (!x->actual) return DYNC_ERR_MEMORY;
+    x->passed = x->actual + g->actual.n;
+    memcpy(x->actual, in, (size_t)g->n_inputs * sizeof *x->actual);
+    for (int i = g->n_inputs; i < g->actual.n; i++) {
+        const dync__aot_actual *a = &g->actual.at[i];
+        x->actual[i] = a->kind == DYNC__AOT_ATTR ? a->tensor : dync__aot_base(a, in);
+    }
+    *plain = !dync__aot_shares(g, in, x->actual);
+    for (int i = 0; i < g->actual.n; i++)
+        if (g->actual.at[i].passed) x->passed[k++] = x->actual[i];
+    return DYNC_OK;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    dync__arg args[2] = {dync__arg_t(input), dync__arg_t(value)};
-    dync__tensor *same = NULL;
-    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, &same);
-    dync__unref(same);
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < g->mutated.n && status == DYNC_OK; i++) {
+        dync__arg args[2] = {dync__arg_t(actual[g->mutated.at[i].input]), dync__arg_t(fw_out[i])};
+        dync__tensor *same = NULL;
+        dync__tls.grad_enabled_off = !g->mutated.at[i].with_grad;
+        status = dync__op_run(DYNC__OP_copy_, 2, args, &same);
+        dync__unref(same);
+    }
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
 
-static dync_status dync__aot_view(dync__tensor *input, const dync__aot_out *o, dync__tensor **out)
+/* Values that lie on the memory of something else take its place in fw_out. */
+static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor **fw_out)
 {
-    dync__arg args[4] = {dync__arg_t(input), dync__arg_dims(o->lay.ndim, o->lay.shape), dync__arg_dims(o->lay.ndim, o->lay.stride),
-                         dync__arg_i(o->lay.offset + input->lay.offset)};
-    return dync__op_run(DYNC__OP_as_strided, 4, args, out);
-}
-
-static dync_status dync__aot_finish(dync__aot_code *c, dync__tensor *const *in, dync__tensor *const *fw_out, dync__tensor **out)
-{
-    const dync__aot_graphs *g = &c->g;
-    for (int i = 0; i < g->mutated.n; i++) DYNC__TRY(dync__aot_write_back(in[g->mutated.at[i]], fw_out[i]));
-    for (int i = 0; i < g->out.n; i++) {
-        const dync__aot_out *o = &g->out.at[i];
-        if (o->kind == DYNC__AOT_VALUE) {
-            out[i] = fw_out[g->mutated.n + o->index];
-            if (out[i]) dync__ref(out[i]);           /* NULL: narrowed away */
-        }
-        else if (o->kind == DYNC__AOT_INPUT) dync__ref(out[i] = in[o->index]);
-        else DYNC__TRY(dync__aot_view(in[o->index], o, &out[i]));
+    for (int k = 0; k < g->value.n; k++) {
+        const dync__aot_value *v = &g->value.at[k];
+        dync__tensor **value = &fw_out[g->mutated.n + k];
+        if (v->over == DYNC__AOT_OWN || !*value) continue;
+        const dync__tensor *on = v->over == DYNC__AOT_OVER_INPUT ? actual[v->index] : fw_out[g->mutated.n + v->index];
+        if (!on) continue;
+        dync__layout lay = v->lay;
+        lay.offset += on->lay.offset;
+        dync__tensor *t = dync__tensor_alias(on, (*value)->dtype, &lay);
+        if (!t) return DYNC_ERR_MEMORY;
+        dync__unref(*value);
+        *value = t;
     }
     return DYNC_OK;
+}
+
+static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dync__tensor **out)
+{
+    dync__layout lay = o->lay;
+    lay.offset += base->lay.offset;
+    if (o->mode == DYNC__AOT_DETACHED) return (*out = dync__tensor_alias(base, base->dtype, &lay)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = o->mode == DYNC__AOT_NO_GRAD;
+    dync__arg args[4] = {dync__arg_t(base), dync__arg_dims(lay.ndim, lay.shape), dync__arg_dims(lay.ndim, lay.stride), dync__arg_i(lay.offset)};
+    dync_status status = dync__op_run(DYNC__OP_as_strided, 4, args, out);
+    dync__tls.grad_enabled_off = grad_off;
+    return status;
+}
+
+static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out, dync__tensor **out)
+{
+    for (int i = 0; i < g->out.n; i++) {
+        const dync__aot_out *o = &g->out.at[i];
+        bool of_input = o->kind == DYNC__AOT_INPUT || o->kind == DYNC__AOT_VIEW_OF_INPUT;
+        dync__tensor *t = o->same_as >= 0 ? out[o->same_as] : of_input ? actual[o->index] : fw_out[g->mutated.n + o->index];
+        if (!t) continue;                /* narrowed away */
+        if (o->same_as >= 0 || o->kind == DYNC__AOT_INPUT || o->kind == DYNC__AOT_VALUE) dync__ref(out[i] = t);
+        else DYNC__TRY(dync__aot_view(t, o, &out[i]));
+    }
+    return DYNC_OK;
+}
+
+/* ---- a call --------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual, dync__tensor *const *passed, dync__tensor **out)
+{
+    const dync__aot_graphs *g = &c->g;
+    dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
+    if (!fw_out) return DYNC_ERR_MEMORY;
+    memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
+    dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
+    dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
+    if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
+    bool grad_off = dync__tls.grad_enabled_off;
+    if (c->turns_grad_on) dync__tls.grad_enabled_off = false;
+    if (status == DYNC_OK && g->training) status = dync__aot_attach(c, g->actual.n, actual, fw_out, fw_out + g->mutated.n + g->value.n, random);
+    dync__tls.grad_enabled_off = grad_off;
+    if (status == DYNC_OK && g->mutated.n) status = dync__aot_write_back(g, actual, fw_out);
+    if (status == DYNC_OK) status = dync__aot_finish(g, actual, fw_out, out);
+    for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
+    dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);
+    return status;
+}
+
+static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
 
 static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
@@ -44182,32 +45520,23 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     const dync__aot_graphs *g = &c->g;
     if (n_in != g->n_inputs || n_out != g->out.n)
         return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
-    int n_all = n_in + g->n_lifted;
-    dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
-    dync__tensor *few_in[DYNC__FEW], **all = g->n_lifted ? dync__room(few_in, DYNC__FEW, n_all, sizeof *all) : few_in;
-    dync_status status = fw_out && all ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (g->n_lifted && all) {
-        memcpy(all, in, (size_t)n_in * sizeof *all);
-        memcpy(all + n_in, g->lifted.at, (size_t)g->n_lifted * sizeof *all);
-    }
-    if (fw_out) memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
-    if (status == DYNC_OK) status = c->fw.run(c->fw.state, n_all, g->n_lifted ? all : in, c->n_fw_out, fw_out);
-    if (status == DYNC_OK && g->bw) status = dync__aot_attach(c, n_in, in, fw_out);
-    if (status == DYNC_OK) status = dync__aot_finish(c, in, fw_out, out);
-    for (int i = 0; i < c->n_fw_out && fw_out; i++) dync__unref(fw_out[i]);
-    dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);
-    dync__room_end(all, few_in, n_all, sizeof *all);
+    if (g->plain_inputs) return dync__aot_call(c, in, in, out);
+    dync__aot_inputs x;
+    bool plain;
+    DYNC__TRY(dync__aot_inputs_begin(g, in, &x, &plain));
+    dync_status status = plain ? dync__aot_run_plain(state, n_in, in, n_out, out) : dync__aot_call(c, x.actual, x.passed, out);
+    dync__aot_inputs_end(g, &x);
     return status;
 }
 
-/* ---- the graph as it is: what this form of AOT does not functionalise -------------------------------------------------------------------- */
+/* ---- the graph as it is: what is not functionalised -------------------------------------------------------------------- */
 static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
 {
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
 }
 
-static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
@@ -44222,11 +45551,6 @@ static dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *
     if (status == DYNC_OK) dync__arg_take_tensors(&result, out, &k);
     dync__arena_free(&arena);
     return status;
-}
-
-static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
-{
-    return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
 
 static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
@@ -44251,16 +45575,21 @@ DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_ba
 /* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
 static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
 
-/* Only outputs that are values of the forward graph can be narrowed, and only where there is no backward. */
+/* Only values of the forward graph can be narrowed, and only where there is no backward. */
 static dync_status dync__aot_narrow(void *state, const bool *used)
 {
     dync__aot_code *c = state;
-    if (c->plain || c->g.bw || !c->fw.narrow) return DYNC_OK;
-    bool *fw_used = dync__calloc((size_t)c->n_fw_out + 1);
+    const dync__aot_graphs *g = &c->g;
+    if (c->plain || g->training || !c->fw.narrow) return DYNC_OK;
+    bool *fw_used = dync__calloc((size_t)c->n_fw_out + 1), *value = fw_used ? fw_used + g->mutated.n : NULL;
     if (!fw_used) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->g.mutated.n; i++) fw_used[i] = true;
-    for (int i = 0; i < c->g.out.n; i++)
-        if (used[i] && c->g.out.at[i].kind == DYNC__AOT_VALUE) fw_used[c->g.mutated.n + c->g.out.at[i].index] = true;
+    memset(fw_used, true, (size_t)g->mutated.n);
+    for (int i = 0; i < g->out.n; i++) {
+        const dync__aot_out *o = &g->out.at[g->out.at[i].same_as >= 0 ? g->out.at[i].same_as : i];
+        if (used[i] && (o->kind == DYNC__AOT_VALUE || o->kind == DYNC__AOT_VIEW_OF_VALUE)) value[o->index] = true;
+    }
+    for (int k = g->value.n - 1; k >= 0; k--)
+        if (value[k] && g->value.at[k].over == DYNC__AOT_OVER_VALUE) value[g->value.at[k].index] = true;
     dync_status status = c->fw.narrow(c->fw.state, fw_used);
     dync__free(fw_used, (size_t)c->n_fw_out + 1);
     return status;
@@ -44268,8 +45597,11 @@ static dync_status dync__aot_narrow(void *state, const bool *used)
 
 static bool dync__graph_wants_grad(const dync_graph *g)
 {
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER && g->node.at[i]->requires_grad[0]) return true;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind == DYNC__N_PLACEHOLDER && n->requires_grad[0]) return true;
+        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
+    }
     return false;
 }
 
@@ -44277,18 +45609,6 @@ static bool dync__graph_turns_grad_on(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
-    return false;
-}
-
-/* Two inputs on one storage of which one is written: their connection is not modelled here. */
-static bool dync__inputs_overlap(const dync_value *examples, int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) {
-            const dync__tensor *a = examples[i].kind == DYNC_KIND_TENSOR ? dync__peek(examples[i].as.t) : NULL;
-            const dync__tensor *b = examples[j].kind == DYNC_KIND_TENSOR ? dync__peek(examples[j].as.t) : NULL;
-            if (a && b && a->storage == b->storage) return true;
-        }
     return false;
 }
 
@@ -44305,19 +45625,47 @@ static void dync__aot_log(const dync__aot_graphs *g)
     }
 }
 
+/* What a call saves for backward, in a line. */
+static void dync__aot_report(const dync__aot_graphs *g)
+{
+    if (!g->bw || !dync__log_on(DYNC__LOG_aot)) return;
+    dync__log(DYNC__LOG_aot, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
+              (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
+}
+
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 static bool dync__aot_is_forward(const dync__aot_code *c)
 {
     const dync__aot_graphs *g = &c->g;
-    bool same = !g->bw && !g->n_lifted && !g->mutated.n && g->out.n == c->n_fw_out;
-    for (int i = 0; same && i < g->out.n; i++) same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i;
+    bool same = !g->training && g->plain_inputs && !g->mutated.n && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
+    for (int i = 0; same && i < g->out.n; i++)
+        same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
+}
+
+static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
+{
+    const dync__aot_graphs *g = &c->g;
+    c->n_fw_in = g->fw->n_inputs;
+    c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
+    c->n_tangents = g->bw ? g->tangent_of.n : 0;
+    c->tangent = dync__calloc((size_t)(c->n_tangents + 1) * sizeof *c->tangent);
+    if (!c->tangent) return DYNC_ERR_MEMORY;
+    for (int i = 0, k = -g->n_saved; g->bw && i < g->bw->node.n; i++)
+        if (g->bw->node.at[i]->kind == DYNC__N_PLACEHOLDER && k++ >= 0) c->tangent[k - 1] = g->bw->node.at[i];
+    dync__aot_log(g);
+    dync__aot_report(g);
+    DYNC__TRY(inner->compile(inner->user, g->fw, false, options, &c->fw));
+    if (g->bw) DYNC__TRY(inner->compile(inner->user, g->bw, true, options, &c->bw));
+    if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
     dync__aot_code *c = dync__calloc(sizeof *c);
+    (void)n;
     if (!c) return DYNC_ERR_MEMORY;
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
@@ -44326,22 +45674,19 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
     c->head.compiled_from = c->graph;
-    bool training = (!dync__tls.grad_enabled_off || dync__graph_turns_grad_on(graph)) && dync__graph_wants_grad(graph);
+    c->double_backward = dync__tls.double_backward;
+    c->turns_grad_on = dync__graph_turns_grad_on(graph);
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__graph_wants_grad(graph);
+    dync__aot_how how = {.save_all = inner->save_all, .budget = dync__aot_budget};
     const char *why = NULL;
-    dync_status status = DYNC_ERR_UNSUPPORTED;
-    if (dync__graph_has_writes(graph) && dync__inputs_overlap(examples, n)) why = "inputs that share memory, one of them written";
-    else status = dync__aot_trace(graph, training, &c->g, &why);
+    dync_status status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
     if (status == DYNC_ERR_UNSUPPORTED) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
         c->plain = true;
         c->head.raw.run = dync__aot_run_plain;
         status = DYNC_OK;
     } else if (status == DYNC_OK) {
-        c->n_fw_out = c->g.mutated.n + c->g.n_values + c->g.n_saved;
-        dync__aot_log(&c->g);
-        status = inner->compile(inner->user, c->g.fw, false, options, &c->fw);
-        if (status == DYNC_OK && c->g.bw) status = inner->compile(inner->user, c->g.bw, true, options, &c->bw);
-        if (status == DYNC_OK && dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+        status = dync__aot_code_compile(c, options, inner);
     }
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);
@@ -44976,14 +46321,14 @@ DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_valu
 
 DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
-    static const dync__inner_compiler inner = {dync__inner_interpret, NULL};
+    static const dync__inner_compiler inner = {dync__inner_interpret, NULL, false};
     (void)user;
     return dync__aot_compile(g, ex, n, options, &inner, out);
 }
 
 DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
-    static const dync__inner_compiler inner = {dync__inductor_compile, NULL};
+    static const dync__inner_compiler inner = {dync__inductor_compile, NULL, false};
     (void)user;
     DYNC__TRY(dync__options_check(options, "inductor", "opt_level,threads,fast_math,no_fuse"));
     return dync__aot_compile(g, ex, n, options, &inner, out);
@@ -45102,7 +46447,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
 static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    dync__inner_compiler inner = {dync__boxed_compile, user};
+    dync__inner_compiler inner = {dync__boxed_compile, user, false};
     return dync__aot_compile(g, ex, n, options, &inner, out);
 }
 
@@ -45475,6 +46820,13 @@ static dync_status dync__csource_results(dync__csource *c)
             c->out[i] = c->lowered.out[o->index];
             continue;
         }
+        if (o->kind == DYNC__AOT_VIEW_OF_VALUE) {
+            c->out[i] = c->lowered.out[o->index];
+            int64_t first = c->out[i].lay.offset;
+            c->out[i].lay = o->lay;
+            c->out[i].lay.offset += first;
+            continue;
+        }
         const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
         c->out[i] = (dync__lowered_out){.input = o->index,
                                         .output = -1,
@@ -45516,7 +46868,8 @@ static void dync__csource_outputs(dync__csource *c)
 static dync_status dync__csource_prepare(dync__csource *c, const char **why)
 {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
-    dync_status status = dync__aot_trace(c->flat, false, &c->aot, why);
+    dync__aot_how how = {.budget = 1};
+    dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
     if (c->aot.mutated.n)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
@@ -45899,7 +47252,7 @@ static int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
         const dync__slot *p = &c->pb.slot.at[i];
         if (c->slot[i].first < 0) continue;
         if (p->kind == DYNC__SLOT_INPUT && p->index >= c->aot.n_inputs) {
-            const dync__tensor *t = c->aot.lifted.at[p->index - c->aot.n_inputs];
+            const dync__tensor *t = c->aot.actual.at[p->index].tensor;
             int64_t n = dync__csource_span(&t->lay);
             dync__format(name, sizeof name, "%s_w%d", c->program->name,
                          (int)p->index - c->aot.n_inputs);

@@ -13,6 +13,7 @@ typedef struct dync__aot_code {
     int n_tangents;
     dync_graph *graph;                   /* the user's: its result's form is read at every call */
     bool plain;                          /* not functionalised: interpreted as it is */
+    bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
     bool double_backward;
 } dync__aot_code;
 

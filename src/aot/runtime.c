@@ -154,7 +154,10 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
     dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
     if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
+    bool grad_off = dync__tls.grad_enabled_off;
+    if (c->turns_grad_on) dync__tls.grad_enabled_off = false;
     if (status == DYNC_OK && g->training) status = dync__aot_attach(c, g->actual.n, actual, fw_out, fw_out + g->mutated.n + g->value.n, random);
+    dync__tls.grad_enabled_off = grad_off;
     if (status == DYNC_OK && g->mutated.n) status = dync__aot_write_back(g, actual, fw_out);
     if (status == DYNC_OK) status = dync__aot_finish(g, actual, fw_out, out);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
@@ -328,7 +331,8 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->head.n_out = dync__arg_count_tensors(c->head.form);
     c->head.compiled_from = c->graph;
     c->double_backward = dync__tls.double_backward;
-    bool training = (!dync__tls.grad_enabled_off || dync__graph_turns_grad_on(graph)) && dync__graph_wants_grad(graph);
+    c->turns_grad_on = dync__graph_turns_grad_on(graph);
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__graph_wants_grad(graph);
     dync__aot_how how = {.save_all = inner->save_all, .budget = dync__aot_budget};
     const char *why = NULL;
     dync_status status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
