@@ -371,6 +371,14 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 }
 
 /* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
+#define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
+static const char *dync__compiled_file(const dync_compiled *f)
+{
+    const char *file = DYNC__ATOMIC_LOAD(&f->file);
+    return file ? file : "?";
+}
+static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
+
 /* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
 static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
 {
@@ -378,8 +386,7 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
         dync__str reason = {0};
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
-        dync__log(DYNC__LOG_recompiles, "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
-                  dync__str_get(&reason));
+        dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
         if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
         dync__str_free(last);
         *last = reason;
@@ -394,10 +401,10 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
     if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
     else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
         DYNC__ATOMIC_STORE(&f->warned, true);
-        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s'\n   last reason: %s\n"
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\n"
                    "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\n"
                    "Name changing numbers in .symbolic, mark changing sizes with dync_mark_dynamic, or raise .recompile_limit.",
-                   f->opt.recompile_limit, f->name, reason);
+                   f->opt.recompile_limit, f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
     }
     return true;
 }
@@ -447,8 +454,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         dync__miss_reasons(f, call, &reason);
         if (f->opt.error_on_recompile)
             status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError",
-                                      "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
-                                      dync__str_get(&reason));
+                                      DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
         bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
         if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;

@@ -153,6 +153,8 @@ struct dync_compiled {
     dync__segment *segments;
     int n_frames;                        /* backend compiles */
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */
+    const char *file;                    /* where the first operator stands that a trace met */
+    int32_t line;
     dync_compiled *next;                 /* process-wide list, for dync_reset */
 };
 

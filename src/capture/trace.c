@@ -327,6 +327,10 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
     dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
+    if (c->at.file && !DYNC__ATOMIC_PEEK(&t->fn->file)) {
+        DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
+        DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
+    }
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
