@@ -28453,6 +28453,7 @@ DYNC__FN int dync__hook_reserve(void);
 DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
+DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward through it would find saved tensors gone */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
@@ -31067,6 +31068,11 @@ DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from
     for (int i = 0; i < from->grad->hook.n; i++)
         if (!dync__vec_push(&to->grad->hook, from->grad->hook.at[i])) return DYNC_ERR_MEMORY;
     return DYNC_OK;
+}
+
+DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n)
+{
+    if (leaf->grad && leaf->grad->hook.n > n) leaf->grad->hook.n = n;
 }
 
 DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
@@ -37415,6 +37421,8 @@ typedef struct dync__cache_entry {
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
     DYNC__VEC(dync__module_guard) modules;
+    struct dync__lint *lint;             /* of an open entry: the tape of its first trace; owned */
+    int32_t lint_busy;                   /* it has been compared, or is */
     DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
     bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
@@ -37451,6 +37459,8 @@ struct dync_compiled {
     dync__segment *segments;
     int n_frames;                        /* backend compiles */
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */
+    const char *file;                    /* where the first operator stands that a trace met */
+    int32_t line;
     dync_compiled *next;                 /* process-wide list, for dync_reset */
 };
 
@@ -37553,6 +37563,7 @@ DYNC__FN void dync__capture_install(void);                                      
 typedef struct dync__verify dync__verify;
 DYNC__FN bool dync__verify_on(void);
 DYNC__FN bool dync__verify_inside(void);
+DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);                 /* in the reference run */
 DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *, const dync__cache_entry *, const dync__callargs *);
 DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
 DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *, const dync__segment *, dync__tensor *const *in);
@@ -37560,7 +37571,10 @@ DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync_
 /* lint.c: around the first trace of a function; begin gives NULL while lint is off */
 typedef struct dync__lint dync__lint;
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
-DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, const dync__callargs *, dync_status);
+DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, dync__cache_entry *, const dync__callargs *, dync_status);
+DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
+DYNC__FN void dync__lint_resumed(dync__lint *);
+DYNC__FN void dync__lint_free(dync__lint *);
 
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
@@ -37683,6 +37697,8 @@ DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
 DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
+DYNC__FN void dync__lint_restart(const dync__tracer *);
+DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
 /* cut.c */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
@@ -38962,13 +38978,14 @@ DYNC__COLD_BEGIN
  * records here.
  *
  * The first trace is the real one and fills a tape: operators with constants, constant tensors,
- * outcomes of branches. The second one runs nothing: branches go the way the tape says, and its
- * rows are compared with the tape's. A function with an opaque break is traced again by every call
- * anyhow, so nothing of it is baked in and there is no second trace. */
+ * outcomes of branches, numbers returned. The second one runs nothing: branches go the way the tape
+ * says, and its rows are compared with the tape's. A function with an opaque break must not run twice
+ * for one call: it is traced again by the next call that its entry serves, and that trace is compared,
+ * up to the first break, after which values decide. */
 
-/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0) or "@7" (the
- * one with id 7). */
-enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2 };
+/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
+ * argument) or "@7" (the one with id 7). */
+enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2, DYNC__LINT_RESULT = -3, DYNC__LINT_BREAK = -4 };
 typedef struct dync__lint_row {
     int op;                             /* of the table, or one of the above */
     dync_loc at;
@@ -38985,6 +39002,8 @@ struct dync__lint {
     dync__map made;                     /* id of a fake -> row * DYNC__MAX_OUT + output */
     int at;                             /* row that the second trace comes to */
     bool second, told, failed;
+    bool taped;                         /* the trace began again under the tape (step.c) */
+    bool over;                          /* the first break has been passed: no more rows */
     struct dync__lint *outer;
 };
 static int32_t dync__lint_switch;       /* 0: ask DYNC_LINT; 1 off; 2 on */
@@ -39004,7 +39023,7 @@ static bool dync__lint_on(void)
 static dync__lint *dync__lint_of(const dync__tracer *t)
 {
     dync__lint *l = dync__lint_now;
-    return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed ? l : NULL;
+    return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed && !l->over ? l : NULL;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -39014,6 +39033,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     uint64_t place;
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
+    else if (!x->node && x->node_output < t->entry->n_leaf_env)
+        dync__str_addf(s, "@L%d", x->node_output);       /* an argument: another tensor in the next call */
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
@@ -39049,6 +39070,8 @@ static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dyn
 static const char *dync__lint_row_name(const dync__lint_row *r)
 {
     if (r->op == DYNC__LINT_BRANCH) return "a branch on a value";
+    if (r->op == DYNC__LINT_RESULT) return "the result";
+    if (r->op == DYNC__LINT_BREAK) return "a graph break";
     return r->op == DYNC__LINT_CONSTANT ? "dync_constant" : dync__op_info(r->op)->name;
 }
 
@@ -39169,15 +39192,67 @@ DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
     return true;
 }
 
-/* In the second trace there is no break to come to, unless the function went another way. */
+/* At an opaque break. In a second trace that runs nothing there is none to come to, unless the function went another way: true. */
 DYNC__FN bool dync__lint_stops(const dync__tracer *t, const char *reason)
 {
     dync__lint *l = dync__lint_of(t);
-    if (!l || !l->second) return false;
+    if (!l) return false;
+    dync__lint_row r = {.op = DYNC__LINT_BREAK, .at = t->last_at};
+    bool retrace = l->second && !l->entry->lint;
+    if (!retrace) dync__lint_add(l, &r);
+    l->over = true;
+    if (!retrace) return false;
     char what[256];
     dync__format(what, sizeof what, "a graph break appeared (%.200s)", reason);
     dync__lint_tell(l, what, t->last_at, "");
     return true;
+}
+
+/* Numbers and texts that are returned are baked in. */
+static void dync__lint_value(const dync_value *v, dync__str *s)
+{
+    char number[40];
+    switch (v->kind) {
+    case DYNC_KIND_INT: dync__str_addf(s, "%lld", (long long)v->as.i); break;
+    case DYNC_KIND_BOOL: dync__str_add(s, v->as.b ? "true" : "false"); break;
+    case DYNC_KIND_FLOAT:
+        dync__double_text(v->as.f, number, sizeof number);
+        dync__str_add(s, number);
+        break;
+    case DYNC_KIND_STR: dync__json_quote(s, v->as.s ? v->as.s : ""); break;
+    case DYNC_KIND_TENSOR: dync__str_add(s, "tensor"); break;
+    case DYNC_KIND_LIST:
+        for (int i = 0; v->as.l && i < v->as.l->n; i++) {
+            dync__str_add(s, i ? ", " : "[");
+            dync__lint_value(&v->as.l->items[i], s);
+        }
+        dync__str_addc(s, ']');
+        break;
+    default: dync__str_add(s, "none"); break;
+    }
+}
+
+DYNC__FN void dync__lint_result(const dync__tracer *t, const dync_value *result)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l) return;
+    dync__lint_row r = {.op = DYNC__LINT_RESULT, .at = t->last_at, .nargs = 1};
+    dync__str s = {0};
+    dync__lint_value(result, &s);
+    r.arg[0] = s.failed ? NULL : dync__arena_strdup(&l->arena, dync__str_get(&s));
+    dync__str_free(&s);
+    if (r.arg[0]) dync__lint_add(l, &r);
+    else l->failed = true;
+}
+
+/* The trace begins again, under the tape. */
+DYNC__FN void dync__lint_restart(const dync__tracer *t)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l) return;
+    l->row.n = l->at = 0;
+    l->taped = true;
+    dync__map_free(&l->made);
 }
 
 /* ---- the two traces ------------------------------------------------------------------------- */
@@ -39202,38 +39277,73 @@ static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entr
     l->second = true;
     dync__map_free(&l->made);
     bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
+    if (l->taped) dync__taped_open(&t);
     if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
-        dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
-        if (l->at < l->row.n && !l->failed) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
+        dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
+        if (!t.stopped) dync__lint_result(&t, &r);
+        if (l->at < l->row.n && !l->failed && !l->over) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
     dync__tracer_close(&t);
     dync_scope_end(&scope);
 }
 
+DYNC__FN void dync__lint_free(dync__lint *l)
+{
+    if (!l) return;
+    dync__vec_free(&l->row);
+    dync__map_free(&l->made);
+    dync__arena_free(&l->arena);
+    dync__free(l, sizeof *l);
+}
+
 /* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, const dync__callargs *call,
+DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call,
                              dync_status status)
 {
     dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->entry->open;
+    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    dync__lint_now = l->outer;
+    if (again && e->open) {              /* the next call compares */
+        l->second = true;
+        l->over = false;
+        dync__map_free(&l->made);
+        e->lint = l;
+        return;
+    }
     dync__error_guard_begin(&guard);
-    dync__cache_entry *scratch = again && !l->failed ? dync__calloc(sizeof *scratch) : NULL;
+    dync__cache_entry *scratch = again ? dync__calloc(sizeof *scratch) : NULL;
     if (scratch) {
-        dync__tls.grad_enabled_off = !l->entry->grad_mode;
+        dync__lint *outer = dync__lint_now;
+        dync__lint_now = l;
+        dync__tls.grad_enabled_off = !e->grad_mode;
         if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
+        dync__constants_free(scratch);
         dync__arena_free(&scratch->arena);
         dync__free(scratch, sizeof *scratch);
+        dync__lint_now = outer;
     }
     dync__error_guard_end(&guard);
     dync__tls.grad_enabled_off = grad_off;
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
-    dync__lint_now = l->outer;
-    dync__vec_free(&l->row);
-    dync__map_free(&l->made);
-    dync__arena_free(&l->arena);
-    dync__free(l, sizeof *l);
+    dync__lint_free(l);
+}
+
+/* Around the trace of a call that an open entry serves: the first one is compared with the tape. NULL: nothing to compare. */
+DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *e)
+{
+    dync__lint *l = DYNC__ATOMIC_PEEK(&e->lint);
+    if (DYNC__LIKELY(!l) || l->at || l->told) return NULL;
+    int32_t idle = 0;
+    if (!DYNC__ATOMIC_CAS(&e->lint_busy, &idle, 1)) return NULL;       /* once, by one thread */
+    l->outer = dync__lint_now;
+    dync__lint_now = l;
+    return l;
+}
+DYNC__FN void dync__lint_resumed(dync__lint *l)
+{
+    if (l) dync__lint_now = l->outer;
 }
 
 /* ==== capture/trace.c =========================================================================================== */
@@ -39564,6 +39674,10 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
     dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
+    if (c->at.file && !DYNC__ATOMIC_PEEK(&t->fn->file)) {
+        DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
+        DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
+    }
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
@@ -40646,6 +40760,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
     if (t->status != DYNC_OK || t->restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    dync__lint_result(t, &r);
     return dync__trace_finish(t, r, out);
 }
 
@@ -40709,6 +40824,7 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
         status = dync__tracer_open(&t, f, e, call);
         t.fresh = fresh;
         dync__taped_open(&t);
+        dync__lint_restart(&t);
         if (status == DYNC_OK) status = dync__trace_once(&t, e, &out);
     }
     if (t.fresh) dync__callbacks_end();
@@ -41312,7 +41428,7 @@ static const dync__grad_intercept *dync__capture_grads(void)
         .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
-    return dync__tracing() ? &grads : NULL;
+    return dync__tracing() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
@@ -41785,8 +41901,9 @@ DYNC__FN void dync__callbacks_clear(void)
  * with the interpretation of its graph, so that opaque code runs no more often than it would.
  * After intercept.c, before cache.c.
  *
- * The reference run leaves no trace: what it wrote into globals and module buffers is put back,
- * grad mode and random state too. Tensors of other devices are not compared. */
+ * The reference run leaves no trace: what it wrote into globals, module buffers, cells and .grad is put
+ * back, its hooks are removed, grad mode and random state are as before. Tensors of other devices are not
+ * compared. */
 
 static int32_t dync__verify_switch;
 static DYNC__TLS bool dync__verify_running;
@@ -41807,14 +41924,26 @@ typedef struct dync__verify_global {
     char *before, *after;
 } dync__verify_global;
 
+/* What else a leaf from elsewhere has: its gradient, hooks and whether it wants one. */
+typedef struct dync__verify_leaf {
+    dync__tensor *of, *before, *after;  /* of: owned; gradients before and after the reference run: owned */
+    const char *source;
+    int hooks;
+    bool requires;
+} dync__verify_leaf;
+typedef struct dync__verify_cell { struct dync_cell *cell; dync_value before, after; } dync__verify_cell;
+
 struct dync__verify {
     dync_scope scope;
     const dync_compiled *f;
     const char *name;                   /* of what is compared, for the message */
     int n;
-    dync__tensor *real[DYNC__MAX_LEAVES * 2], *copy[DYNC__MAX_LEAVES * 2];
-    const char *source[DYNC__MAX_LEAVES * 2];
+    int room;                           /* of the three arrays, one block */
+    dync__tensor **real, **copy;
+    const char **source;
     DYNC__VEC(dync__verify_global) global;
+    DYNC__VEC(dync__verify_leaf) leaf;
+    DYNC__VEC(dync__verify_cell) cell;  /* each once */
     dync_value expected;
     dync__error_slot error;             /* of the reference run */
     uint64_t rng_seed, rng_offset;
@@ -41851,7 +41980,17 @@ static dync__tensor *dync__verify_copy(dync__verify *v, int i)
         }
     }
     if (!storage && !(storage = dync__verify_storage(x->storage))) return NULL;
-    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
+    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay), *grad = dync__tensor_grad(x);
+    if (t && grad && dync__verify_readable(grad)) {
+        dync__storage *same = dync__verify_storage(grad->storage);
+        dync__tensor *g = same ? dync__tensor_new(same, grad->dtype, &grad->lay) : NULL;
+        if (!g || dync__tensor_set_grad(t, g) != DYNC_OK) {
+            dync__unref(g);
+            dync__unref(t);
+            return NULL;
+        }
+        dync__unref(g);
+    }
     if (!t || !dync__tensor_requires_grad(x)) return t;
     dync__tensor_set_requires_grad(t, true);
     if (dync__tensor_is_leaf(x) || dync__tls.grad_enabled_off) return t;
@@ -41869,7 +42008,15 @@ static void dync__verify_free(dync__verify *v)
         dync__free(v->global.at[i].after, bytes);
         dync__unref(v->global.at[i].t);
     }
+    for (int i = 0; i < v->leaf.n; i++) {
+        dync__unref(v->leaf.at[i].of);
+        dync__unref(v->leaf.at[i].before);
+        dync__unref(v->leaf.at[i].after);
+    }
     dync__vec_free(&v->global);
+    dync__vec_free(&v->leaf);
+    dync__vec_free(&v->cell);
+    dync__free(v->real, (size_t)v->room * 3 * sizeof *v->real);
     dync__free(v, sizeof *v);
 }
 
@@ -41881,6 +42028,14 @@ static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, 
         if (!dync__verify_readable(in[i])) return NULL;
     dync__verify *v = dync__calloc(sizeof *v);
     if (!v) return NULL;
+    v->room = n + 1;
+    v->real = dync__calloc((size_t)v->room * 3 * sizeof *v->real);
+    if (!v->real) {
+        dync__free(v, sizeof *v);
+        return NULL;
+    }
+    v->copy = v->real + v->room;
+    v->source = (const char **)(void *)(v->copy + v->room);
     v->f = f;
     v->name = name;
     v->scope = dync_scope_begin();
@@ -41917,9 +42072,53 @@ static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char
     return false;
 }
 
+static bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source)
+{
+    if (!dync__tensor_is_leaf(t)) return true;
+    dync__verify_leaf l = {t, dync__tensor_grad(t), NULL, source, (int)(dync__hooks_mark(t) >> 32), (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
+    if (!dync__vec_push(&v->leaf, l)) return false;
+    dync__ref(t);
+    if (!l.before) return true;
+    dync__ref(l.before);
+    return dync__verify_add_global(v, l.before, source);
+}
+
+/* Cells are told before they are written. */
+static DYNC__TLS dync__verify *dync__verify_now;
+static bool dync__verify_cell_set(struct dync_cell *cell, dync_value value)
+{
+    dync__verify *v = dync__verify_now;
+    (void)value;
+    for (int i = 0; v && i < v->cell.n; i++)
+        if (v->cell.at[i].cell == cell) return false;
+    dync__verify_cell c = {cell, cell->value, cell->value};
+    if (v) (void)!dync__vec_push(&v->cell, c);
+    return false;
+}
+DYNC__FN const dync__grad_intercept *dync__verify_intercept(void)
+{
+    static const dync__grad_intercept writes = {.cell_set = dync__verify_cell_set};
+    return &writes;
+}
+
+static void dync__verify_restore_leaf(dync__verify_leaf *l)
+{
+    dync__tensor *now = dync__tensor_grad(l->of);
+    if (now) dync__ref(now);
+    l->after = now;
+    (void)dync__tensor_set_grad(l->of, l->before);
+    dync__hooks_truncate(l->of, l->hooks);
+    dync__tensor_set_requires_grad(l->of, l->requires);
+}
+
 /* What the reference run wrote is kept aside and taken back. */
 static void dync__verify_restore(dync__verify *v)
 {
+    for (int i = 0; i < v->leaf.n; i++) dync__verify_restore_leaf(&v->leaf.at[i]);
+    for (int i = 0; i < v->cell.n; i++) {
+        v->cell.at[i].after = v->cell.at[i].cell->value;
+        v->cell.at[i].cell->value = v->cell.at[i].before;
+    }
     for (int i = 0; i < v->global.n; i++) {
         dync__storage *s = v->global.at[i].t->storage;
         memcpy(v->global.at[i].after, s->data, s->size_bytes);
@@ -42073,6 +42272,37 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
     return DYNC_OK;
 }
 
+static dync_status dync__verify_grad(const dync__verify *v, const char *source, const dync__tensor *got, const dync__tensor *expected)
+{
+    dync__str what = {0};
+    dync__str_addf(&what, "%s.grad", source ? source : "an input");
+    dync_status status = DYNC_OK;
+    if (got && expected) status = dync__verify_tensor(v, dync__str_get(&what), got, expected);
+    else if (got || expected) status = dync__verify_differs(v, dync__str_get(&what), got ? " was set, expected none" : " is none, expected a tensor");
+    dync__str_free(&what);
+    return status;
+}
+
+static dync_status dync__verify_effects(const dync__verify *v)
+{
+    for (int i = 0; i < v->n; i++)
+        DYNC__TRY(dync__verify_grad(v, v->source[i], dync__tensor_grad(v->real[i]), dync__tensor_grad(v->copy[i])));
+    for (int i = 0; i < v->leaf.n; i++) {
+        const dync__verify_leaf *l = &v->leaf.at[i];
+        const dync__tensor *now = dync__tensor_grad(l->of);
+        if (l->after != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, l->after));
+        else if (now != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));   /* the same tensor is compared as a global is */
+    }
+    dync__str path = {0};
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < v->cell.n && status == DYNC_OK; i++) {
+        dync__str_addf(&path, "the cell %s", v->cell.at[i].cell->name);
+        status = dync__verify_scalar(v, dync__str_get(&path), v->cell.at[i].cell->value, v->cell.at[i].after);
+        dync__str_free(&path);
+    }
+    return status;
+}
+
 static dync_status dync__verify_writes(const dync__verify *v)
 {
     dync_status status = DYNC_OK;
@@ -42103,7 +42333,8 @@ static dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool n
         status = dync__verify_value(v, &path, *got, v->expected, narrowed);
     }
     dync__str_free(&path);
-    return status == DYNC_OK ? dync__verify_writes(v) : status;
+    if (status == DYNC_OK) status = dync__verify_writes(v);
+    return status == DYNC_OK ? dync__verify_effects(v) : status;
 }
 
 static void dync__verify_close(dync__verify *v, dync_value *keep)
@@ -42119,14 +42350,11 @@ typedef struct dync__verify_walk {
     int k;
 } dync__verify_walk;
 
-static dync_value dync__verify_args(dync__verify_walk *w, const dync_value *x)
+static dync_tensor *dync__verify_arg(void *user, dync_tensor *h)
 {
-    if (x->kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync__handle(w->v->copy[w->k++]));
-    if (x->kind != DYNC_KIND_LIST || !x->as.l) return *x;
-    dync_value list = dync__list_new(x->as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < x->as.l->n; i++)
-        dync__list_set(list, i, dync__verify_args(w, &x->as.l->items[i]));
-    return list;
+    dync__verify_walk *w = user;
+    (void)h;
+    return dync__handle(w->v->copy[w->k++]);
 }
 
 static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
@@ -42136,9 +42364,11 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__verify_running = true;
-    for (int i = 0; i < call->nargs; i++) args[i] = dync__verify_args(&walk, &call->args[i]);
+    dync__verify_now = v;
+    for (int i = 0; i < call->nargs; i++) args[i] = dync__value_map(call->args[i], dync__verify_arg, &walk);
     v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
     dync__verify_running = false;
+    dync__verify_now = NULL;
     v->error = dync__error_guard_end(&guard);
     dync__verify_restore(v);
 }
@@ -42155,7 +42385,7 @@ DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__ca
     for (int i = 0; i < e->foreign.n && ok; i++) {
         const dync__foreign *g = &e->foreign.at[i];
         dync__tensor *t = g->owner ? NULL : dync__peek(g->address ? *g->address : g->handle);
-        if (t) ok = dync__verify_add_global(v, t, g->guard.source);
+        if (t) ok = dync__verify_add_global(v, t, g->guard.source) && dync__verify_add_leaf(v, t, g->guard.source);
     }
     if (ok) {
         dync__verify_reference(v, call);
@@ -42188,12 +42418,17 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
                                                   dync__tensor *const *in)
 {
-    if (!dync__verify_on() || s->n_in > DYNC__MAX_LEAVES * 2) return NULL;
+    if (!dync__verify_on()) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
     if (!v) return NULL;
-    dync__arg args[DYNC__MAX_LEAVES * 2], out = {0};
     dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(v->n + 1) * sizeof *args), out = {0};
     dync__error_guard guard;
+    dync_value none = DYNC_NONE;
+    if (!args) {
+        dync__verify_close(v, &none);
+        return NULL;
+    }
     for (int i = 0; i < v->n; i++) {
         args[i] = dync__arg_t(v->copy[i]);
         v->source[i] = s->graph->node.at[i]->source;
@@ -42236,6 +42471,7 @@ static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
     dync__constants_free(e);
+    dync__lint_free(e->lint);
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
@@ -42581,9 +42817,18 @@ static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, con
     return status;
 }
 
+/* An entry with an opaque break: traced again. */
+static dync_status dync__call_open(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
+{
+    dync__lint *lint = dync__lint_resume(e);
+    dync_status status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    dync__lint_resumed(lint);
+    return status;
+}
+
 static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result)
 {
-    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
     dync__call_run_state r;
     bool unknown = false;
     dync_status status = dync__run_open(&r, e, call, into);
@@ -42595,6 +42840,14 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 }
 
 /* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
+#define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
+static const char *dync__compiled_file(const dync_compiled *f)
+{
+    const char *file = DYNC__ATOMIC_LOAD(&f->file);
+    return file ? file : "?";
+}
+static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
+
 /* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
 static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
 {
@@ -42602,8 +42855,7 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
         dync__str reason = {0};
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
         else dync__guards_reason(e, call, &reason);
-        dync__log(DYNC__LOG_recompiles, "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
-                  dync__str_get(&reason));
+        dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
         if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
         dync__str_free(last);
         *last = reason;
@@ -42618,10 +42870,10 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
     if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
     else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
         DYNC__ATOMIC_STORE(&f->warned, true);
-        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s'\n   last reason: %s\n"
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\n"
                    "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\n"
                    "Name changing numbers in .symbolic, mark changing sizes with dync_mark_dynamic, or raise .recompile_limit.",
-                   f->opt.recompile_limit, f->name, reason);
+                   f->opt.recompile_limit, f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
     }
     return true;
 }
@@ -42671,8 +42923,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
         dync__miss_reasons(f, call, &reason);
         if (f->opt.error_on_recompile)
             status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError",
-                                      "Recompiling function %s\n    triggered by the following guard failure(s):\n    - %s", f->name,
-                                      dync__str_get(&reason));
+                                      DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
         bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
         if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;
@@ -42686,7 +42937,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     DYNC__COUNTER_ADD(frames, 1);
     dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
-    if (lint) dync__lint_end(lint, f, call, status);
+    if (lint) dync__lint_end(lint, f, e, call, status);
     if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead)) dync__entry_insert(f, e);
     else dync__entry_free(e);
     return status;

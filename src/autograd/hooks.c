@@ -135,6 +135,11 @@ DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from
     return DYNC_OK;
 }
 
+DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n)
+{
+    if (leaf->grad && leaf->grad->hook.n > n) leaf->grad->hook.n = n;
+}
+
 DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
 {
     const dync__grad_intercept *traced = dync__hooks_intercept();

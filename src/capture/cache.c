@@ -12,6 +12,7 @@ static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
     dync__constants_free(e);
+    dync__lint_free(e->lint);
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
@@ -357,9 +358,18 @@ static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, con
     return status;
 }
 
+/* An entry with an opaque break: traced again. */
+static dync_status dync__call_open(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
+{
+    dync__lint *lint = dync__lint_resume(e);
+    dync_status status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    dync__lint_resumed(lint);
+    return status;
+}
+
 static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result)
 {
-    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
+    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
     dync__call_run_state r;
     bool unknown = false;
     dync_status status = dync__run_open(&r, e, call, into);
@@ -468,7 +478,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     DYNC__COUNTER_ADD(frames, 1);
     dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
-    if (lint) dync__lint_end(lint, f, call, status);
+    if (lint) dync__lint_end(lint, f, e, call, status);
     if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead)) dync__entry_insert(f, e);
     else dync__entry_free(e);
     return status;

@@ -117,6 +117,8 @@ typedef struct dync__cache_entry {
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
     DYNC__VEC(dync__module_guard) modules;
+    struct dync__lint *lint;             /* of an open entry: the tape of its first trace; owned */
+    int32_t lint_busy;                   /* it has been compared, or is */
     DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
     bool open, dead;                     /* open: has an opaque break; dead: something it captured is gone */
@@ -257,6 +259,7 @@ DYNC__FN void dync__capture_install(void);                                      
 typedef struct dync__verify dync__verify;
 DYNC__FN bool dync__verify_on(void);
 DYNC__FN bool dync__verify_inside(void);
+DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);                 /* in the reference run */
 DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *, const dync__cache_entry *, const dync__callargs *);
 DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
 DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *, const dync__segment *, dync__tensor *const *in);
@@ -264,7 +267,10 @@ DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync_
 /* lint.c: around the first trace of a function; begin gives NULL while lint is off */
 typedef struct dync__lint dync__lint;
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
-DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, const dync__callargs *, dync_status);
+DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, dync__cache_entry *, const dync__callargs *, dync_status);
+DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
+DYNC__FN void dync__lint_resumed(dync__lint *);
+DYNC__FN void dync__lint_free(dync__lint *);
 
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);

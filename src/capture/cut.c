@@ -676,6 +676,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
     if (t->status != DYNC_OK || t->restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    dync__lint_result(t, &r);
     return dync__trace_finish(t, r, out);
 }
 
@@ -739,6 +740,7 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
         status = dync__tracer_open(&t, f, e, call);
         t.fresh = fresh;
         dync__taped_open(&t);
+        dync__lint_restart(&t);
         if (status == DYNC_OK) status = dync__trace_once(&t, e, &out);
     }
     if (t.fresh) dync__callbacks_end();

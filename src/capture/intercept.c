@@ -440,7 +440,7 @@ static const dync__grad_intercept *dync__capture_grads(void)
         .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
-    return dync__tracing() ? &grads : NULL;
+    return dync__tracing() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------------------------------------ */

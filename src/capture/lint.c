@@ -4,15 +4,16 @@
  * records here.
  *
  * The first trace is the real one and fills a tape: operators with constants, constant tensors,
- * outcomes of branches. The second one runs nothing: branches go the way the tape says, and its
- * rows are compared with the tape's. A function with an opaque break is traced again by every call
- * anyhow, so nothing of it is baked in and there is no second trace. */
+ * outcomes of branches, numbers returned. The second one runs nothing: branches go the way the tape
+ * says, and its rows are compared with the tape's. A function with an opaque break must not run twice
+ * for one call: it is traced again by the next call that its entry serves, and that trace is compared,
+ * up to the first break, after which values decide. */
 #include "../dync.in.h"
 #include "trace.h"
 
-/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0) or "@7" (the
- * one with id 7). */
-enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2 };
+/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
+ * argument) or "@7" (the one with id 7). */
+enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2, DYNC__LINT_RESULT = -3, DYNC__LINT_BREAK = -4 };
 typedef struct dync__lint_row {
     int op;                             /* of the table, or one of the above */
     dync_loc at;
@@ -29,6 +30,8 @@ struct dync__lint {
     dync__map made;                     /* id of a fake -> row * DYNC__MAX_OUT + output */
     int at;                             /* row that the second trace comes to */
     bool second, told, failed;
+    bool taped;                         /* the trace began again under the tape (step.c) */
+    bool over;                          /* the first break has been passed: no more rows */
     struct dync__lint *outer;
 };
 static int32_t dync__lint_switch;       /* 0: ask DYNC_LINT; 1 off; 2 on */
@@ -48,7 +51,7 @@ static bool dync__lint_on(void)
 static dync__lint *dync__lint_of(const dync__tracer *t)
 {
     dync__lint *l = dync__lint_now;
-    return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed ? l : NULL;
+    return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed && !l->over ? l : NULL;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -58,6 +61,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     uint64_t place;
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
+    else if (!x->node && x->node_output < t->entry->n_leaf_env)
+        dync__str_addf(s, "@L%d", x->node_output);       /* an argument: another tensor in the next call */
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
@@ -93,6 +98,8 @@ static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dyn
 static const char *dync__lint_row_name(const dync__lint_row *r)
 {
     if (r->op == DYNC__LINT_BRANCH) return "a branch on a value";
+    if (r->op == DYNC__LINT_RESULT) return "the result";
+    if (r->op == DYNC__LINT_BREAK) return "a graph break";
     return r->op == DYNC__LINT_CONSTANT ? "dync_constant" : dync__op_info(r->op)->name;
 }
 
@@ -213,15 +220,67 @@ DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
     return true;
 }
 
-/* In the second trace there is no break to come to, unless the function went another way. */
+/* At an opaque break. In a second trace that runs nothing there is none to come to, unless the function went another way: true. */
 DYNC__FN bool dync__lint_stops(const dync__tracer *t, const char *reason)
 {
     dync__lint *l = dync__lint_of(t);
-    if (!l || !l->second) return false;
+    if (!l) return false;
+    dync__lint_row r = {.op = DYNC__LINT_BREAK, .at = t->last_at};
+    bool retrace = l->second && !l->entry->lint;
+    if (!retrace) dync__lint_add(l, &r);
+    l->over = true;
+    if (!retrace) return false;
     char what[256];
     dync__format(what, sizeof what, "a graph break appeared (%.200s)", reason);
     dync__lint_tell(l, what, t->last_at, "");
     return true;
+}
+
+/* Numbers and texts that are returned are baked in. */
+static void dync__lint_value(const dync_value *v, dync__str *s)
+{
+    char number[40];
+    switch (v->kind) {
+    case DYNC_KIND_INT: dync__str_addf(s, "%lld", (long long)v->as.i); break;
+    case DYNC_KIND_BOOL: dync__str_add(s, v->as.b ? "true" : "false"); break;
+    case DYNC_KIND_FLOAT:
+        dync__double_text(v->as.f, number, sizeof number);
+        dync__str_add(s, number);
+        break;
+    case DYNC_KIND_STR: dync__json_quote(s, v->as.s ? v->as.s : ""); break;
+    case DYNC_KIND_TENSOR: dync__str_add(s, "tensor"); break;
+    case DYNC_KIND_LIST:
+        for (int i = 0; v->as.l && i < v->as.l->n; i++) {
+            dync__str_add(s, i ? ", " : "[");
+            dync__lint_value(&v->as.l->items[i], s);
+        }
+        dync__str_addc(s, ']');
+        break;
+    default: dync__str_add(s, "none"); break;
+    }
+}
+
+DYNC__FN void dync__lint_result(const dync__tracer *t, const dync_value *result)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l) return;
+    dync__lint_row r = {.op = DYNC__LINT_RESULT, .at = t->last_at, .nargs = 1};
+    dync__str s = {0};
+    dync__lint_value(result, &s);
+    r.arg[0] = s.failed ? NULL : dync__arena_strdup(&l->arena, dync__str_get(&s));
+    dync__str_free(&s);
+    if (r.arg[0]) dync__lint_add(l, &r);
+    else l->failed = true;
+}
+
+/* The trace begins again, under the tape. */
+DYNC__FN void dync__lint_restart(const dync__tracer *t)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l) return;
+    l->row.n = l->at = 0;
+    l->taped = true;
+    dync__map_free(&l->made);
 }
 
 /* ---- the two traces ------------------------------------------------------------------------- */
@@ -246,36 +305,71 @@ static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entr
     l->second = true;
     dync__map_free(&l->made);
     bool ok = dync__tracer_open(&t, f, scratch, call) == DYNC_OK;
+    if (l->taped) dync__taped_open(&t);
     if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
-        dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
-        if (l->at < l->row.n && !l->failed) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
+        dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
+        if (!t.stopped) dync__lint_result(&t, &r);
+        if (l->at < l->row.n && !l->failed && !l->over) dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
     dync__tracer_close(&t);
     dync_scope_end(&scope);
 }
 
+DYNC__FN void dync__lint_free(dync__lint *l)
+{
+    if (!l) return;
+    dync__vec_free(&l->row);
+    dync__map_free(&l->made);
+    dync__arena_free(&l->arena);
+    dync__free(l, sizeof *l);
+}
+
 /* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, const dync__callargs *call,
+DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call,
                              dync_status status)
 {
     dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->entry->open;
+    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    dync__lint_now = l->outer;
+    if (again && e->open) {              /* the next call compares */
+        l->second = true;
+        l->over = false;
+        dync__map_free(&l->made);
+        e->lint = l;
+        return;
+    }
     dync__error_guard_begin(&guard);
-    dync__cache_entry *scratch = again && !l->failed ? dync__calloc(sizeof *scratch) : NULL;
+    dync__cache_entry *scratch = again ? dync__calloc(sizeof *scratch) : NULL;
     if (scratch) {
-        dync__tls.grad_enabled_off = !l->entry->grad_mode;
+        dync__lint *outer = dync__lint_now;
+        dync__lint_now = l;
+        dync__tls.grad_enabled_off = !e->grad_mode;
         if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
+        dync__constants_free(scratch);
         dync__arena_free(&scratch->arena);
         dync__free(scratch, sizeof *scratch);
+        dync__lint_now = outer;
     }
     dync__error_guard_end(&guard);
     dync__tls.grad_enabled_off = grad_off;
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
-    dync__lint_now = l->outer;
-    dync__vec_free(&l->row);
-    dync__map_free(&l->made);
-    dync__arena_free(&l->arena);
-    dync__free(l, sizeof *l);
+    dync__lint_free(l);
+}
+
+/* Around the trace of a call that an open entry serves: the first one is compared with the tape. NULL: nothing to compare. */
+DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *e)
+{
+    dync__lint *l = DYNC__ATOMIC_PEEK(&e->lint);
+    if (DYNC__LIKELY(!l) || l->at || l->told) return NULL;
+    int32_t idle = 0;
+    if (!DYNC__ATOMIC_CAS(&e->lint_busy, &idle, 1)) return NULL;       /* once, by one thread */
+    l->outer = dync__lint_now;
+    dync__lint_now = l;
+    return l;
+}
+DYNC__FN void dync__lint_resumed(dync__lint *l)
+{
+    if (l) dync__lint_now = l->outer;
 }

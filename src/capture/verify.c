@@ -5,8 +5,9 @@
  * with the interpretation of its graph, so that opaque code runs no more often than it would.
  * After intercept.c, before cache.c.
  *
- * The reference run leaves no trace: what it wrote into globals and module buffers is put back,
- * grad mode and random state too. Tensors of other devices are not compared. */
+ * The reference run leaves no trace: what it wrote into globals, module buffers, cells and .grad is put
+ * back, its hooks are removed, grad mode and random state are as before. Tensors of other devices are not
+ * compared. */
 #include "../dync.in.h"
 #include "trace.h"
 
@@ -29,14 +30,26 @@ typedef struct dync__verify_global {
     char *before, *after;
 } dync__verify_global;
 
+/* What else a leaf from elsewhere has: its gradient, hooks and whether it wants one. */
+typedef struct dync__verify_leaf {
+    dync__tensor *of, *before, *after;  /* of: owned; gradients before and after the reference run: owned */
+    const char *source;
+    int hooks;
+    bool requires;
+} dync__verify_leaf;
+typedef struct dync__verify_cell { struct dync_cell *cell; dync_value before, after; } dync__verify_cell;
+
 struct dync__verify {
     dync_scope scope;
     const dync_compiled *f;
     const char *name;                   /* of what is compared, for the message */
     int n;
-    dync__tensor *real[DYNC__MAX_LEAVES * 2], *copy[DYNC__MAX_LEAVES * 2];
-    const char *source[DYNC__MAX_LEAVES * 2];
+    int room;                           /* of the three arrays, one block */
+    dync__tensor **real, **copy;
+    const char **source;
     DYNC__VEC(dync__verify_global) global;
+    DYNC__VEC(dync__verify_leaf) leaf;
+    DYNC__VEC(dync__verify_cell) cell;  /* each once */
     dync_value expected;
     dync__error_slot error;             /* of the reference run */
     uint64_t rng_seed, rng_offset;
@@ -73,7 +86,17 @@ static dync__tensor *dync__verify_copy(dync__verify *v, int i)
         }
     }
     if (!storage && !(storage = dync__verify_storage(x->storage))) return NULL;
-    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
+    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay), *grad = dync__tensor_grad(x);
+    if (t && grad && dync__verify_readable(grad)) {
+        dync__storage *same = dync__verify_storage(grad->storage);
+        dync__tensor *g = same ? dync__tensor_new(same, grad->dtype, &grad->lay) : NULL;
+        if (!g || dync__tensor_set_grad(t, g) != DYNC_OK) {
+            dync__unref(g);
+            dync__unref(t);
+            return NULL;
+        }
+        dync__unref(g);
+    }
     if (!t || !dync__tensor_requires_grad(x)) return t;
     dync__tensor_set_requires_grad(t, true);
     if (dync__tensor_is_leaf(x) || dync__tls.grad_enabled_off) return t;
@@ -91,7 +114,15 @@ static void dync__verify_free(dync__verify *v)
         dync__free(v->global.at[i].after, bytes);
         dync__unref(v->global.at[i].t);
     }
+    for (int i = 0; i < v->leaf.n; i++) {
+        dync__unref(v->leaf.at[i].of);
+        dync__unref(v->leaf.at[i].before);
+        dync__unref(v->leaf.at[i].after);
+    }
     dync__vec_free(&v->global);
+    dync__vec_free(&v->leaf);
+    dync__vec_free(&v->cell);
+    dync__free(v->real, (size_t)v->room * 3 * sizeof *v->real);
     dync__free(v, sizeof *v);
 }
 
@@ -103,6 +134,14 @@ static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, 
         if (!dync__verify_readable(in[i])) return NULL;
     dync__verify *v = dync__calloc(sizeof *v);
     if (!v) return NULL;
+    v->room = n + 1;
+    v->real = dync__calloc((size_t)v->room * 3 * sizeof *v->real);
+    if (!v->real) {
+        dync__free(v, sizeof *v);
+        return NULL;
+    }
+    v->copy = v->real + v->room;
+    v->source = (const char **)(void *)(v->copy + v->room);
     v->f = f;
     v->name = name;
     v->scope = dync_scope_begin();
@@ -139,9 +178,53 @@ static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char
     return false;
 }
 
+static bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source)
+{
+    if (!dync__tensor_is_leaf(t)) return true;
+    dync__verify_leaf l = {t, dync__tensor_grad(t), NULL, source, (int)(dync__hooks_mark(t) >> 32), (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
+    if (!dync__vec_push(&v->leaf, l)) return false;
+    dync__ref(t);
+    if (!l.before) return true;
+    dync__ref(l.before);
+    return dync__verify_add_global(v, l.before, source);
+}
+
+/* Cells are told before they are written. */
+static DYNC__TLS dync__verify *dync__verify_now;
+static bool dync__verify_cell_set(struct dync_cell *cell, dync_value value)
+{
+    dync__verify *v = dync__verify_now;
+    (void)value;
+    for (int i = 0; v && i < v->cell.n; i++)
+        if (v->cell.at[i].cell == cell) return false;
+    dync__verify_cell c = {cell, cell->value, cell->value};
+    if (v) (void)!dync__vec_push(&v->cell, c);
+    return false;
+}
+DYNC__FN const dync__grad_intercept *dync__verify_intercept(void)
+{
+    static const dync__grad_intercept writes = {.cell_set = dync__verify_cell_set};
+    return &writes;
+}
+
+static void dync__verify_restore_leaf(dync__verify_leaf *l)
+{
+    dync__tensor *now = dync__tensor_grad(l->of);
+    if (now) dync__ref(now);
+    l->after = now;
+    (void)dync__tensor_set_grad(l->of, l->before);
+    dync__hooks_truncate(l->of, l->hooks);
+    dync__tensor_set_requires_grad(l->of, l->requires);
+}
+
 /* What the reference run wrote is kept aside and taken back. */
 static void dync__verify_restore(dync__verify *v)
 {
+    for (int i = 0; i < v->leaf.n; i++) dync__verify_restore_leaf(&v->leaf.at[i]);
+    for (int i = 0; i < v->cell.n; i++) {
+        v->cell.at[i].after = v->cell.at[i].cell->value;
+        v->cell.at[i].cell->value = v->cell.at[i].before;
+    }
     for (int i = 0; i < v->global.n; i++) {
         dync__storage *s = v->global.at[i].t->storage;
         memcpy(v->global.at[i].after, s->data, s->size_bytes);
@@ -295,6 +378,37 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
     return DYNC_OK;
 }
 
+static dync_status dync__verify_grad(const dync__verify *v, const char *source, const dync__tensor *got, const dync__tensor *expected)
+{
+    dync__str what = {0};
+    dync__str_addf(&what, "%s.grad", source ? source : "an input");
+    dync_status status = DYNC_OK;
+    if (got && expected) status = dync__verify_tensor(v, dync__str_get(&what), got, expected);
+    else if (got || expected) status = dync__verify_differs(v, dync__str_get(&what), got ? " was set, expected none" : " is none, expected a tensor");
+    dync__str_free(&what);
+    return status;
+}
+
+static dync_status dync__verify_effects(const dync__verify *v)
+{
+    for (int i = 0; i < v->n; i++)
+        DYNC__TRY(dync__verify_grad(v, v->source[i], dync__tensor_grad(v->real[i]), dync__tensor_grad(v->copy[i])));
+    for (int i = 0; i < v->leaf.n; i++) {
+        const dync__verify_leaf *l = &v->leaf.at[i];
+        const dync__tensor *now = dync__tensor_grad(l->of);
+        if (l->after != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, l->after));
+        else if (now != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));   /* the same tensor is compared as a global is */
+    }
+    dync__str path = {0};
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < v->cell.n && status == DYNC_OK; i++) {
+        dync__str_addf(&path, "the cell %s", v->cell.at[i].cell->name);
+        status = dync__verify_scalar(v, dync__str_get(&path), v->cell.at[i].cell->value, v->cell.at[i].after);
+        dync__str_free(&path);
+    }
+    return status;
+}
+
 static dync_status dync__verify_writes(const dync__verify *v)
 {
     dync_status status = DYNC_OK;
@@ -325,7 +439,8 @@ static dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool n
         status = dync__verify_value(v, &path, *got, v->expected, narrowed);
     }
     dync__str_free(&path);
-    return status == DYNC_OK ? dync__verify_writes(v) : status;
+    if (status == DYNC_OK) status = dync__verify_writes(v);
+    return status == DYNC_OK ? dync__verify_effects(v) : status;
 }
 
 static void dync__verify_close(dync__verify *v, dync_value *keep)
@@ -341,14 +456,11 @@ typedef struct dync__verify_walk {
     int k;
 } dync__verify_walk;
 
-static dync_value dync__verify_args(dync__verify_walk *w, const dync_value *x)
+static dync_tensor *dync__verify_arg(void *user, dync_tensor *h)
 {
-    if (x->kind == DYNC_KIND_TENSOR) return dync_v_tensor(dync__handle(w->v->copy[w->k++]));
-    if (x->kind != DYNC_KIND_LIST || !x->as.l) return *x;
-    dync_value list = dync__list_new(x->as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < x->as.l->n; i++)
-        dync__list_set(list, i, dync__verify_args(w, &x->as.l->items[i]));
-    return list;
+    dync__verify_walk *w = user;
+    (void)h;
+    return dync__handle(w->v->copy[w->k++]);
 }
 
 static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
@@ -358,9 +470,11 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__verify_running = true;
-    for (int i = 0; i < call->nargs; i++) args[i] = dync__verify_args(&walk, &call->args[i]);
+    dync__verify_now = v;
+    for (int i = 0; i < call->nargs; i++) args[i] = dync__value_map(call->args[i], dync__verify_arg, &walk);
     v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
     dync__verify_running = false;
+    dync__verify_now = NULL;
     v->error = dync__error_guard_end(&guard);
     dync__verify_restore(v);
 }
@@ -377,7 +491,7 @@ DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__ca
     for (int i = 0; i < e->foreign.n && ok; i++) {
         const dync__foreign *g = &e->foreign.at[i];
         dync__tensor *t = g->owner ? NULL : dync__peek(g->address ? *g->address : g->handle);
-        if (t) ok = dync__verify_add_global(v, t, g->guard.source);
+        if (t) ok = dync__verify_add_global(v, t, g->guard.source) && dync__verify_add_leaf(v, t, g->guard.source);
     }
     if (ok) {
         dync__verify_reference(v, call);
@@ -410,12 +524,17 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
                                                   dync__tensor *const *in)
 {
-    if (!dync__verify_on() || s->n_in > DYNC__MAX_LEAVES * 2) return NULL;
+    if (!dync__verify_on()) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
     if (!v) return NULL;
-    dync__arg args[DYNC__MAX_LEAVES * 2], out = {0};
     dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(v->n + 1) * sizeof *args), out = {0};
     dync__error_guard guard;
+    dync_value none = DYNC_NONE;
+    if (!args) {
+        dync__verify_close(v, &none);
+        return NULL;
+    }
     for (int i = 0; i < v->n; i++) {
         args[i] = dync__arg_t(v->copy[i]);
         v->source[i] = s->graph->node.at[i]->source;

@@ -322,4 +322,71 @@ TEST(lint_leaves_state_alone)
     EXPECT(dync_is_grad_enabled());
     dync_compiled_free(f);
 }
+
+/* A number that is returned, a function with an opaque break, a whole training step. */
+static dync_value number_out(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    drift += 1;
+    return dync_tuple(dync_mul(dync_as_tensor(args[0]), 2), drift);
+}
+static dync_tensor *opaque_drift(dync_tensor *x)
+{
+    drift += 0.5;
+    x = dync_add(x, drift);
+    dync_graph_break("here");
+    return dync_mul(x, 2);
+}
+static dync_tensor *opaque_steady(dync_tensor *x)
+{
+    x = dync_add(x, 1);
+    return dync_mul(x, dync_item(dync_sum(x, DYNC_ALL, false)));
+}
+static dync_tensor *weight;
+static dync_tensor *training_step(dync_tensor *x)
+{
+    dync_tensor *loss = dync_mean(dync_silu(dync_mul(x, weight)), DYNC_ALL, false);
+    dync_backward(loss);
+    DYNC_NO_GRAD { dync_sub_(weight, dync_mul(dync_grad(weight), 0.1)); }
+    dync_set_grad(weight, NULL);
+    return loss;
+}
+TEST(lint_of_results_and_opaque_functions)
+{
+    dync_set_lint(true);
+    dync_tensor *x = dync_ones(dync_shape(2));
+    int64_t before = lints();
+    dync_compiled *f = dync_compile(number_out, .args = "x");
+    EXPECT(dync_call_value(f, x).kind == DYNC_KIND_LIST);
+    EXPECT_EQ_INT(lints() - before, 1);
+    f = dync_compile(opaque_drift, .args = "x", .backend = "eager");
+    for (int i = 0; i < 3; i++) dync_call(f, x);
+    EXPECT_EQ_INT(lints() - before, 2);
+    f = dync_compile(opaque_steady, .args = "x", .backend = "eager");
+    for (int i = 0; i < 3; i++) dync_call(f, dync_mul(x, i));
+    weight = dync_ones(dync_shape(2), .requires_grad = true);
+    f = dync_compile(training_step, .args = "x", .fullgraph = true);
+    for (int i = 0; i < 3; i++) dync_call(f, x);
+    EXPECT_EQ_INT(lints() - before, 2);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+TEST(verify_of_training_steps)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    dync_set_verify(true);
+    for (int b = 0; b < 3; b++) {
+        weight = dync_randn(dync_shape(2), .requires_grad = true);
+        dync_tensor *x = dync_randn(dync_shape(5, 2)), *mirror = dync_requires_grad_(dync_clone(dync_detach(weight)), true), *kept = weight;
+        dync_compiled *f = dync_compile(training_step, .args = "x", .fullgraph = true, .backend = backends[b]);
+        for (int i = 0; i < 4; i++) {
+            dync_tensor *loss = dync_call(f, x);
+            weight = mirror;
+            EXPECT(loss && same(loss, dync_detach(training_step(x)), 1e-5));
+            weight = kept;
+            EXPECT(same(dync_detach(weight), dync_detach(mirror), 1e-5) && dync_grad(weight) == NULL);
+        }
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    }
+    scale = 2;
+}
 TEST_MAIN
