@@ -16,7 +16,7 @@ static dync_tensor *layer(dync_tensor *x, dync_tensor *w)
 static bool is_product(const dync_node *node, void *user)
 {
     (void)user;
-    return dync_node_target(node)[0] == 'm' && dync_node_target(node)[1] == 'a'; /* matmul */
+    return dync_node_target(node)[0] == 'm' && dync_node_target(node)[1] == 'm'; /* mm */
 }
 
 int main(void)

@@ -103,6 +103,7 @@ DYNC__COLD_END
 #include "op/rows.h"
 DYNC__COLD_BEGIN
 #include "op/table.c"
+#include "op/custom.c"
 DYNC__COLD_END
 #include "op/args.c"
 DYNC__COLD_BEGIN
@@ -207,6 +208,7 @@ DYNC__COLD_END
 #include "aot/runtime.c"
 #include "inductor/inductor.h"
 DYNC__COLD_BEGIN
+#include "inductor/opaque.c"
 #include "inductor/lower.c"
 DYNC__COLD_END
 #include "inductor/inductor.c"
@@ -234,5 +236,6 @@ DYNC__COLD_BEGIN
 #include "compile/config.c"
 #include "compile/custom_op.c"
 #include "compile/declined.c"
+#include "compile/make_graph.c"
 DYNC__COLD_END
 #endif

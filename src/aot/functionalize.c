@@ -307,7 +307,8 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
     if (row->cls == DYNC__EFFECT || c->op == DYNC__OP_set_ || (row->flags & DYNC__OP_DATA_SHAPE)) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
-    if (!dync__op_can_lower(c->op) && row->decompose) return row->decompose(c);
+    if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES)) return dync__functional_refuse(f, row->name);
+    if (!dync__op_can_lower(c->op) && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return row->decompose(c);
     return dync__functional_record(f, c);
 }
 

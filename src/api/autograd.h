@@ -113,7 +113,12 @@ DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i);
 #define      dync_apply(fn, ...) dync_apply_values(fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs, const dync_value *args);
 
-/* dync_trace_wrapped: the identity; in backward fn runs on the gradient, as one node that stays a call in captured graphs. */
+/* dync_trace_wrapped: fn(grad), without recording gradients. For hooks: in graphs that AOT autograd or dync_make_graph traces it is one node,
+ * never looked into, whose result has the form of grad; dync_compile and compiled autograd go through fn.
+ *   grad    any tensor
+ *   fn      NULL from it stands for grad
+ *   ->      owned by the scope
+ *   errors  DYNC_ERR_VALUE, and those of fn */
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user);
 
 /* A number of the user's that captured code reads and writes (a counter in a hook): traced as an input, written back after every run. */

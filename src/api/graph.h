@@ -119,10 +119,15 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
  *   errors  DYNC_ERR_VALUE (out is NULL), DYNC_ERR_MEMORY */
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out);
 
-/* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values; one node in graphs.
- *   schema         "(Tensor x, float s) -> Tensor"
- *   meta_or_null   gives the result's shape and dtype for fake tensors; NULL: a graph break
- *   errors         DYNC_ERR_VALUE (name taken, bad schema) */
+/* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values.
+ *   schema         "(Tensor x, float s) -> Tensor"; several outputs "-> (Tensor, Tensor)"; one that is written "(Tensor(a!) x) -> ()"
+ *   impl           the body, on tensors with data
+ *   meta_or_null   the same on tensors without data: gives the results' shapes and dtypes (dync_empty). With it the operator is one node in
+ *                  graphs, never looked into, and has no gradient: a dync_autograd_function around it gives it one. NULL: a composite:
+ *                  traced code runs through the body
+ *   user           passed to both
+ *   errors         DYNC_ERR_VALUE (name taken, bad schema), DYNC_ERR_MEMORY
+ *   thread         any */
 DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user);
 
 /* dync_op_call_values: calls any operator, built in or registered, by its name.

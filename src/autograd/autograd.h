@@ -71,7 +71,6 @@ typedef struct dync__grad_intercept {
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);   /* dync_apply */
-    bool (*trace_wrapped)(dync_tensor *, dync_hook, void *user, dync_tensor **result);
     bool (*cell_get)(struct dync_cell *, dync_value *result);
     bool (*cell_set)(struct dync_cell *, dync_value);
 } dync__grad_intercept;

@@ -137,7 +137,7 @@ static int dync__engine_pop(dync__engine *e)
 /* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
 static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
 {
-    return dync__tls.grad_enabled_off && !dync__tls.handler && !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
+    return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording && !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
            a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) && a->dtype == b->dtype && a->numel == b->numel &&
            dync__layout_is_dense(&a->lay);
 }

@@ -280,13 +280,15 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
 {
-    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_tensor *result = NULL;
     if (!dync__open(grad)) return NULL;
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
-    if (traced && traced->trace_wrapped && traced->trace_wrapped(grad, fn, user, &result)) return result;
-    result = fn(grad, user);
-    return result ? result : grad;
+    if (dync__tls.compiling) {                   /* capture goes through the function, as Dynamo does */
+        result = fn(grad, user);
+        return result ? result : grad;
+    }
+    dync__arg args[2] = {dync__arg_h(grad), dync__arg_i(dync__hook_number(fn, user))};
+    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, DYNC_NOWHERE);
 }
 
 static bool dync__cell_holds(dync_value v)

@@ -29,15 +29,15 @@ static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
 
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
-    return dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
+    return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
 }
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
-DYNC__FN dync__grad_fn dync__op_grad(int op) { return dync__grad_rules[dync__grad_of_op[op]].fn; }
+DYNC__FN dync__grad_fn dync__op_grad(int op) { return op < DYNC__N_OPS ? dync__grad_rules[dync__grad_of_op[op]].fn : NULL; }
 
 DYNC__FN bool dync__op_differentiable(int op)
 {
     const dync__op_row *row = dync__op_info(op);
-    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__FACTORY || row->cls == DYNC__EFFECT) return false;
+    if (row->flags & (DYNC__OP_NONDIFF | DYNC__OP_OPAQUE) || row->cls == DYNC__FACTORY || row->cls == DYNC__EFFECT) return false;
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
     return dync__grad_of_op[op] || row->decompose;
 }

@@ -115,6 +115,9 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     dync__grad g = {0};
     (void)create_graph;
     if (save->lost) return dync__gnode_freed_error();
+    if (!save->rule && strstr(save->call.row->name, "::"))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
+                          "forward of a dync_autograd_function.", save->call.row->name);
     if (!save->rule) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
     bool any = false;
     g.call = &save->call;
@@ -537,7 +540,7 @@ static dync_status dync__tape_call(dync__opcall *c)
     if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
     if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__tape_plain(c);
     const dync__grad_rule *rule = dync__grad_rule_of(c->op);
-    if (!rule && row->decompose) return dync__tape_expand(c);
+    if (!rule && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return dync__tape_expand(c);
     return dync__tape_record(c, rule);
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;

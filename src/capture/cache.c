@@ -555,7 +555,7 @@ static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_valu
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
         return DYNC_NONE;
     }
-    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 

@@ -168,22 +168,6 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
     return NULL;
 }
 
-static void dync__graph_release(void *g) { dync_graph_free(g); }
-
-/* make_fx names: the argument's name and _1; the class is the function's name. */
-static void dync__graph_name_inputs(dync_graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
-        if (n->kind != DYNC__N_PLACEHOLDER || !n->source) continue;
-        const char *open = strchr(n->source, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
-        char name[80];
-        if (!close) continue;
-        dync__format(name, sizeof name, "%.*s_1", (int)(close - open - 1), open + 1);
-        if (dync__graph_rename(g, n, name)) n->target = n->name;
-    }
-}
-
 /* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. */
 typedef struct dync__distinct { dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
 static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
@@ -208,24 +192,6 @@ static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *o
     return true;
 }
 
-DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
-{
-    dync__exporter x = {0};
-    dync__callargs call;
-    dync_value apart[DYNC__MAX_LEAVES];
-    dync_scope scope = dync_scope_begin();
-    dync_graph *g = dync__capture_whole(callee, name, nargs, dync__distinct_args(nargs, args, apart) ? apart : args, &x, &call);
-    dync_scope_end(&scope);
-    if (!g) return NULL;
-    const char *shown = callee.name ? callee.name : name;
-    g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
-    if (!g->name) g->name = "GraphModule";
-    dync__graph_name_inputs(g);
-    if (dync__scope_defer(dync__graph_release, g)) return g;
-    dync_graph_free(g);
-    return NULL;
-}
-
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
@@ -243,15 +209,4 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
     dync_graph_free(g);
     return p;
-}
-
-/* ---- names of values ------------------------------------------------------------------------------------------------------------------- */
-DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
-{
-    dync__tensor *t = h ? dync__open(h) : NULL;
-    if (!t || !name) return h;
-    if (t->node && dync__tls.compiling) dync__graph_rename(t->node->graph, t->node, name);
-    const char *kept = dync__intern(name);
-    if (kept) t->name = kept;
-    return h;
 }

@@ -1,15 +1,15 @@
 /* compile/custom_op.c: operators by name: those of the table, and the user's own. A registered operator without a meta function is a
- * composite: traced code runs through its body. One with a meta function is opaque: traced code breaks before it and runs it on real
- * tensors. After capture/ and graph/, whose schemas it reads. */
+ * composite: traced code runs through its body. One with a meta function is a row (op/custom.c): one node in graphs. After capture/ and
+ * graph/, whose schemas it reads. */
 #include "../dync.in.h"
-#include "../capture/trace.h"
+#include "../graph/graph.h"
 #include "../graph/text.h"
 
-typedef struct dync__custom_op {
+typedef struct dync__custom_op {             /* a composite */
     char *name, *schema;
-    dync_function impl, meta;
+    dync_function impl;
     void *user;
-    int arity;                                   /* parameters of the schema */
+    int arity;                               /* parameters of the schema */
     struct dync__custom_op *next;
 } dync__custom_op;
 static struct { dync__mutex lock; dync__custom_op *first; } dync__custom_ops;
@@ -39,12 +39,8 @@ static dync__custom_op *dync__custom_op_find(const char *name)
     return o;
 }
 
-DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user)
+static dync_status dync__composite_add(const char *name, const char *schema, int arity, dync_function impl, void *user)
 {
-    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
-    if (!strstr(name, "::") || schema[0] != '(')
-        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
-    if (dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
     dync__custom_op *o = dync__calloc(sizeof *o);
     if (!o) return DYNC_ERR_MEMORY;
     o->name = dync__strdup(name);
@@ -53,10 +49,8 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
         dync__custom_op_free(o);
         return DYNC_ERR_MEMORY;
     }
-    dync__param param;
-    while (dync__schema_param(o->schema, o->arity, &param)) o->arity++;
+    o->arity = arity;
     o->impl = impl;
-    o->meta = meta_or_null;
     o->user = user;
     dync__at_shutdown(dync__custom_ops_free);
     dync__lock(&dync__custom_ops.lock);
@@ -66,19 +60,30 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
     return DYNC_OK;
 }
 
-/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
-static dync_value dync__custom_op_call(dync__custom_op *o, int nargs, const dync_value *args)
+DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user)
 {
-    dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    if (nargs != o->arity) {
-        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
-        return DYNC_NONE;
-    }
-    if (!t || !o->meta) return o->impl(args, nargs, o->user);
-    dync_callee opaque = dync_disable_callee(dync_fnv(o->impl));
-    opaque.user = o->user;
-    opaque.name = o->name;
-    return dync_frame_values(opaque, o->name, nargs, args);
+    dync__param param;
+    int arity = 0;
+    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
+    const char *colons = strstr(name, "::");
+    if (!colons || colons == name || !colons[2] || schema[0] != '(')
+        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
+    if (dync__op_find(name) >= 0 || dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
+    for (; dync__schema_param(schema, arity, &param); arity++)
+        if (param.type == DYNC__PARAM_PTR)
+            return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has a type that is not known; those are Tensor, Tensor?, "
+                              "Tensor[], Scalar, int, int[], float, bool, str, Dtype, Device", name, schema, arity);
+    if (arity > DYNC__MAX_ARGS)
+        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s: expected at most %d parameters, got %d", name, (int)DYNC__MAX_ARGS, arity);
+    return meta_or_null ? dync__custom_add(name, schema, impl, meta_or_null, user) : dync__composite_add(name, schema, arity, impl, user);
+}
+
+/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
+static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, const dync_value *args)
+{
+    if (nargs == o->arity) return o->impl(args, nargs, o->user);
+    dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
+    return DYNC_NONE;
 }
 
 /* A list of numbers as dims, of tensors as it is. */
@@ -105,6 +110,9 @@ static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p,
     case DYNC__PARAM_INT: case DYNC__PARAM_DEVICE: *out = dync__arg_i(dync_as_int(v)); break;
     case DYNC__PARAM_FLOAT: *out = dync__arg_f(dync_as_float(v)); break;
     case DYNC__PARAM_BOOL: *out = dync__arg_b(dync_as_bool(v)); break;
+    case DYNC__PARAM_TENSOR:
+        *out = dync__arg_value(v);
+        return v.kind == DYNC_KIND_TENSOR || (dync_as_tensor(v), false);       /* says what came instead */
     case DYNC__PARAM_DTYPE: *out = dync__arg_dtype((int)dync_as_int(v)); break;
     case DYNC__PARAM_DIMS: {
         int64_t one = dync_as_int(v), *dims = dync__arena_copy(arena, &one, sizeof one);
@@ -136,13 +144,13 @@ static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
         dync__schema_param(row->schema, i, &param);
         ok = dync__op_arg(&arena, args[i], &param, &list[i]) && dync__error_count() == errors;
     }
-    if (ok && row->nout > 1) result = dync__op_call_list(op, nargs, list, DYNC_NOWHERE);
+    if (ok && row->nout != 1) result = dync__op_call_list(op, nargs, list, DYNC_NOWHERE);
     else if (ok) {
         dync_tensor *t = dync__op_call(op, nargs, list, DYNC_NOWHERE);
         if (t) result = dync_v_tensor(t);
     }
     dync__arena_free(&arena);
-    return result;
+    return row->nout ? result : DYNC_NONE;
 }
 
 DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args)

@@ -6,10 +6,6 @@ static dync_status dync__declined(const char *name)
 {
     return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this version of dync does not have it", name);
 }
-DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
-{
-    if (mode != DYNC_TRACE_REAL) dync__declined("dync_make_graph_mode: fake and symbolic modes");
-}
 DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out)
 {
     (void)graph, (void)inputs, (void)n, (void)joint;

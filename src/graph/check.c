@@ -96,7 +96,7 @@ static dync_status dync__check_call(const dync_node *node)
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
-    if (node->op < -1 || node->op >= DYNC__N_OPS) return dync__node_fail(node, "has no operator");
+    if (node->op < -1 || (node->op >= DYNC__N_OPS && !dync__custom_info(node->op))) return dync__node_fail(node, "has no operator");
     if (node->op == -1) return DYNC_OK;
     const dync__op_row *row = dync__op_info(node->op);
     if (node->nout != row->nout)

@@ -9,10 +9,6 @@
 #include "../dync.in.h"
 #include "graph.h"
 
-#if defined(DYNC__SPLIT)
-dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
-#endif
-
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 
 DYNC__FN dync_graph *dync__graph_new(const char *name)
@@ -316,9 +312,10 @@ DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dyn
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
+    const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL;   /* mylib::foo: foo */
     dync_node *node = dync__graph_insert(g, g ? g->node.n : 0,
                                          is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
-                                         name_hint ? name_hint : op_name);
+                                         name_hint ? name_hint : colons ? colons + 2 : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
     node->nout = nout;

@@ -320,7 +320,7 @@ static void dync__fx_body(dync__fx_printer *p)
             continue;
         }
         if (node->kind != DYNC__N_OUTPUT) {
-            if (p->readable && !first && !dync__fx_same_line(before, node))
+            if (p->readable && !first && !p->g->unbroken && !dync__fx_same_line(before, node))
                 dync__str_addc(p->s, '\n');
             before = node;
         }

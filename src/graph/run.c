@@ -178,10 +178,10 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
     /* What a decomposition makes belongs to the innermost scope: one of its own, so that
      * temporaries die with the node. */
     dync_scope scope = dync_scope_begin();
-    if (node->op >= 0) status = dync__op_run(node->op, node->nargs, args, t);
-    else if (dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
+    int op = node->op >= 0 ? node->op : dync__op_find(node->target);  /* registered after the graph was read? */
+    if (op >= 0) status = dync__op_run(op, node->nargs, args, t);
     else
-        status = dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name,
+        status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
                             node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;

@@ -17,13 +17,17 @@ static const struct {
     {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
     {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
     {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
+    {"Scalar", DYNC__PARAM_VALUE},     {"Scalar?", DYNC__PARAM_VALUE_OPT}, /* PyTorch's words */
+    {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
+    {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
 };
 
 static const char *dync__schema_word(const char *p, const char **word, int *n)
 {
     while (*p == ' ') p++;
     *word = p;
-    while (*p && *p != ' ' && *p != ',' && *p != ')') p++;
+    for (int depth = 0; *p && ((*p != ' ' && *p != ',' && *p != ')') || depth); p++)
+        depth += (*p == '(') - (*p == ')'); /* Tensor(a!) */
     *n = (int)(p - *word);
     return p;
 }
@@ -36,6 +40,8 @@ DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param
     p = dync__schema_word(p, &word, &n);
     if (n == 0) return false;
     out->type = DYNC__PARAM_PTR;
+    const char *alias = memchr(word, '(', (size_t)n);
+    if (alias) n = (int)(alias - word);
     for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
         if ((int)strlen(dync__param_types[i].text) == n &&
             memcmp(dync__param_types[i].text, word, (size_t)n) == 0)

@@ -17,6 +17,8 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const 
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
 DYNC__FN dync_status dync__inductor_steps(dync_graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
+/* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
+DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in, const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler */
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif

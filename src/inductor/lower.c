@@ -113,6 +113,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     c.nout = n->nout;
     c.at = n->at;
     w->pb.origin = c.row->name;
+    if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 

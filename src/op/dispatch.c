@@ -55,6 +55,7 @@ DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
     if (!s) return NULL;
     dync__handler *old = s->bottom;
     s->bottom = bottom;
+    dync__tls.recording = bottom != NULL;
     return old;
 }
 
@@ -96,17 +97,10 @@ static dync_status dync__dispatch_profiled(dync__opcall *call)
     return status;
 }
 
-/* Recording by a tracer is no run. */
-static bool dync__dispatch_runs(void)
-{
-    const dync__op_state *s = dync__tls.op_state;
-    return !dync__tls.handler && !(s && s->bottom);
-}
-
 DYNC__FN dync_status dync__dispatch(dync__opcall *call)
 {
     dync__handler *top = dync__tls.handler;
-    if (dync__profile_on() && dync__dispatch_runs()) return dync__dispatch_profiled(call);
+    if (dync__profile_on() && !top && !dync__tls.recording) return dync__dispatch_profiled(call);
     return top ? top->call(top, call) : dync__dispatch_tape(call);
 }
 

@@ -458,6 +458,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
+    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__op_fake(call) : call->row->decompose(call);
     if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);

@@ -81,7 +81,8 @@ typedef struct dync__op_row {
 enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_RANDOM = 2, DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
        DYNC__OP_BOOL_OUT = 8 /* comparisons */, DYNC__OP_CHEAP = 16 /* worth recomputing */, DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
        DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */,
-       DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */ };
+       DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */,
+       DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */ };
 #include "ops.def.h"                  /* DYNC__OPS(X): the rows */
 enum {
 #define DYNC__X(name, ...) DYNC__OP_##name,
@@ -91,6 +92,10 @@ enum {
 };
 DYNC__FN const dync__op_row *dync__op_info(int op);
 DYNC__FN int dync__op_find(const char *name);                          /* -1 if there is none */
+/* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to dync__op_info and dync__op_find. */
+DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user);
+DYNC__FN const dync__op_row *dync__custom_info(int op);                /* NULL: none */
+DYNC__FN int dync__hook_number(dync_hook fn, void *user);              /* the second argument of trace_wrapped; -1: no memory */
 
 /* ---- dispatch (dispatch.c) ---------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__handler {

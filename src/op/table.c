@@ -12,6 +12,8 @@ static const dync__op_row dync__op_table[] = { DYNC__OPS(DYNC__X) };
 
 const dync__op_row *dync__op_info(int op)
 {
+    const dync__op_row *registered = op >= DYNC__N_OPS ? dync__custom_info(op) : NULL;
+    if (registered) return registered;
     return &dync__op_table[op >= 0 && op < DYNC__N_OPS ? op : 0];
 }
 
@@ -20,5 +22,5 @@ int dync__op_find(const char *name)
     if (!name) return -1;
     for (int i = 0; i < DYNC__N_OPS; i++)
         if (dync__op_table[i].name[0] == name[0] && strcmp(dync__op_table[i].name, name) == 0) return i;
-    return -1;
+    return dync__custom_find(name);
 }

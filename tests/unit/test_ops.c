@@ -297,7 +297,7 @@ TEST(samples_agree_with_pytorch)
         }
     }
     for (int op = 0; op < DYNC__N_OPS; op++)
-        if (!sampled[op]) test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
+        if (!sampled[op] && !(dync__op_info(op)->flags & DYNC__OP_OPAQUE)) test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
 }
 
 /* Each allocation of each operator fails once: the call says so, and nothing is left behind. */

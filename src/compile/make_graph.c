@@ -1,0 +1,302 @@
+/* compile/make_graph.c: dync_make_graph, torch.fx's make_fx: one run of a function with a recorder at the bottom of dispatch, under the tape:
+ * composites are expanded, gradients that the function takes are recorded too. No guards, no breaks, nothing is made functional.
+ *
+ *   REAL      every operator runs as well: branches see values
+ *   FAKE      tensors have form only; reading data is an error
+ *   SYMBOLIC  as FAKE, with sizes other than 0 and 1 as symbols
+ *
+ * The node of a tensor is found by its id, which aliases kept by the tape share. A tensor from elsewhere is an attribute. */
+#include "../dync.in.h"
+#include "../capture/capture.h"
+
+typedef struct dync__maker {
+    dync__handler handler, *before;      /* before: the bottom in force outside */
+    dync_graph *graph;
+    dync__map node;                      /* id of a tensor -> its node */
+    DYNC__VEC(dync__tensor *) fake, real; /* fakes of tensors from elsewhere, by pairs (both owned) */
+    dync_trace_mode mode;
+    int n_constants;
+} dync__maker;
+static DYNC__TLS dync_trace_mode dync__maker_mode;
+static DYNC__TLS dync__maker *dync__maker_now;       /* for names; NULL: none is open */
+
+DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
+{
+    if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC) dync__maker_mode = mode;
+    else dync__fail(DYNC_ERR_VALUE, "dync_make_graph_mode: expected real, fake or symbolic, got %d", (int)mode);
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync_node *n)
+{
+    return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
+}
+
+static dync_node *dync__maker_known(const dync__maker *m, const dync__tensor *t)
+{
+    uint64_t at;
+    return dync__map_get(&m->node, t->id, &at) ? (dync_node *)(uintptr_t)at : NULL;
+}
+
+/* A tensor from elsewhere: an attribute, under the names that make_fx gives. */
+static dync_node *dync__maker_constant(dync__maker *m, dync__tensor *t)
+{
+    char path[48];
+    bool parameter = (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) != 0;
+    dync__format(path, sizeof path, parameter ? "_param_constant%d" : "_tensor%d", m->n_constants++);
+    dync_node *n = dync__graph_attr(m->graph, path, path, t);
+    return n && dync__maker_own(m, t, n) ? n : NULL;
+}
+
+static dync_node *dync__maker_node(dync__maker *m, dync__tensor *t)
+{
+    dync_node *n = dync__maker_known(m, t);
+    if (n) return n;
+    if (!(t->flags & DYNC__T_FAKE)) return dync__maker_constant(m, t);
+    dync__fail(DYNC_ERR_VALUE, "dync_make_graph: a tensor made while another call was traced was kept in a variable (made by %s)", t->op ? t->op : "?");
+    return NULL;
+}
+
+/* Without data: the fake that stands for a tensor from elsewhere. */
+static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t)
+{
+    if (m->mode == DYNC_TRACE_REAL || (t->flags & DYNC__T_FAKE)) return t;
+    for (int i = 0; i < m->real.n; i++)
+        if (m->real.at[i] == t) return m->fake.at[i];
+    dync_node *n = dync__maker_node(m, t);
+    dync__tensor *fake = n ? dync__tensor_fake(t->dtype, t->device, &t->lay) : NULL;
+    if (!fake) return NULL;
+    fake->storage->size_bytes = t->storage->size_bytes;
+    fake->flags |= t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+    if (!dync__maker_own(m, fake, n) || !dync__vec_reserve(&m->real, m->real.n + 1) || !dync__vec_push(&m->fake, fake)) {
+        dync__unref(fake);
+        return NULL;
+    }
+    dync__ref(m->real.at[m->real.n++] = t);
+    return fake;
+}
+
+/* stand: arguments as the operator sees them; node: as the graph does. */
+static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, dync__arg *stand, dync__arg *node)
+{
+    for (int i = 0; i < n; i++) {
+        stand[i] = node[i] = in[i];
+        if (in[i].kind == DYNC__A_TENSOR) {
+            dync__tensor *t = dync__maker_stand_in(m, in[i].as.t);
+            dync_node *of = t ? dync__maker_node(m, t) : NULL;
+            if (!of) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+            stand[i] = dync__arg_t(t);
+            node[i] = dync__arg_node(of);
+        } else if (in[i].kind == DYNC__A_LIST) {
+            stand[i].as.list = dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *stand);
+            node[i].as.list = dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *node);
+            if (!stand[i].as.list || !node[i].as.list) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__maker_args(m, in[i].n, in[i].as.list, stand[i].as.list, node[i].as.list));
+        }
+    }
+    return DYNC_OK;
+}
+
+/* ---- one operator ------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
+{
+    if (m->mode != DYNC_TRACE_REAL && c->row->cls != DYNC__EFFECT) return dync__op_fake(c);
+    dync__handler *own = dync__bottom_swap(m->before);
+    dync_status status = dync__dispatch_bottom(c);
+    dync__bottom_swap(own);
+    return status;
+}
+
+static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, const dync__arg *args)
+{
+    dync__info info[DYNC__MAX_OUT];
+    memset(info, 0, sizeof info);
+    for (int i = 0; i < c->nout; i++) {
+        const dync__tensor *t = c->out[i];
+        if (t) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
+    }
+    dync_node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    if (!n) return DYNC_ERR_MEMORY;
+    n->at = c->at;
+    n->seq_nr = dync__seq_now();
+    for (int i = 0; i < c->nout; i++) {
+        if (!c->out[i]) continue;
+        dync_node *of = c->nout > 1 ? dync__graph_getitem(m->graph, n, i) : n;
+        if (!of || !dync__maker_own(m, c->out[i], of)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
+{
+    dync__maker *m = self->state;
+    const dync__op_row *row = c->row;
+    bool whole = dync__op_can_lower(c->op) || (row->flags & (DYNC__OP_OPAQUE | DYNC__OP_DATA_SHAPE)) || row->cls == DYNC__EFFECT ||
+                 row->cls == DYNC__INPLACE || !row->decompose;
+    if (!whole) return row->decompose(c);
+    if ((row->flags & DYNC__OP_DATA_SHAPE) && m->mode != DYNC_TRACE_REAL)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", row->name);
+    dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;
+    DYNC__TRY(dync__maker_args(m, c->nargs, c->args, stand, node));
+    c->args = stand;
+    dync_status status = dync__maker_run(m, c);
+    if (status == DYNC_OK) status = dync__maker_record(m, c, node);
+    c->args = given;
+    if (status == DYNC_OK) return DYNC_OK;
+    for (int i = 0; i < c->nout; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+    return status;
+}
+
+/* ---- arguments and the result ------------------------------------------------------------------------------------------------------ */
+
+/* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the scope. */
+static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char *name)
+{
+    char text[80];
+    dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    dync__format(text, sizeof text, "%s_1", name);
+    dync_node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
+    dync__tensor *x = !n ? NULL : m->mode == DYNC_TRACE_REAL ? dync__tensor_alias(t, t->dtype, &t->lay) : dync__tensor_fake(t->dtype, t->device, &t->lay);
+    if (!x) return DYNC_NONE;
+    bool grad = dync__tensor_requires_grad(t);
+    if (m->mode != DYNC_TRACE_REAL) x->storage->size_bytes = t->storage->size_bytes;
+    dync__tensor_set_requires_grad(x, grad);
+    n->requires_grad[0] = grad;
+    n->target = n->name;
+    bool ok = dync__maker_own(m, x, n);
+    dync_tensor *h = dync__give(x);
+    return ok && h ? dync_v_tensor(h) : DYNC_NONE;
+}
+
+static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, const char *name, int depth, dync_value *out)
+{
+    *out = *v;
+    if (v->kind == DYNC_KIND_TENSOR) {
+        dync__tensor *t = dync__open(v->as.t);
+        if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        if (t->flags & DYNC__T_FAKE) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: expected a tensor with data, got one of another trace");
+        *out = dync__maker_input(m, t, name);
+        return out->kind == DYNC_KIND_TENSOR ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper than 16 lists");
+    *out = dync__list_new(v->as.l->n);
+    if (out->kind != DYNC_KIND_LIST) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < v->as.l->n; i++) {
+        dync_value item;
+        DYNC__TRY(dync__maker_argument(m, &v->as.l->items[i], name, depth + 1, &item));
+        dync__list_set(*out, i, item);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, dync__arg *out)
+{
+    memset(out, 0, sizeof *out);
+    if (v.kind == DYNC_KIND_TENSOR) {
+        dync__tensor *t = dync__open(v.as.t);
+        dync_node *n = t ? dync__maker_node(m, t) : NULL;
+        if (n) *out = dync__arg_node(n);
+        return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    }
+    if (v.kind != DYNC_KIND_LIST) return dync__value_to_arg(&m->graph->arena, v, out);
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper than 16 lists");
+    out->kind = DYNC__A_LIST;
+    out->n = v.as.l ? v.as.l->n : 0;
+    out->as.list = dync__arena_alloc(&m->graph->arena, (size_t)(out->n + 1) * sizeof *out);
+    if (!out->as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, v.as.l->items[i], depth + 1, &out->as.list[i]));
+    return DYNC_OK;
+}
+
+static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *name)
+{
+    dync__arg result;
+    if (r.kind == DYNC_KIND_NONE && dync__graph_op_count(m->graph) == 0)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", name);
+    DYNC__TRY(dync__maker_result(m, r, 0, &result));
+    return dync__graph_output(m->graph, &result) && !m->graph->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- the run -------------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
+{
+    dync_compiled *inner = dync__callee_compiled(callee);
+    const char *names = callee->args ? callee->args : inner ? inner->args : NULL;
+    dync_value *in = dync__scope_alloc((size_t)nargs * sizeof *in + 1);
+    if (!in) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < nargs; i++) {
+        const char *arg = dync__arg_name(&m->graph->arena, names, i);
+        if (!arg) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__maker_argument(m, &args[i], arg, 0, &in[i]));
+    }
+    uint64_t errors = dync__error_count();
+    dync__maker *outer = dync__maker_now;
+    dync__maker_now = m;
+    m->before = dync__bottom_swap(&m->handler);
+    dync_value r = dync__callee_invoke(callee, nargs, in);
+    dync__bottom_swap(m->before);
+    dync__maker_now = outer;
+    if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    return dync__maker_finish(m, r, name);
+}
+
+static void dync__maker_free(dync__maker *m)
+{
+    for (int i = 0; i < m->real.n; i++) {
+        dync__unref(m->real.at[i]);
+        dync__unref(m->fake.at[i]);
+    }
+    dync__vec_free(&m->real);
+    dync__vec_free(&m->fake);
+    dync__map_free(&m->node);
+}
+
+static void dync__graph_release(void *g) { dync_graph_free(g); }
+
+DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+{
+    dync__maker m = {.handler = {.call = dync__maker_call}, .mode = dync__maker_mode};
+    const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
+    dync__maker_mode = DYNC_TRACE_REAL;
+    if (!dync__callee_valid(&callee)) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the function is NULL"), NULL;
+    if (nargs < 0 || (nargs > 0 && !args))
+        return dync__fail(DYNC_ERR_VALUE, "dync_make_graph(%s): expected %d arguments, got %s", shown, nargs, args ? "less than none" : "NULL"), NULL;
+    m.handler.state = &m;
+    m.graph = dync__graph_new(shown);
+    if (!m.graph) return NULL;
+    m.graph->unbroken = true;
+    dync__handler *stack = dync__handler_swap(NULL);
+    bool compiling = dync__tls.compiling, grad_off = dync__tls.grad_enabled_off;
+    dync__tls.compiling = false;
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__maker_trace(&m, &callee, shown, nargs, args);
+    dync_scope_end(&scope);
+    dync__tls.compiling = compiling;
+    dync__tls.grad_enabled_off = grad_off;
+    dync__handler_swap(stack);
+    dync__maker_free(&m);
+    if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "dync_make_graph(%s) failed", shown);
+    if (status == DYNC_OK && dync__scope_defer(dync__graph_release, m.graph)) return m.graph;
+    dync_graph_free(m.graph);
+    return NULL;
+}
+
+/* ---- names of values ------------------------------------------------------------------------------------------------------------------- */
+DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
+{
+    dync__tensor *t = h ? dync__open(h) : NULL;
+    if (!t || !name) return h;
+    dync_node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t) : NULL;
+    if (n && n->kind != DYNC__N_PLACEHOLDER) dync__graph_rename(n->graph, n, name);
+    if (t->node && dync__tls.compiling) dync__graph_rename(t->node->graph, t->node, name);
+    const char *kept = dync__intern(name);
+    if (kept) t->name = kept;
+    return h;
+}

@@ -1,0 +1,255 @@
+/* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and trace_wrapped. After table.c.
+ *
+ * A registered operator is a row like others: tracers record it as one node whose types its meta function gives, and nobody looks inside
+ * (DYNC__OP_OPAQUE). Its body, the decompose column, runs on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until
+ * dync_shutdown and never move. */
+#include "../dync.in.h"
+#include "rows.h"
+
+#if defined(DYNC_SMALL)
+enum { DYNC__MAX_CUSTOM = 16 };
+#else
+enum { DYNC__MAX_CUSTOM = 1024 };
+#endif
+typedef struct dync__custom_row {
+    dync__op_row row;                    /* first: a call knows its row */
+    dync_function impl, meta;
+    void *user;
+    char *name, *schema, *fx;
+} dync__custom_row;
+typedef struct dync__hook_pair { dync_hook fn; void *user; } dync__hook_pair;
+static struct {
+    dync__mutex lock;
+    int32_t n;
+    dync__custom_row *at[DYNC__MAX_CUSTOM];
+    DYNC__VEC(dync__hook_pair) hook;
+} dync__customs;
+
+DYNC__FN const dync__op_row *dync__custom_info(int op)
+{
+    int i = op - DYNC__N_OPS;
+    return i >= 0 && i < DYNC__ATOMIC_LOAD(&dync__customs.n) ? &dync__customs.at[i]->row : NULL;
+}
+
+DYNC__FN int dync__custom_find(const char *name)
+{
+    int n = DYNC__ATOMIC_LOAD(&dync__customs.n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(dync__customs.at[i]->name, name) == 0) return DYNC__N_OPS + i;
+    return -1;
+}
+
+static void dync__custom_free(dync__custom_row *c)
+{
+    if (!c) return;
+    dync__strfree(c->name);
+    dync__strfree(c->schema);
+    dync__strfree(c->fx);
+    dync__free(c, sizeof *c);
+}
+
+static void dync__customs_free(void)
+{
+    int n = dync__customs.n;
+    DYNC__ATOMIC_STORE(&dync__customs.n, 0);
+    for (int i = 0; i < n; i++) {
+        dync__custom_free(dync__customs.at[i]);
+        dync__customs.at[i] = NULL;
+    }
+    dync__vec_free(&dync__customs.hook);
+}
+
+/* ---- a call of the user's function --------------------------------------------------------------------------------------------- */
+
+/* Nothing of what the user's function does belongs to a trace or to the tape. */
+typedef struct dync__custom_pause { dync__handler *top, *bottom; bool compiling, grad_off; } dync__custom_pause;
+static dync__custom_pause dync__custom_pause_begin(void)
+{
+    dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling, dync__tls.grad_enabled_off};
+    dync__tls.compiling = false;
+    dync__tls.grad_enabled_off = true;
+    return p;
+}
+static void dync__custom_pause_end(const dync__custom_pause *p)
+{
+    dync__tls.grad_enabled_off = p->grad_off;
+    dync__tls.compiling = p->compiling;
+    dync__bottom_swap(p->bottom);
+    dync__handler_swap(p->top);
+}
+
+/* fakes: the meta function never sees data. Tensors it makes belong to the scope. */
+static dync_value dync__custom_value(const dync__arg *a, bool fakes)
+{
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_TENSOR: {
+        const dync__tensor *t = a->as.t;
+        if (!fakes) return dync_v_tensor(dync__handle(t));
+        dync__tensor *fake = dync__tensor_fake(t->dtype, t->device, &t->lay);
+        if (fake) fake->storage->size_bytes = t->storage->size_bytes;
+        return fake ? dync_v_tensor(dync__give(fake)) : DYNC_NONE;
+    }
+    case DYNC__A_INT:
+    case DYNC__A_DTYPE:
+    case DYNC__A_DEVICE: return dync_v_int(a->as.i);
+    case DYNC__A_FLOAT: return dync_v_float(a->as.f);
+    case DYNC__A_BOOL: return dync_v_bool(a->as.i != 0);
+    case DYNC__A_STR: return dync_v_str(a->as.s);
+    case DYNC__A_PTR: return dync_v_ptr(a->as.p);
+    case DYNC__A_LIST:
+    case DYNC__A_DIMS: {
+        dync_value list = dync__list_new(a->n);
+        for (int i = 0; list.kind == DYNC_KIND_LIST && i < a->n; i++)
+            dync__list_set(list, i, a->kind == DYNC__A_DIMS ? dync_v_int(a->as.dims[i]) : dync__custom_value(&a->as.list[i], fakes));
+        return list;
+    }
+    case DYNC__A_NONE:
+    case DYNC__A_HANDLE:
+    case DYNC__A_NODE: break;
+    }
+    return DYNC_NONE;
+}
+
+/* Output i of what the function returned; NULL + error. */
+static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r, int i)
+{
+    bool list = r.kind == DYNC_KIND_LIST && r.as.l;
+    dync_value v = list && i < r.as.l->n ? r.as.l->items[i] : list ? DYNC_NONE : r;
+    if (v.kind == DYNC_KIND_TENSOR && (list ? r.as.l->n : 1) == call->row->nout) return dync__open(v.as.t);
+    if (dync_error() == DYNC_OK)
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name, call->row->schema, call->row->nout,
+                   call->row->nout == 1 ? "" : "s", v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
+    return NULL;
+}
+
+static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes, dync__info *info, dync__tensor **out)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    dync_value args[DYNC__MAX_ARGS];
+    dync__custom_pause pause = dync__custom_pause_begin();
+    dync_scope scope = dync_scope_begin();
+    uint64_t errors = dync__error_count();
+    for (int i = 0; i < call->nargs; i++) args[i] = dync__custom_value(&call->args[i], fakes);
+    dync_status status = dync__error_count() != errors ? dync_error() : DYNC_OK;
+    dync_value r = status == DYNC_OK ? fn(args, call->nargs, c->user) : DYNC_NONE;
+    if (dync__error_count() != errors) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    for (int i = 0; i < call->row->nout && status == DYNC_OK; i++) {
+        dync__tensor *t = dync__custom_output(call, r, i);
+        if (!t) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        else if (info) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        else dync__ref(out[i] = t);
+        if (t && info) info[i].lay.offset = 0;
+    }
+    dync_scope_end(&scope);
+    dync__custom_pause_end(&pause);
+    return status;
+}
+
+static dync_status dync__i_custom(const dync__opcall *call, dync__info *info)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    return dync__custom_run(call, c->meta, true, info, NULL);
+}
+
+static dync_status dync__d_custom(dync__opcall *call)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    call->nout = call->row->nout;
+    dync_status status = dync__custom_run(call, c->impl, false, NULL, call->out);
+    for (int i = 0; i < call->nout && status != DYNC_OK; i++) {
+        dync__unref(call->out[i]);
+        call->out[i] = NULL;
+    }
+    return status;
+}
+
+/* ---- registering ------------------------------------------------------------------------------------------------------------------ */
+
+/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else. */
+static int dync__custom_nout(const char *schema)
+{
+    const char *p = strstr(schema, "->");
+    int n = 0;
+    if (!p) return 1;
+    for (p = strstr(p, "Tensor"); p; p = strstr(p + 1, "Tensor")) {
+        if (strncmp(p, "Tensor[", 7) == 0) return -1;
+        n++;
+    }
+    return n <= DYNC__MAX_OUT ? n : -1;
+}
+
+static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema, const char *doc)
+{
+    const char *colons = strstr(name, "::");
+    dync__str fx = {0};
+    dync__str_addf(&fx, "torch.ops.%.*s.%s", (int)(colons - name), name, colons + 2);
+    c->name = dync__strdup(name);
+    c->schema = dync__strdup(schema);
+    c->fx = fx.failed ? NULL : dync__strdup(dync__str_get(&fx));
+    dync__str_free(&fx);
+    if (!c->name || !c->schema || !c->fx) return DYNC_ERR_MEMORY;
+    c->row = (dync__op_row){.name = c->name, .schema = c->schema, .cls = DYNC__KERNEL, .nout = dync__custom_nout(schema), .inplace_of = -1,
+                            .infer = dync__i_custom, .decompose = dync__d_custom, .fx = c->fx, .doc = doc,
+                            .flags = DYNC__OP_OPAQUE | DYNC__OP_PRIVATE | (strchr(schema, '!') || dync__custom_nout(schema) == 0 ? DYNC__OP_WRITES : 0u)};
+    if (c->row.nout >= 0) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: expected at most %d outputs, each a Tensor", name, schema, (int)DYNC__MAX_OUT);
+}
+
+DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user)
+{
+    dync__custom_row *c = dync__calloc(sizeof *c);
+    if (!c) return DYNC_ERR_MEMORY;
+    c->impl = impl;
+    c->meta = meta;
+    c->user = user;
+    dync_status status = dync__custom_fill(c, name, schema, "an operator of the user's");
+    dync__at_shutdown(dync__customs_free);
+    dync__lock(&dync__customs.lock);
+    if (status == DYNC_OK && dync__customs.n == DYNC__MAX_CUSTOM)
+        status = dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators", (int)DYNC__MAX_CUSTOM);
+    if (status == DYNC_OK) {
+        dync__customs.at[dync__customs.n] = c;
+        DYNC__ATOMIC_STORE(&dync__customs.n, dync__customs.n + 1);
+    }
+    dync__unlock(&dync__customs.lock);
+    if (status != DYNC_OK) dync__custom_free(c);
+    return status;
+}
+
+/* ---- trace_wrapped: a hook's function as one node; its result has the argument's form --------------------------------------------------- */
+
+DYNC__FN int dync__hook_number(dync_hook fn, void *user)
+{
+    dync__hook_pair pair = {fn, user};
+    dync__at_shutdown(dync__customs_free);
+    dync__lock(&dync__customs.lock);
+    int i = 0, n = dync__customs.hook.n;
+    while (i < n && !(dync__customs.hook.at[i].fn == fn && dync__customs.hook.at[i].user == user)) i++;
+    if (i == n && !dync__vec_push(&dync__customs.hook, pair)) i = -1;
+    dync__unlock(&dync__customs.lock);
+    return i;
+}
+
+DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
+{
+    dync__hook_pair pair = {NULL, NULL};
+    int64_t i = call->args[1].as.i;
+    dync__lock(&dync__customs.lock);
+    if (i >= 0 && i < dync__customs.hook.n) pair = dync__customs.hook.at[i];
+    dync__unlock(&dync__customs.lock);
+    if (!pair.fn) return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to another program");
+    dync_tensor *grad = dync__handle(call->args[0].as.t);
+    bool off = dync__tls.grad_enabled_off;
+    uint64_t errors = dync__error_count();
+    dync_scope scope = dync_scope_begin();
+    dync__tls.grad_enabled_off = true;
+    dync_tensor *r = pair.fn(grad, pair.user);
+    dync__tls.grad_enabled_off = off;
+    dync__tensor *t = dync__error_count() != errors ? NULL : dync__open(r ? r : grad);
+    if (t) dync__ref(t);
+    dync_scope_end(&scope);
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    call->out[0] = t;
+    call->nout = 1;
+    return DYNC_OK;
+}

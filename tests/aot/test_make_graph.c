@@ -1,0 +1,305 @@
+/* dync_make_graph in its modes, and operators of the user's as nodes: row A-30 among them. */
+#include "../capture/counter.h"
+
+/* ---- A-30 ---------------------------------------------------------------------------------------------------------------- */
+static dync_value foo_impl(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_tensor *x = dync_as_tensor(args[0]);
+    if (!dync_data(x)) return DYNC_NONE;
+    return dync_v_tensor(dync_clone(x));
+}
+static dync_tensor *foo(dync_tensor *x) { return dync_as_tensor(dync_op_call_values("mylib::foo", 1, (dync_value[]){DYNC_V(x)})); }
+static dync_tensor *foo_of_input(dync_tensor *x) { return foo(x); }
+static dync_tensor *foo_of_clone(dync_tensor *x) { return foo(dync_clone(x)); }
+
+TEST(a30_data_ptr_access_fails_in_forward)
+{
+    EXPECT_OK(dync_op_register("mylib::foo", "(Tensor x) -> Tensor", foo_impl, NULL, NULL));
+    dync_tensor *(*fns[])(dync_tensor *) = {foo_of_input, foo_of_clone}, *x = dync_randn(dync_shape(3));
+    EXPECT(foo_of_input(x) && foo_of_clone(x));
+    for (int i = 0; i < 2; i++)
+        for (int how = 0; how < 3; how++) {
+            if (how < 2) {
+                dync_make_graph_mode(how ? DYNC_TRACE_SYMBOLIC : DYNC_TRACE_FAKE);
+                EXPECT(!dync_make_graph(fns[i], x));
+            } else {
+                dync_compiled *f = dync_compile(fns[i], .backend = "eager", .fullgraph = true);
+                EXPECT(!dync_call(f, x));
+                dync_compiled_free(f);
+            }
+            EXPECT(dync_error() == DYNC_ERR_DATA_PTR);
+            EXPECT_EQ_STR(dync_error_class(), "RuntimeError");
+            EXPECT_HAS_STR(dync_error_message(), "Cannot access data pointer");
+            dync_clear_error();
+        }
+    EXPECT(dync_make_graph(foo_of_input, x) != NULL);                      /* really run, the data are there */
+}
+
+/* ---- an operator with a meta function ---------------------------------------------------------------------------------------- */
+typedef struct { int runs, metas; } counts;
+static dync_value scale_impl(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs;
+    dync_tensor *x = dync_as_tensor(args[0]), *y = dync_clone(x);
+    float s = (float)dync_as_float(args[1]), *p = dync_data(y);
+    for (int64_t i = 0; p && i < dync_numel(y); i++) p[i] *= s;
+    ((counts *)user)->runs++;
+    return dync_v_tensor(y);
+}
+static dync_value scale_meta(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs;
+    ((counts *)user)->metas++;
+    return dync_v_tensor(dync_clone(dync_as_tensor(args[0])));
+}
+static counts seen;
+static dync_tensor *scale(dync_tensor *x, double s)
+{
+    return dync_as_tensor(dync_op_call_values("mylib::scale", 2, (dync_value[]){DYNC_V(x), dync_v_float(s)}));
+}
+static dync_tensor *scaled(dync_tensor *x) { return dync_add(scale(dync_mul(x, 2.0), 3.0), 1.0); }
+static void register_scale(void)
+{
+    memset(&seen, 0, sizeof seen);
+    EXPECT_OK(dync_op_register("mylib::scale", "(Tensor x, float s) -> Tensor", scale_impl, scale_meta, &seen));
+}
+
+TEST(an_operator_with_meta_is_one_node_everywhere)
+{
+    register_scale();
+    dync_tensor *x = dync_from(((float[]){1, 2, 3}), dync_shape(3)), *want = dync_from(((float[]){7, 13, 19}), dync_shape(3));
+    EXPECT(dync_equal(scaled(x), want));
+    EXPECT_EQ_INT(seen.runs, 1);
+    EXPECT_EQ_INT(seen.metas, 0);
+    static const char *const names[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 3; b++) {
+        counter c = {.inner = names[b]};
+        dync_backend backend = COUNTER(c);
+        dync_compiled *f = dync_compile(scaled, .backend_object = &backend, .fullgraph = true);
+        EXPECT(dync_equal(dync_call(f, x), want));
+        int runs = seen.runs, metas = seen.metas;
+        EXPECT(dync_equal(dync_call(f, x), want));
+        EXPECT_EQ_INT(seen.runs, runs + 1);
+        EXPECT_EQ_INT(seen.metas, metas);
+        EXPECT_EQ_INT(c.frame_count, 1);
+        EXPECT_EQ_INT(c.op_count, 3);
+        dync_compiled_free(f);
+    }
+    static const dync_trace_mode modes[] = {DYNC_TRACE_REAL, DYNC_TRACE_FAKE};
+    for (int i = 0; i < 2; i++) {
+        int runs = seen.runs;
+        dync_make_graph_mode(modes[i]);
+        dync_graph *g = dync_make_graph(dync_args(scaled, "x"), x);
+        REQUIRE(g);
+        EXPECT_EQ_INT(seen.runs - runs, modes[i] == DYNC_TRACE_REAL);
+        EXPECT_EQ_STR(dync_graph_readable(g),
+                      "class scaled(torch.nn.Module):\n"
+                      "    def forward(self, x_1: \"f32[3]\"):\n"
+                      "        mul: \"f32[3]\" = x_1 * 2.0;  x_1 = None\n"
+                      "        scale: \"f32[3]\" = torch.ops.mylib.scale(mul, 3.0);  mul = None\n"
+                      "        add: \"f32[3]\" = scale + 1.0;  scale = None\n"
+                      "        return add\n");
+        EXPECT(dync_equal(dync_as_tensor(dync_graph_run(g, (dync_value[]){DYNC_V(x)}, 1)), want));
+    }
+}
+
+TEST(an_operator_without_formula_says_so_in_backward)
+{
+    register_scale();
+    dync_tensor *x = dync_ones(dync_shape(3), .requires_grad = true), *y = dync_sum(scaled(x), DYNC_ALL, false);
+    REQUIRE(y);
+    EXPECT(dync_backward(y) == DYNC_ERR_AUTOGRAD);
+    EXPECT_HAS_STR(dync_error_message(), "Trying to backward through mylib::scale but no autograd formula was registered");
+    dync_clear_error();
+}
+
+static dync_value scale_fw(dync_autograd_ctx *ctx, const dync_value *a, int n) { (void)ctx, (void)n; return dync_v_tensor(scale(a[0].as.t, 3)); }
+static dync_value scale_bw(dync_autograd_ctx *ctx, const dync_value *g, int n) { (void)ctx, (void)n; return dync_v_tensor(scale(g[0].as.t, 3)); }
+static const dync_autograd_function scale_function = {"Scale", scale_fw, scale_bw};
+
+TEST(a_custom_function_gives_it_a_gradient)
+{
+    register_scale();
+    dync_tensor *x = dync_ones(dync_shape(3), .requires_grad = true);
+    dync_tensor *y = dync_as_tensor(dync_apply(&scale_function, x));
+    EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
+    EXPECT_NEAR(((float *)dync_data(dync_grad(x)))[2], 3, 0);
+}
+
+static dync_value split_impl(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_tensor *x = dync_as_tensor(args[0]);
+    return dync_tuple(dync_floor(x), dync_sub(x, dync_floor(x)));
+}
+static dync_value split_meta(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_tuple(dync_clone(dync_as_tensor(args[0])), dync_clone(dync_as_tensor(args[0])));
+}
+static dync_value parts(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_value r = dync_op_call_values("mylib::split", 1, args);
+    return dync_tuple(dync_add(dync_at(r, 0), 10.0), dync_at(r, 1));
+}
+
+TEST(several_outputs_and_bad_registrations)
+{
+    EXPECT_OK(dync_op_register("mylib::split", "(Tensor x) -> (Tensor, Tensor)", split_impl, split_meta, NULL));
+    dync_tensor *x = dync_from(((float[]){1.5f, 2.25f}), dync_shape(2));
+    static const char *const names[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(parts, .backend = names[b], .fullgraph = true);
+        dync_value r = dync_call_value(f, x);
+        REQUIRE(dync_len(r) == 2);
+        EXPECT_NEAR(((float *)dync_data(dync_at(r, 0).as.t))[1], 12, 0);
+        EXPECT_NEAR(((float *)dync_data(dync_at(r, 1).as.t))[0], 0.5, 0);
+        dync_compiled_free(f);
+    }
+    static const char *const bad[][2] = {{"mylib::split", "(Tensor x) -> Tensor"}, {"split", "(Tensor x) -> Tensor"},
+                                         {"mylib::", "(Tensor x)"}, {"mylib::a", "(Thing x) -> Tensor"}, {"mylib::b", "Tensor x"}};
+    for (int i = 0; i < 5; i++) {
+        EXPECT(dync_op_register(bad[i][0], bad[i][1], split_impl, split_meta, NULL) == DYNC_ERR_VALUE);
+        dync_clear_error();
+    }
+    EXPECT(dync_op_call_values("mylib::split", 0, NULL).kind == DYNC_KIND_NONE);
+    EXPECT(dync_error() == DYNC_ERR_VALUE);
+    dync_clear_error();
+    EXPECT(dync_op_call_values("mylib::split", 1, (dync_value[]){dync_v_int(3)}).kind == DYNC_KIND_NONE);
+    EXPECT(dync_error() == DYNC_ERR_VALUE);
+    dync_clear_error();
+}
+
+static dync_value lie_meta(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_v_tensor(dync_reshape(dync_as_tensor(args[0]), dync_shape(1, -1)));
+}
+static dync_tensor *lies(dync_tensor *x) { return dync_as_tensor(dync_op_call_values("mylib::lie", 2, (dync_value[]){DYNC_V(x), dync_v_float(1)})); }
+
+TEST(a_meta_function_that_lies_is_found_out)
+{
+    EXPECT_OK(dync_op_register("mylib::lie", "(Tensor x, float s) -> Tensor", scale_impl, lie_meta, &seen));
+    dync_compiled *f = dync_compile(lies);
+    EXPECT(!dync_call(f, dync_ones(dync_shape(3))));
+    EXPECT_HAS_STR(dync_error_message(), "mylib::lie: output 0 is f32[3], but its meta function says f32[1, 3]");
+    dync_clear_error();
+    dync_compiled_free(f);
+}
+
+static dync_value bump_impl(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_add_(dync_as_tensor(args[0]), 1.0);
+    return DYNC_NONE;
+}
+static dync_value no_meta(const dync_value *args, int nargs, void *user) { (void)args, (void)nargs, (void)user; return DYNC_NONE; }
+static dync_tensor *bumped(dync_tensor *x)
+{
+    dync_op_call_values("mylib::bump", 1, (dync_value[]){DYNC_V(x)});
+    return dync_mul(x, 2.0);
+}
+
+TEST(an_operator_that_writes_its_argument)
+{
+    EXPECT_OK(dync_op_register("mylib::bump", "(Tensor(a!) x) -> ()", bump_impl, no_meta, NULL));
+    static const char *const names[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 3; b++) {
+        dync_tensor *x = dync_ones(dync_shape(2));
+        dync_compiled *f = dync_compile(bumped, .backend = names[b], .fullgraph = true);
+        for (int i = 0; i < 2; i++) {
+            dync_tensor *y = dync_call(f, x);
+            REQUIRE(y);
+            EXPECT_NEAR(((float *)dync_data(x))[0], 2 + i, 0);
+            EXPECT_NEAR(((float *)dync_data(y))[1], 2 * (2 + i), 0);
+        }
+        dync_compiled_free(f);
+    }
+}
+
+/* ---- what make_graph records ------------------------------------------------------------------------------------------------ */
+static dync_tensor *weights;
+static dync_tensor *affine(dync_tensor *x) { return dync_add(dync_mul(x, weights), 1.0); }
+static dync_tensor *gradient(dync_tensor *x)
+{
+    dync_value g = dync_gradients(dync_v_tensor(dync_sum(dync_sin(x), DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0});
+    return dync_as_tensor(dync_at(g, 0));
+}
+static dync_tensor *write_first(dync_tensor *x)
+{
+    dync_tensor *y = dync_clone(x);
+    dync_add_(dync_select(y, 0, 0), 5.0);
+    return dync_mul(y, 2.0);
+}
+static dync_tensor *branch(dync_tensor *x) { return dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0.0)) ? dync_sin(x) : dync_cos(x); }
+
+static dync_tensor *run1(dync_graph *g, dync_tensor *x) { return dync_as_tensor(dync_graph_run(g, (dync_value[]){DYNC_V(x)}, 1)); }
+
+TEST(graphs_equal_the_functions_in_every_mode)
+{
+    static const dync_trace_mode modes[] = {DYNC_TRACE_REAL, DYNC_TRACE_FAKE, DYNC_TRACE_SYMBOLIC};
+    dync_tensor *(*fns[])(dync_tensor *) = {affine, gradient, write_first};
+    weights = dync_from(((float[]){2, 3, 4}), dync_shape(3), .requires_grad = true);
+    for (int m = 0; m < 3; m++)
+        for (int i = 0; i < 3; i++) {
+            dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = i == 1), *other = dync_randn(dync_shape(3), .requires_grad = i == 1);
+            dync_make_graph_mode(modes[m]);
+            dync_graph *g = dync_make_graph(dync_args(fns[i], "x"), x);
+            REQUIRE(g);
+            EXPECT(same(run1(g, other), fns[i](other), 1e-6));
+        }
+}
+
+TEST(gradients_inside_are_recorded)
+{
+    dync_make_graph_mode(DYNC_TRACE_FAKE);
+    dync_graph *g = dync_make_graph(dync_args(gradient, "x"), dync_ones(dync_shape(3), .requires_grad = true));
+    REQUIRE(g);
+    EXPECT_HAS_STR(dync_graph_readable(g), "torch.cos(x_1)");
+}
+
+TEST(a_tensor_from_elsewhere_is_an_attribute)
+{
+    weights = dync_from(((float[]){2, 3, 4}), dync_shape(3), .requires_grad = true);
+    dync_graph *g = dync_make_graph(dync_args(affine, "x"), dync_ones(dync_shape(3)));
+    REQUIRE(g);
+    EXPECT_HAS_STR(dync_graph_readable(g), "_param_constant0: \"f32[3]\" = self._param_constant0\n");
+}
+
+TEST(branches_need_values)
+{
+    dync_tensor *x = dync_ones(dync_shape(3)), *minus = dync_neg(x);
+    dync_graph *up = dync_make_graph(branch, x), *down = dync_make_graph(branch, minus);
+    REQUIRE(up && down);
+    EXPECT(same(run1(up, minus), dync_sin(minus), 1e-6));
+    EXPECT(same(run1(down, x), dync_cos(x), 1e-6));
+    dync_make_graph_mode(DYNC_TRACE_FAKE);
+    EXPECT(!dync_make_graph(branch, x));
+    EXPECT(dync_error() == DYNC_ERR_DATA_PTR);
+    dync_clear_error();
+    EXPECT(dync_make_graph(branch, x) != NULL);                            /* the mode was for one graph */
+    dync_make_graph_mode((dync_trace_mode)7);
+    EXPECT(dync_error() == DYNC_ERR_VALUE);
+    dync_clear_error();
+}
+
+static dync_value lists(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_tensor *a = dync_as_tensor(dync_at(args[0], 0)), *b = dync_as_tensor(dync_at(args[0], 1));
+    return dync_tuple(dync_add(a, b), dync_tuple(dync_sub(a, b), a));
+}
+
+TEST(lists_in_and_out)
+{
+    dync_tensor *a = dync_ones(dync_shape(2)), *b = dync_ones(dync_shape(2));
+    dync_graph *g = dync_make_graph(dync_args(lists, "ab"), dync_tuple(a, b));
+    REQUIRE(g);
+    dync_value r = dync_graph_run(g, (dync_value[]){DYNC_V(a), DYNC_V(b)}, 2);
+    REQUIRE(dync_len(r) == 2 && dync_len(dync_at(r, 1)) == 2);
+    EXPECT(dync_equal(dync_at(r, 0).as.t, dync_full(dync_shape(2), 2.0)));
+    EXPECT(dync_equal(dync_at(dync_at(r, 1), 1).as.t, a));
+}
+TEST_MAIN
