@@ -215,6 +215,8 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
             *slot = slots[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
+        } else if (node->op == DYNC__OP_trace_wrapped) {
+            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: calls a function of another program", node->graph->name, node->name);
         } else if (node->op >= 0 && node->has_info) {
             status = dync__types_of_call(node, slots);
         }
