@@ -1680,7 +1680,12 @@ DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i);
 #define      dync_apply(fn, ...) dync_apply_values(fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs, const dync_value *args);
 
-/* dync_trace_wrapped: the identity; in backward fn runs on the gradient, as one node that stays a call in captured graphs. */
+/* dync_trace_wrapped: fn(grad), without recording gradients. For hooks: in graphs that AOT autograd or dync_make_graph traces it is one node,
+ * never looked into, whose result has the form of grad; dync_compile and compiled autograd go through fn.
+ *   grad    any tensor
+ *   fn      NULL from it stands for grad
+ *   ->      owned by the scope
+ *   errors  DYNC_ERR_VALUE, and those of fn */
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user);
 
 /* A number of the user's that captured code reads and writes (a counter in a hook): traced as an input, written back after every run. */
@@ -2203,10 +2208,15 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
  *   errors  DYNC_ERR_VALUE (out is NULL), DYNC_ERR_MEMORY */
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out);
 
-/* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values; one node in graphs.
- *   schema         "(Tensor x, float s) -> Tensor"
- *   meta_or_null   gives the result's shape and dtype for fake tensors; NULL: a graph break
- *   errors         DYNC_ERR_VALUE (name taken, bad schema) */
+/* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values.
+ *   schema         "(Tensor x, float s) -> Tensor"; several outputs "-> (Tensor, Tensor)"; one that is written "(Tensor(a!) x) -> ()"
+ *   impl           the body, on tensors with data
+ *   meta_or_null   the same on tensors without data: gives the results' shapes and dtypes (dync_empty). With it the operator is one node in
+ *                  graphs, never looked into, and has no gradient: a dync_autograd_function around it gives it one. NULL: a composite:
+ *                  traced code runs through the body
+ *   user           passed to both
+ *   errors         DYNC_ERR_VALUE (name taken, bad schema), DYNC_ERR_MEMORY
+ *   thread         any */
 DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user);
 
 /* dync_op_call_values: calls any operator, built in or registered, by its name.
@@ -2507,6 +2517,7 @@ typedef struct dync__thread {
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
     bool double_backward;        /* what is being compiled keeps double backward working */
     bool compiling;              /* a function is being traced by this thread */
+    bool recording;              /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;
     uint64_t cache_hits;         /* of this thread; joined to dync__counters when it ends */
@@ -18594,7 +18605,8 @@ typedef struct dync__op_row {
 enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_RANDOM = 2, DYNC__OP_FLOAT = 4 /* int inputs become the default float dtype */,
        DYNC__OP_BOOL_OUT = 8 /* comparisons */, DYNC__OP_CHEAP = 16 /* worth recomputing */, DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
        DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */,
-       DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */ };
+       DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */,
+       DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */ };
 
 /* ==== op/ops.def.h ============================================================================================== */
 /* op/ops.def.h: the operators, one row each. Order: by group, then alphabetical. See op.h for the columns.
@@ -19170,6 +19182,8 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       DYNC__OP_PRIVATE, -1, "turns recording for gradients on or off")                                                                    \
     X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed",                       \
       DYNC__OP_PRIVATE, -1, "starts this thread's random numbers anew")                                                                   \
+    X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,                              \
+      "torch__dynamo__trace_wrapped_higher_order_op_self_invoke({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE, -1,     \
       "self takes over the storage and form of source")
 
@@ -19185,6 +19199,10 @@ enum {
 };
 DYNC__FN const dync__op_row *dync__op_info(int op);
 DYNC__FN int dync__op_find(const char *name);                          /* -1 if there is none */
+/* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to dync__op_info and dync__op_find. */
+DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user);
+DYNC__FN const dync__op_row *dync__custom_info(int op);                /* NULL: none */
+DYNC__FN int dync__hook_number(dync_hook fn, void *user);              /* the second argument of trace_wrapped; -1: no memory */
 
 /* ---- dispatch (dispatch.c) ---------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__handler {
@@ -19289,12 +19307,14 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(masked_select) X(matmul) X(max_pool2d) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
-    X(topk) X(unflatten) X(view_as)                                                                                   \
+    X(topk) X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
     X(einsum) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
     X(rms_norm) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
+
+DYNC__FN int dync__custom_find(const char *name);              /* custom.c */
 
 #define DYNC__X(name) DYNC__FN dync_status dync__i_##name(const dync__opcall *, dync__info *);
 DYNC__INFERS(DYNC__X)
@@ -19375,6 +19395,8 @@ static const dync__op_row dync__op_table[] = { DYNC__OPS(DYNC__X) };
 
 const dync__op_row *dync__op_info(int op)
 {
+    const dync__op_row *registered = op >= DYNC__N_OPS ? dync__custom_info(op) : NULL;
+    if (registered) return registered;
     return &dync__op_table[op >= 0 && op < DYNC__N_OPS ? op : 0];
 }
 
@@ -19383,7 +19405,262 @@ int dync__op_find(const char *name)
     if (!name) return -1;
     for (int i = 0; i < DYNC__N_OPS; i++)
         if (dync__op_table[i].name[0] == name[0] && strcmp(dync__op_table[i].name, name) == 0) return i;
+    return dync__custom_find(name);
+}
+
+/* ==== op/custom.c =============================================================================================== */
+/* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and trace_wrapped. After table.c.
+ *
+ * A registered operator is a row like others: tracers record it as one node whose types its meta function gives, and nobody looks inside
+ * (DYNC__OP_OPAQUE). Its body, the decompose column, runs on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until
+ * dync_shutdown and never move. */
+
+#if defined(DYNC_SMALL)
+enum { DYNC__MAX_CUSTOM = 16 };
+#else
+enum { DYNC__MAX_CUSTOM = 1024 };
+#endif
+typedef struct dync__custom_row {
+    dync__op_row row;                    /* first: a call knows its row */
+    dync_function impl, meta;
+    void *user;
+    char *name, *schema, *fx;
+} dync__custom_row;
+typedef struct dync__hook_pair { dync_hook fn; void *user; } dync__hook_pair;
+static struct {
+    dync__mutex lock;
+    int32_t n;
+    dync__custom_row *at[DYNC__MAX_CUSTOM];
+    DYNC__VEC(dync__hook_pair) hook;
+} dync__customs;
+
+DYNC__FN const dync__op_row *dync__custom_info(int op)
+{
+    int i = op - DYNC__N_OPS;
+    return i >= 0 && i < DYNC__ATOMIC_LOAD(&dync__customs.n) ? &dync__customs.at[i]->row : NULL;
+}
+
+DYNC__FN int dync__custom_find(const char *name)
+{
+    int n = DYNC__ATOMIC_LOAD(&dync__customs.n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(dync__customs.at[i]->name, name) == 0) return DYNC__N_OPS + i;
     return -1;
+}
+
+static void dync__custom_free(dync__custom_row *c)
+{
+    if (!c) return;
+    dync__strfree(c->name);
+    dync__strfree(c->schema);
+    dync__strfree(c->fx);
+    dync__free(c, sizeof *c);
+}
+
+static void dync__customs_free(void)
+{
+    int n = dync__customs.n;
+    DYNC__ATOMIC_STORE(&dync__customs.n, 0);
+    for (int i = 0; i < n; i++) {
+        dync__custom_free(dync__customs.at[i]);
+        dync__customs.at[i] = NULL;
+    }
+    dync__vec_free(&dync__customs.hook);
+}
+
+/* ---- a call of the user's function --------------------------------------------------------------------------------------------- */
+
+/* Nothing of what the user's function does belongs to a trace or to the tape. */
+typedef struct dync__custom_pause { dync__handler *top, *bottom; bool compiling, grad_off; } dync__custom_pause;
+static dync__custom_pause dync__custom_pause_begin(void)
+{
+    dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling, dync__tls.grad_enabled_off};
+    dync__tls.compiling = false;
+    dync__tls.grad_enabled_off = true;
+    return p;
+}
+static void dync__custom_pause_end(const dync__custom_pause *p)
+{
+    dync__tls.grad_enabled_off = p->grad_off;
+    dync__tls.compiling = p->compiling;
+    dync__bottom_swap(p->bottom);
+    dync__handler_swap(p->top);
+}
+
+/* fakes: the meta function never sees data. Tensors it makes belong to the scope. */
+static dync_value dync__custom_value(const dync__arg *a, bool fakes)
+{
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_TENSOR: {
+        const dync__tensor *t = a->as.t;
+        if (!fakes) return dync_v_tensor(dync__handle(t));
+        dync__tensor *fake = dync__tensor_fake(t->dtype, t->device, &t->lay);
+        if (fake) fake->storage->size_bytes = t->storage->size_bytes;
+        return fake ? dync_v_tensor(dync__give(fake)) : DYNC_NONE;
+    }
+    case DYNC__A_INT:
+    case DYNC__A_DTYPE:
+    case DYNC__A_DEVICE: return dync_v_int(a->as.i);
+    case DYNC__A_FLOAT: return dync_v_float(a->as.f);
+    case DYNC__A_BOOL: return dync_v_bool(a->as.i != 0);
+    case DYNC__A_STR: return dync_v_str(a->as.s);
+    case DYNC__A_PTR: return dync_v_ptr(a->as.p);
+    case DYNC__A_LIST:
+    case DYNC__A_DIMS: {
+        dync_value list = dync__list_new(a->n);
+        for (int i = 0; list.kind == DYNC_KIND_LIST && i < a->n; i++)
+            dync__list_set(list, i, a->kind == DYNC__A_DIMS ? dync_v_int(a->as.dims[i]) : dync__custom_value(&a->as.list[i], fakes));
+        return list;
+    }
+    case DYNC__A_NONE:
+    case DYNC__A_HANDLE:
+    case DYNC__A_NODE: break;
+    }
+    return DYNC_NONE;
+}
+
+/* Output i of what the function returned; NULL + error. */
+static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r, int i)
+{
+    bool list = r.kind == DYNC_KIND_LIST && r.as.l;
+    dync_value v = list && i < r.as.l->n ? r.as.l->items[i] : list ? DYNC_NONE : r;
+    if (v.kind == DYNC_KIND_TENSOR && (list ? r.as.l->n : 1) == call->row->nout) return dync__open(v.as.t);
+    if (dync_error() == DYNC_OK)
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name, call->row->schema, call->row->nout,
+                   call->row->nout == 1 ? "" : "s", v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
+    return NULL;
+}
+
+static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes, dync__info *info, dync__tensor **out)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    dync_value args[DYNC__MAX_ARGS];
+    dync__custom_pause pause = dync__custom_pause_begin();
+    dync_scope scope = dync_scope_begin();
+    uint64_t errors = dync__error_count();
+    for (int i = 0; i < call->nargs; i++) args[i] = dync__custom_value(&call->args[i], fakes);
+    dync_status status = dync__error_count() != errors ? dync_error() : DYNC_OK;
+    dync_value r = status == DYNC_OK ? fn(args, call->nargs, c->user) : DYNC_NONE;
+    if (dync__error_count() != errors) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    for (int i = 0; i < call->row->nout && status == DYNC_OK; i++) {
+        dync__tensor *t = dync__custom_output(call, r, i);
+        if (!t) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        else if (info) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        else dync__ref(out[i] = t);
+        if (t && info) info[i].lay.offset = 0;
+    }
+    dync_scope_end(&scope);
+    dync__custom_pause_end(&pause);
+    return status;
+}
+
+static dync_status dync__i_custom(const dync__opcall *call, dync__info *info)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    return dync__custom_run(call, c->meta, true, info, NULL);
+}
+
+static dync_status dync__d_custom(dync__opcall *call)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    call->nout = call->row->nout;
+    dync_status status = dync__custom_run(call, c->impl, false, NULL, call->out);
+    for (int i = 0; i < call->nout && status != DYNC_OK; i++) {
+        dync__unref(call->out[i]);
+        call->out[i] = NULL;
+    }
+    return status;
+}
+
+/* ---- registering ------------------------------------------------------------------------------------------------------------------ */
+
+/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else. */
+static int dync__custom_nout(const char *schema)
+{
+    const char *p = strstr(schema, "->");
+    int n = 0;
+    if (!p) return 1;
+    for (p = strstr(p, "Tensor"); p; p = strstr(p + 1, "Tensor")) {
+        if (strncmp(p, "Tensor[", 7) == 0) return -1;
+        n++;
+    }
+    return n <= DYNC__MAX_OUT ? n : -1;
+}
+
+static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema, const char *doc)
+{
+    const char *colons = strstr(name, "::");
+    dync__str fx = {0};
+    dync__str_addf(&fx, "torch.ops.%.*s.%s", (int)(colons - name), name, colons + 2);
+    c->name = dync__strdup(name);
+    c->schema = dync__strdup(schema);
+    c->fx = fx.failed ? NULL : dync__strdup(dync__str_get(&fx));
+    dync__str_free(&fx);
+    if (!c->name || !c->schema || !c->fx) return DYNC_ERR_MEMORY;
+    c->row = (dync__op_row){.name = c->name, .schema = c->schema, .cls = DYNC__KERNEL, .nout = dync__custom_nout(schema), .inplace_of = -1,
+                            .infer = dync__i_custom, .decompose = dync__d_custom, .fx = c->fx, .doc = doc,
+                            .flags = DYNC__OP_OPAQUE | DYNC__OP_PRIVATE | (strchr(schema, '!') || dync__custom_nout(schema) == 0 ? DYNC__OP_WRITES : 0u)};
+    if (c->row.nout >= 0) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: expected at most %d outputs, each a Tensor", name, schema, (int)DYNC__MAX_OUT);
+}
+
+DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user)
+{
+    dync__custom_row *c = dync__calloc(sizeof *c);
+    if (!c) return DYNC_ERR_MEMORY;
+    c->impl = impl;
+    c->meta = meta;
+    c->user = user;
+    dync_status status = dync__custom_fill(c, name, schema, "an operator of the user's");
+    dync__at_shutdown(dync__customs_free);
+    dync__lock(&dync__customs.lock);
+    if (status == DYNC_OK && dync__customs.n == DYNC__MAX_CUSTOM)
+        status = dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators", (int)DYNC__MAX_CUSTOM);
+    if (status == DYNC_OK) {
+        dync__customs.at[dync__customs.n] = c;
+        DYNC__ATOMIC_STORE(&dync__customs.n, dync__customs.n + 1);
+    }
+    dync__unlock(&dync__customs.lock);
+    if (status != DYNC_OK) dync__custom_free(c);
+    return status;
+}
+
+/* ---- trace_wrapped: a hook's function as one node; its result has the argument's form --------------------------------------------------- */
+
+DYNC__FN int dync__hook_number(dync_hook fn, void *user)
+{
+    dync__hook_pair pair = {fn, user};
+    dync__at_shutdown(dync__customs_free);
+    dync__lock(&dync__customs.lock);
+    int i = 0, n = dync__customs.hook.n;
+    while (i < n && !(dync__customs.hook.at[i].fn == fn && dync__customs.hook.at[i].user == user)) i++;
+    if (i == n && !dync__vec_push(&dync__customs.hook, pair)) i = -1;
+    dync__unlock(&dync__customs.lock);
+    return i;
+}
+
+DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
+{
+    dync__hook_pair pair = {NULL, NULL};
+    int64_t i = call->args[1].as.i;
+    dync__lock(&dync__customs.lock);
+    if (i >= 0 && i < dync__customs.hook.n) pair = dync__customs.hook.at[i];
+    dync__unlock(&dync__customs.lock);
+    if (!pair.fn) return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to another program");
+    dync_tensor *grad = dync__handle(call->args[0].as.t);
+    bool off = dync__tls.grad_enabled_off;
+    uint64_t errors = dync__error_count();
+    dync_scope scope = dync_scope_begin();
+    dync__tls.grad_enabled_off = true;
+    dync_tensor *r = pair.fn(grad, pair.user);
+    dync__tls.grad_enabled_off = off;
+    dync__tensor *t = dync__error_count() != errors ? NULL : dync__open(r ? r : grad);
+    if (t) dync__ref(t);
+    dync_scope_end(&scope);
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    call->out[0] = t;
+    call->nout = 1;
+    return DYNC_OK;
 }
 DYNC__COLD_END
 
@@ -21524,6 +21801,7 @@ DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
     if (!s) return NULL;
     dync__handler *old = s->bottom;
     s->bottom = bottom;
+    dync__tls.recording = bottom != NULL;
     return old;
 }
 
@@ -21565,17 +21843,10 @@ static dync_status dync__dispatch_profiled(dync__opcall *call)
     return status;
 }
 
-/* Recording by a tracer is no run. */
-static bool dync__dispatch_runs(void)
-{
-    const dync__op_state *s = dync__tls.op_state;
-    return !dync__tls.handler && !(s && s->bottom);
-}
-
 DYNC__FN dync_status dync__dispatch(dync__opcall *call)
 {
     dync__handler *top = dync__tls.handler;
-    if (dync__profile_on() && dync__dispatch_runs()) return dync__dispatch_profiled(call);
+    if (dync__profile_on() && !top && !dync__tls.recording) return dync__dispatch_profiled(call);
     return top ? top->call(top, call) : dync__dispatch_tape(call);
 }
 
@@ -22145,6 +22416,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
+    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__op_fake(call) : call->row->decompose(call);
     if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
@@ -28475,7 +28747,6 @@ typedef struct dync__grad_intercept {
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);   /* dync_apply */
-    bool (*trace_wrapped)(dync_tensor *, dync_hook, void *user, dync_tensor **result);
     bool (*cell_get)(struct dync_cell *, dync_value *result);
     bool (*cell_set)(struct dync_cell *, dync_value);
 } dync__grad_intercept;
@@ -29413,7 +29684,7 @@ static int dync__engine_pop(dync__engine *e)
 /* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
 static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
 {
-    return dync__tls.grad_enabled_off && !dync__tls.handler && !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
+    return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording && !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
            a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) && a->dtype == b->dtype && a->numel == b->numel &&
            dync__layout_is_dense(&a->lay);
 }
@@ -29922,13 +30193,15 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
 {
-    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_tensor *result = NULL;
     if (!dync__open(grad)) return NULL;
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
-    if (traced && traced->trace_wrapped && traced->trace_wrapped(grad, fn, user, &result)) return result;
-    result = fn(grad, user);
-    return result ? result : grad;
+    if (dync__tls.compiling) {                   /* capture goes through the function, as Dynamo does */
+        result = fn(grad, user);
+        return result ? result : grad;
+    }
+    dync__arg args[2] = {dync__arg_h(grad), dync__arg_i(dync__hook_number(fn, user))};
+    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, DYNC_NOWHERE);
 }
 
 static bool dync__cell_holds(dync_value v)
@@ -30014,15 +30287,15 @@ static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
 
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
-    return dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
+    return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
 }
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
-DYNC__FN dync__grad_fn dync__op_grad(int op) { return dync__grad_rules[dync__grad_of_op[op]].fn; }
+DYNC__FN dync__grad_fn dync__op_grad(int op) { return op < DYNC__N_OPS ? dync__grad_rules[dync__grad_of_op[op]].fn : NULL; }
 
 DYNC__FN bool dync__op_differentiable(int op)
 {
     const dync__op_row *row = dync__op_info(op);
-    if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__FACTORY || row->cls == DYNC__EFFECT) return false;
+    if (row->flags & (DYNC__OP_NONDIFF | DYNC__OP_OPAQUE) || row->cls == DYNC__FACTORY || row->cls == DYNC__EFFECT) return false;
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
     return dync__grad_of_op[op] || row->decompose;
 }
@@ -31575,6 +31848,9 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     dync__grad g = {0};
     (void)create_graph;
     if (save->lost) return dync__gnode_freed_error();
+    if (!save->rule && strstr(save->call.row->name, "::"))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
+                          "forward of a dync_autograd_function.", save->call.row->name);
     if (!save->rule) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
     bool any = false;
     g.call = &save->call;
@@ -31997,7 +32273,7 @@ static dync_status dync__tape_call(dync__opcall *c)
     if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
     if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__tape_plain(c);
     const dync__grad_rule *rule = dync__grad_rule_of(c->op);
-    if (!rule && row->decompose) return dync__tape_expand(c);
+    if (!rule && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return dync__tape_expand(c);
     return dync__tape_record(c, rule);
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
@@ -33752,6 +34028,7 @@ struct dync_graph {
     DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
     bool failed;                      /* sticky: no memory */
+    bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     void *user;                       /* capture: owner */
 };
 DYNC__FN dync_graph *dync__graph_new(const char *name);                       /* one reference */
@@ -33799,7 +34076,7 @@ DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int n
 DYNC__FN void dync__graph_draw_dot(dync__str *, const dync_graph *);
 DYNC__FN void dync__graph_draw_svg(dync__str *, const dync_graph *);
 DYNC__FN void dync__html_text(dync__str *, const char *text);
-/* Hook of the layer that owns registered operators (op -1, target "lib::name"): runs one for the interpreter. NULL: none. */
+/* Hook of the layer that knows the user's functions in graphs (op -1, callee): runs one for the interpreter. NULL: none. */
 #if defined(DYNC__SPLIT)
 extern dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
 #else
@@ -33963,7 +34240,7 @@ static dync_status dync__check_call(const dync_node *node)
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
-    if (node->op < -1 || node->op >= DYNC__N_OPS) return dync__node_fail(node, "has no operator");
+    if (node->op < -1 || (node->op >= DYNC__N_OPS && !dync__custom_info(node->op))) return dync__node_fail(node, "has no operator");
     if (node->op == -1) return DYNC_OK;
     const dync__op_row *row = dync__op_info(node->op);
     if (node->nout != row->nout)
@@ -34082,6 +34359,8 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
             *slot = slots[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
+        } else if (node->op == DYNC__OP_trace_wrapped) {
+            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: calls a function of another program", node->graph->name, node->name);
         } else if (node->op >= 0 && node->has_info) {
             status = dync__types_of_call(node, slots);
         }
@@ -35034,9 +35313,10 @@ DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dyn
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
+    const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL;   /* mylib::foo: foo */
     dync_node *node = dync__graph_insert(g, g ? g->node.n : 0,
                                          is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
-                                         name_hint ? name_hint : op_name);
+                                         name_hint ? name_hint : colons ? colons + 2 : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
     node->nout = nout;
@@ -36613,7 +36893,7 @@ static void dync__fx_body(dync__fx_printer *p)
             continue;
         }
         if (node->kind != DYNC__N_OUTPUT) {
-            if (p->readable && !first && !dync__fx_same_line(before, node))
+            if (p->readable && !first && !p->g->unbroken && !dync__fx_same_line(before, node))
                 dync__str_addc(p->s, '\n');
             before = node;
         }
@@ -36913,10 +37193,11 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
     /* What a decomposition makes belongs to the innermost scope: one of its own, so that
      * temporaries die with the node. */
     dync_scope scope = dync_scope_begin();
-    if (node->op >= 0) status = dync__op_run(node->op, node->nargs, args, t);
-    else if (dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
+    int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target); /* registered later? */
+    if (node->callee && dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
+    else if (op >= 0) status = dync__op_run(op, node->nargs, args, t);
     else
-        status = dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name,
+        status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
                             node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;
@@ -37182,13 +37463,17 @@ static const struct {
     {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
     {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
     {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
+    {"Scalar", DYNC__PARAM_VALUE},     {"Scalar?", DYNC__PARAM_VALUE_OPT}, /* PyTorch's words */
+    {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
+    {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
 };
 
 static const char *dync__schema_word(const char *p, const char **word, int *n)
 {
     while (*p == ' ') p++;
     *word = p;
-    while (*p && *p != ' ' && *p != ',' && *p != ')') p++;
+    for (int depth = 0; *p && ((*p != ' ' && *p != ',' && *p != ')') || depth); p++)
+        depth += (*p == '(') - (*p == ')'); /* Tensor(a!) */
     *n = (int)(p - *word);
     return p;
 }
@@ -37201,6 +37486,8 @@ DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param
     p = dync__schema_word(p, &word, &n);
     if (n == 0) return false;
     out->type = DYNC__PARAM_PTR;
+    const char *alias = memchr(word, '(', (size_t)n);
+    if (alias) n = (int)(alias - word);
     for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
         if ((int)strlen(dync__param_types[i].text) == n &&
             memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
@@ -43014,7 +43301,7 @@ static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_valu
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
         return DYNC_NONE;
     }
-    if (dync__tls.compiling || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 
@@ -43875,7 +44162,8 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
     if (row->cls == DYNC__EFFECT || c->op == DYNC__OP_set_ || (row->flags & DYNC__OP_DATA_SHAPE)) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
-    if (!dync__op_can_lower(c->op) && row->decompose) return row->decompose(c);
+    if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES)) return dync__functional_refuse(f, row->name);
+    if (!dync__op_can_lower(c->op) && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return row->decompose(c);
     return dync__functional_record(f, c);
 }
 
@@ -45970,10 +46258,107 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const 
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
 DYNC__FN dync_status dync__inductor_steps(dync_graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
+/* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
+DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in, const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler */
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
 DYNC__COLD_BEGIN
+
+/* ==== inductor/opaque.c ========================================================================================= */
+/* inductor/opaque.c: a call that nobody may look into (an operator of the user's, trace_wrapped) as a kernel call of the plan: its body runs
+ * on tensors over the plan's memory, what it returns is copied out. Before lower.c. */
+
+/* The node's arguments with real tensors in place of nodes, in order. */
+static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg *in, dync__arg *out, dync__tensor **t)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        if (in[i].kind == DYNC__A_NODE) out[i] = dync__arg_t(*t++);
+        if (in[i].kind != DYNC__A_LIST) continue;
+        out[i].as.list = dync__arena_alloc(arena, (size_t)(in[i].n + 1) * sizeof *out);
+        if (!out[i].as.list) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__opaque_args(arena, in[i].n, in[i].as.list, out[i].as.list, t));
+        t += dync__arg_count_tensors(&in[i]);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__opaque_copy_out(const dync_node *n, int i, dync__tensor *to, dync__tensor *from)
+{
+    bool same = to->dtype == from->dtype && to->lay.ndim == from->lay.ndim &&
+                memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) == 0;
+    if (!same) {
+        dync__str got = {0}, want = {0};
+        dync__tensor_brief(&got, from);
+        dync__tensor_brief(&want, to);
+        dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: output %d is %s, but its meta function says %s", n->target, i, dync__str_get(&got),
+                                        dync__str_get(&want));
+        dync__str_free(&got);
+        dync__str_free(&want);
+        return status;
+    }
+    dync__arg args[2] = {dync__arg_t(to), dync__arg_t(from)};
+    dync__tensor *copied = NULL;
+    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, &copied);
+    dync__unref(copied);
+    return status;
+}
+
+static dync_status dync__opaque_call(const dync_node *n, int n_in, dync__tensor **t)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__arena arena = {0};
+    dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args, .at = n->at};
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = dync__opaque_args(&arena, n->nargs, n->args, args, t);
+    if (status == DYNC_OK) status = c.row->decompose(&c);
+    for (int i = 0; i < c.nout && c.out[i]; i++) {
+        if (status == DYNC_OK) status = dync__opaque_copy_out(n, i, t[n_in + i], c.out[i]);
+        dync__unref(c.out[i]);
+    }
+    dync__tls.grad_enabled_off = off;
+    dync__arena_free(&arena);
+    return status;
+}
+
+static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, void *scratch)
+{
+    const dync_node *n = (const dync_node *)(uintptr_t)k->attr[0];
+    dync__tensor *t[DYNC__KCALL_OPERANDS];
+    int made = 0;
+    (void)scratch;
+    for (; made < k->n; made++) {
+        const dync__operand *o = &k->operand[made];
+        size_t bytes = (size_t)dync__layout_span(&o->lay) * dync__dtype_info(o->dtype)->bytes;
+        dync__storage *storage = dync__storage_borrow(DYNC_CPU, data[made], bytes);
+        if (!storage || !(t[made] = dync__tensor_new(storage, o->dtype, &o->lay))) break;
+    }
+    dync_status status = made == k->n ? dync__opaque_call(n, k->n - n->nout, t) : DYNC_ERR_MEMORY;
+    while (made > 0) dync__unref(t[--made]);
+    return status;
+}
+
+/* The node outlives the plan: whoever runs the plan holds the graph. */
+DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_in, const dync__operand *in, const dync__operand *out)
+{
+    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run};
+    if (n_in + n->nout > DYNC__KCALL_OPERANDS)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: expected at most %d tensors in a compiled graph, got %d", n->target, (int)DYNC__KCALL_OPERANDS,
+                          n_in + n->nout);
+    dync__kcall *k = dync__arena_alloc(pb->arena, sizeof *k);
+    if (!k) return DYNC_ERR_MEMORY;
+    k->row = &row;
+    k->n = n_in + n->nout;
+    k->origin = n->target;
+    k->attr[0] = (int64_t)(uintptr_t)n;
+    for (int i = 0; i < k->n; i++) {
+        k->operand[i] = i < n_in ? in[i] : out[i - n_in];
+        k->operand[i].written = i >= n_in;
+    }
+    return dync__pb_add_call(pb, k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
 
 /* ==== inductor/lower.c ========================================================================================== */
 /* inductor/lower.c: a functional graph becomes the steps of a plan: every operator is lowered by its row, views are other layouts of the
@@ -46089,6 +46474,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     c.nout = n->nout;
     c.at = n->at;
     w->pb.origin = c.row->name;
+    if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 
@@ -49273,22 +49659,6 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
     return NULL;
 }
 
-static void dync__graph_release(void *g) { dync_graph_free(g); }
-
-/* make_fx names: the argument's name and _1; the class is the function's name. */
-static void dync__graph_name_inputs(dync_graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
-        if (n->kind != DYNC__N_PLACEHOLDER || !n->source) continue;
-        const char *open = strchr(n->source, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
-        char name[80];
-        if (!close) continue;
-        dync__format(name, sizeof name, "%.*s_1", (int)(close - open - 1), open + 1);
-        if (dync__graph_rename(g, n, name)) n->target = n->name;
-    }
-}
-
 /* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. */
 typedef struct dync__distinct { dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
 static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
@@ -49313,24 +49683,6 @@ static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *o
     return true;
 }
 
-DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
-{
-    dync__exporter x = {0};
-    dync__callargs call;
-    dync_value apart[DYNC__MAX_LEAVES];
-    dync_scope scope = dync_scope_begin();
-    dync_graph *g = dync__capture_whole(callee, name, nargs, dync__distinct_args(nargs, args, apart) ? apart : args, &x, &call);
-    dync_scope_end(&scope);
-    if (!g) return NULL;
-    const char *shown = callee.name ? callee.name : name;
-    g->name = dync__arena_strdup(&g->arena, shown ? shown : "GraphModule");
-    if (!g->name) g->name = "GraphModule";
-    dync__graph_name_inputs(g);
-    if (dync__scope_defer(dync__graph_release, g)) return g;
-    dync_graph_free(g);
-    return NULL;
-}
-
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
@@ -49348,17 +49700,6 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
     dync_graph_free(g);
     return p;
-}
-
-/* ---- names of values ------------------------------------------------------------------------------------------------------------------- */
-DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
-{
-    dync__tensor *t = h ? dync__open(h) : NULL;
-    if (!t || !name) return h;
-    if (t->node && dync__tls.compiling) dync__graph_rename(t->node->graph, t->node, name);
-    const char *kept = dync__intern(name);
-    if (kept) t->name = kept;
-    return h;
 }
 
 /* ==== compile/config.c ========================================================================================== */
@@ -49412,14 +49753,14 @@ DYNC_API dync_status dync_config_set(const char *key, const char *value)
 
 /* ==== compile/custom_op.c ======================================================================================= */
 /* compile/custom_op.c: operators by name: those of the table, and the user's own. A registered operator without a meta function is a
- * composite: traced code runs through its body. One with a meta function is opaque: traced code breaks before it and runs it on real
- * tensors. After capture/ and graph/, whose schemas it reads. */
+ * composite: traced code runs through its body. One with a meta function is a row (op/custom.c): one node in graphs. After capture/ and
+ * graph/, whose schemas it reads. */
 
-typedef struct dync__custom_op {
+typedef struct dync__custom_op {             /* a composite */
     char *name, *schema;
-    dync_function impl, meta;
+    dync_function impl;
     void *user;
-    int arity;                                   /* parameters of the schema */
+    int arity;                               /* parameters of the schema */
     struct dync__custom_op *next;
 } dync__custom_op;
 static struct { dync__mutex lock; dync__custom_op *first; } dync__custom_ops;
@@ -49449,12 +49790,8 @@ static dync__custom_op *dync__custom_op_find(const char *name)
     return o;
 }
 
-DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user)
+static dync_status dync__composite_add(const char *name, const char *schema, int arity, dync_function impl, void *user)
 {
-    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
-    if (!strstr(name, "::") || schema[0] != '(')
-        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
-    if (dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
     dync__custom_op *o = dync__calloc(sizeof *o);
     if (!o) return DYNC_ERR_MEMORY;
     o->name = dync__strdup(name);
@@ -49463,10 +49800,8 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
         dync__custom_op_free(o);
         return DYNC_ERR_MEMORY;
     }
-    dync__param param;
-    while (dync__schema_param(o->schema, o->arity, &param)) o->arity++;
+    o->arity = arity;
     o->impl = impl;
-    o->meta = meta_or_null;
     o->user = user;
     dync__at_shutdown(dync__custom_ops_free);
     dync__lock(&dync__custom_ops.lock);
@@ -49476,19 +49811,30 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
     return DYNC_OK;
 }
 
-/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
-static dync_value dync__custom_op_call(dync__custom_op *o, int nargs, const dync_value *args)
+DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user)
 {
-    dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    if (nargs != o->arity) {
-        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
-        return DYNC_NONE;
-    }
-    if (!t || !o->meta) return o->impl(args, nargs, o->user);
-    dync_callee opaque = dync_disable_callee(dync_fnv(o->impl));
-    opaque.user = o->user;
-    opaque.name = o->name;
-    return dync_frame_values(opaque, o->name, nargs, args);
+    dync__param param;
+    int arity = 0;
+    if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
+    const char *colons = strstr(name, "::");
+    if (!colons || colons == name || !colons[2] || schema[0] != '(')
+        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
+    if (dync__op_find(name) >= 0 || dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
+    for (; dync__schema_param(schema, arity, &param); arity++)
+        if (param.type == DYNC__PARAM_PTR)
+            return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has a type that is not known; those are Tensor, Tensor?, "
+                              "Tensor[], Scalar, int, int[], float, bool, str, Dtype, Device", name, schema, arity);
+    if (arity > DYNC__MAX_ARGS)
+        return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s: expected at most %d parameters, got %d", name, (int)DYNC__MAX_ARGS, arity);
+    return meta_or_null ? dync__custom_add(name, schema, impl, meta_or_null, user) : dync__composite_add(name, schema, arity, impl, user);
+}
+
+/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
+static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, const dync_value *args)
+{
+    if (nargs == o->arity) return o->impl(args, nargs, o->user);
+    dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
+    return DYNC_NONE;
 }
 
 /* A list of numbers as dims, of tensors as it is. */
@@ -49515,6 +49861,9 @@ static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p,
     case DYNC__PARAM_INT: case DYNC__PARAM_DEVICE: *out = dync__arg_i(dync_as_int(v)); break;
     case DYNC__PARAM_FLOAT: *out = dync__arg_f(dync_as_float(v)); break;
     case DYNC__PARAM_BOOL: *out = dync__arg_b(dync_as_bool(v)); break;
+    case DYNC__PARAM_TENSOR:
+        *out = dync__arg_value(v);
+        return v.kind == DYNC_KIND_TENSOR || (dync_as_tensor(v), false);       /* says what came instead */
     case DYNC__PARAM_DTYPE: *out = dync__arg_dtype((int)dync_as_int(v)); break;
     case DYNC__PARAM_DIMS: {
         int64_t one = dync_as_int(v), *dims = dync__arena_copy(arena, &one, sizeof one);
@@ -49546,13 +49895,13 @@ static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
         dync__schema_param(row->schema, i, &param);
         ok = dync__op_arg(&arena, args[i], &param, &list[i]) && dync__error_count() == errors;
     }
-    if (ok && row->nout > 1) result = dync__op_call_list(op, nargs, list, DYNC_NOWHERE);
+    if (ok && row->nout != 1) result = dync__op_call_list(op, nargs, list, DYNC_NOWHERE);
     else if (ok) {
         dync_tensor *t = dync__op_call(op, nargs, list, DYNC_NOWHERE);
         if (t) result = dync_v_tensor(t);
     }
     dync__arena_free(&arena);
-    return result;
+    return row->nout ? result : DYNC_NONE;
 }
 
 DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args)
@@ -49576,10 +49925,6 @@ static dync_status dync__declined(const char *name)
 {
     return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this version of dync does not have it", name);
 }
-DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
-{
-    if (mode != DYNC_TRACE_REAL) dync__declined("dync_make_graph_mode: fake and symbolic modes");
-}
 DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out)
 {
     (void)graph, (void)inputs, (void)n, (void)joint;
@@ -49591,6 +49936,308 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
     (void)graph;
     dync__declined("dync_graph_seq_table");
     return NULL;
+}
+
+/* ==== compile/make_graph.c ====================================================================================== */
+/* compile/make_graph.c: dync_make_graph, torch.fx's make_fx: one run of a function with a recorder at the bottom of dispatch, under the tape:
+ * composites are expanded, gradients that the function takes are recorded too. No guards, no breaks, nothing is made functional.
+ *
+ *   REAL      every operator runs as well: branches see values
+ *   FAKE      tensors have form only; reading data is an error
+ *   SYMBOLIC  as FAKE, with sizes other than 0 and 1 as symbols
+ *
+ * The node of a tensor is found by its id, which aliases kept by the tape share. A tensor from elsewhere is an attribute. */
+
+typedef struct dync__maker {
+    dync__handler handler, *before;      /* before: the bottom in force outside */
+    dync_graph *graph;
+    dync__map node;                      /* id of a tensor -> its node */
+    DYNC__VEC(dync__tensor *) fake, real; /* fakes of tensors from elsewhere, by pairs (both owned) */
+    dync_trace_mode mode;
+    int n_constants;
+} dync__maker;
+static DYNC__TLS dync_trace_mode dync__maker_mode;
+static DYNC__TLS dync__maker *dync__maker_now;       /* for names; NULL: none is open */
+
+DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
+{
+    if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC) dync__maker_mode = mode;
+    else dync__fail(DYNC_ERR_VALUE, "dync_make_graph_mode: expected real, fake or symbolic, got %d", (int)mode);
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync_node *n)
+{
+    return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
+}
+
+static dync_node *dync__maker_known(const dync__maker *m, const dync__tensor *t)
+{
+    uint64_t at;
+    return dync__map_get(&m->node, t->id, &at) ? (dync_node *)(uintptr_t)at : NULL;
+}
+
+/* A tensor from elsewhere: an attribute, under the names that make_fx gives. */
+static dync_node *dync__maker_constant(dync__maker *m, dync__tensor *t)
+{
+    char path[48];
+    bool parameter = (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) != 0;
+    dync__format(path, sizeof path, parameter ? "_param_constant%d" : "_tensor%d", m->n_constants++);
+    dync_node *n = dync__graph_attr(m->graph, path, path, t);
+    return n && dync__maker_own(m, t, n) ? n : NULL;
+}
+
+static dync_node *dync__maker_node(dync__maker *m, dync__tensor *t)
+{
+    dync_node *n = dync__maker_known(m, t);
+    if (n) return n;
+    if (!(t->flags & DYNC__T_FAKE)) return dync__maker_constant(m, t);
+    dync__fail(DYNC_ERR_VALUE, "dync_make_graph: a tensor made while another call was traced was kept in a variable (made by %s)", t->op ? t->op : "?");
+    return NULL;
+}
+
+/* Without data: the fake that stands for a tensor from elsewhere. */
+static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t)
+{
+    if (m->mode == DYNC_TRACE_REAL || (t->flags & DYNC__T_FAKE)) return t;
+    for (int i = 0; i < m->real.n; i++)
+        if (m->real.at[i] == t) return m->fake.at[i];
+    dync_node *n = dync__maker_node(m, t);
+    dync__tensor *fake = n ? dync__tensor_fake(t->dtype, t->device, &t->lay) : NULL;
+    if (!fake) return NULL;
+    fake->storage->size_bytes = t->storage->size_bytes;
+    fake->flags |= t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+    if (!dync__maker_own(m, fake, n) || !dync__vec_reserve(&m->real, m->real.n + 1) || !dync__vec_push(&m->fake, fake)) {
+        dync__unref(fake);
+        return NULL;
+    }
+    dync__ref(m->real.at[m->real.n++] = t);
+    return fake;
+}
+
+/* stand: arguments as the operator sees them; node: as the graph does. */
+static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, dync__arg *stand, dync__arg *node)
+{
+    for (int i = 0; i < n; i++) {
+        stand[i] = node[i] = in[i];
+        if (in[i].kind == DYNC__A_TENSOR) {
+            dync__tensor *t = dync__maker_stand_in(m, in[i].as.t);
+            dync_node *of = t ? dync__maker_node(m, t) : NULL;
+            if (!of) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+            stand[i] = dync__arg_t(t);
+            node[i] = dync__arg_node(of);
+        } else if (in[i].kind == DYNC__A_LIST) {
+            stand[i].as.list = dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *stand);
+            node[i].as.list = dync__arena_alloc(&m->graph->arena, (size_t)(in[i].n + 1) * sizeof *node);
+            if (!stand[i].as.list || !node[i].as.list) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__maker_args(m, in[i].n, in[i].as.list, stand[i].as.list, node[i].as.list));
+        }
+    }
+    return DYNC_OK;
+}
+
+/* ---- one operator ------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
+{
+    if (m->mode != DYNC_TRACE_REAL && c->row->cls != DYNC__EFFECT) return dync__op_fake(c);
+    dync__handler *own = dync__bottom_swap(m->before);
+    dync_status status = dync__dispatch_bottom(c);
+    dync__bottom_swap(own);
+    return status;
+}
+
+static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, const dync__arg *args)
+{
+    dync__info info[DYNC__MAX_OUT];
+    memset(info, 0, sizeof info);
+    for (int i = 0; i < c->nout; i++) {
+        const dync__tensor *t = c->out[i];
+        if (t) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
+    }
+    dync_node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    if (!n) return DYNC_ERR_MEMORY;
+    n->at = c->at;
+    n->seq_nr = dync__seq_now();
+    for (int i = 0; i < c->nout; i++) {
+        if (!c->out[i]) continue;
+        dync_node *of = c->nout > 1 ? dync__graph_getitem(m->graph, n, i) : n;
+        if (!of || !dync__maker_own(m, c->out[i], of)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
+{
+    dync__maker *m = self->state;
+    const dync__op_row *row = c->row;
+    bool whole = dync__op_can_lower(c->op) || (row->flags & (DYNC__OP_OPAQUE | DYNC__OP_DATA_SHAPE)) || row->cls == DYNC__EFFECT ||
+                 row->cls == DYNC__INPLACE || !row->decompose;
+    if (!whole) return row->decompose(c);
+    if ((row->flags & DYNC__OP_DATA_SHAPE) && m->mode != DYNC_TRACE_REAL)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", row->name);
+    dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;
+    DYNC__TRY(dync__maker_args(m, c->nargs, c->args, stand, node));
+    c->args = stand;
+    dync_status status = dync__maker_run(m, c);
+    if (status == DYNC_OK) status = dync__maker_record(m, c, node);
+    c->args = given;
+    if (status == DYNC_OK) return DYNC_OK;
+    for (int i = 0; i < c->nout; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+    return status;
+}
+
+/* ---- arguments and the result ------------------------------------------------------------------------------------------------------ */
+
+/* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the scope. */
+static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char *name)
+{
+    char text[80];
+    dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    dync__format(text, sizeof text, "%s_1", name);
+    dync_node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
+    dync__tensor *x = !n ? NULL : m->mode == DYNC_TRACE_REAL ? dync__tensor_alias(t, t->dtype, &t->lay) : dync__tensor_fake(t->dtype, t->device, &t->lay);
+    if (!x) return DYNC_NONE;
+    bool grad = dync__tensor_requires_grad(t);
+    if (m->mode != DYNC_TRACE_REAL) x->storage->size_bytes = t->storage->size_bytes;
+    dync__tensor_set_requires_grad(x, grad);
+    n->requires_grad[0] = grad;
+    n->target = n->name;
+    bool ok = dync__maker_own(m, x, n);
+    dync_tensor *h = dync__give(x);
+    return ok && h ? dync_v_tensor(h) : DYNC_NONE;
+}
+
+static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, const char *name, int depth, dync_value *out)
+{
+    *out = *v;
+    if (v->kind == DYNC_KIND_TENSOR) {
+        dync__tensor *t = dync__open(v->as.t);
+        if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        if (t->flags & DYNC__T_FAKE) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: expected a tensor with data, got one of another trace");
+        *out = dync__maker_input(m, t, name);
+        return out->kind == DYNC_KIND_TENSOR ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper than 16 lists");
+    *out = dync__list_new(v->as.l->n);
+    if (out->kind != DYNC_KIND_LIST) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < v->as.l->n; i++) {
+        dync_value item;
+        DYNC__TRY(dync__maker_argument(m, &v->as.l->items[i], name, depth + 1, &item));
+        dync__list_set(*out, i, item);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, dync__arg *out)
+{
+    memset(out, 0, sizeof *out);
+    if (v.kind == DYNC_KIND_TENSOR) {
+        dync__tensor *t = dync__open(v.as.t);
+        dync_node *n = t ? dync__maker_node(m, t) : NULL;
+        if (n) *out = dync__arg_node(n);
+        return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    }
+    if (v.kind != DYNC_KIND_LIST) return dync__value_to_arg(&m->graph->arena, v, out);
+    if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper than 16 lists");
+    out->kind = DYNC__A_LIST;
+    out->n = v.as.l ? v.as.l->n : 0;
+    out->as.list = dync__arena_alloc(&m->graph->arena, (size_t)(out->n + 1) * sizeof *out);
+    if (!out->as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, v.as.l->items[i], depth + 1, &out->as.list[i]));
+    return DYNC_OK;
+}
+
+static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *name)
+{
+    dync__arg result;
+    if (r.kind == DYNC_KIND_NONE && dync__graph_op_count(m->graph) == 0)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", name);
+    DYNC__TRY(dync__maker_result(m, r, 0, &result));
+    return dync__graph_output(m->graph, &result) && !m->graph->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- the run -------------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
+{
+    dync_compiled *inner = dync__callee_compiled(callee);
+    const char *names = callee->args ? callee->args : inner ? inner->args : NULL;
+    dync_value *in = dync__scope_alloc((size_t)nargs * sizeof *in + 1);
+    if (!in) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < nargs; i++) {
+        const char *arg = dync__arg_name(&m->graph->arena, names, i);
+        if (!arg) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__maker_argument(m, &args[i], arg, 0, &in[i]));
+    }
+    uint64_t errors = dync__error_count();
+    dync__maker *outer = dync__maker_now;
+    dync__maker_now = m;
+    m->before = dync__bottom_swap(&m->handler);
+    dync_value r = dync__callee_invoke(callee, nargs, in);
+    dync__bottom_swap(m->before);
+    dync__maker_now = outer;
+    if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    return dync__maker_finish(m, r, name);
+}
+
+static void dync__maker_free(dync__maker *m)
+{
+    for (int i = 0; i < m->real.n; i++) {
+        dync__unref(m->real.at[i]);
+        dync__unref(m->fake.at[i]);
+    }
+    dync__vec_free(&m->real);
+    dync__vec_free(&m->fake);
+    dync__map_free(&m->node);
+}
+
+static void dync__graph_release(void *g) { dync_graph_free(g); }
+
+DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
+{
+    dync__maker m = {.handler = {.call = dync__maker_call}, .mode = dync__maker_mode};
+    const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
+    dync__maker_mode = DYNC_TRACE_REAL;
+    if (!dync__callee_valid(&callee)) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the function is NULL"), NULL;
+    if (nargs < 0 || (nargs > 0 && !args))
+        return dync__fail(DYNC_ERR_VALUE, "dync_make_graph(%s): expected %d arguments, got %s", shown, nargs, args ? "less than none" : "NULL"), NULL;
+    m.handler.state = &m;
+    m.graph = dync__graph_new(shown);
+    if (!m.graph) return NULL;
+    m.graph->unbroken = true;
+    dync__handler *stack = dync__handler_swap(NULL);
+    bool compiling = dync__tls.compiling, grad_off = dync__tls.grad_enabled_off;
+    dync__tls.compiling = false;
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__maker_trace(&m, &callee, shown, nargs, args);
+    dync_scope_end(&scope);
+    dync__tls.compiling = compiling;
+    dync__tls.grad_enabled_off = grad_off;
+    dync__handler_swap(stack);
+    dync__maker_free(&m);
+    if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "dync_make_graph(%s) failed", shown);
+    if (status == DYNC_OK && dync__scope_defer(dync__graph_release, m.graph)) return m.graph;
+    dync_graph_free(m.graph);
+    return NULL;
+}
+
+/* ---- names of values ------------------------------------------------------------------------------------------------------------------- */
+DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
+{
+    dync__tensor *t = h ? dync__open(h) : NULL;
+    if (!t || !name) return h;
+    dync_node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t) : NULL;
+    if (n && n->kind != DYNC__N_PLACEHOLDER) dync__graph_rename(n->graph, n, name);
+    if (t->node && dync__tls.compiling) dync__graph_rename(t->node->graph, t->node, name);
+    const char *kept = dync__intern(name);
+    if (kept) t->name = kept;
+    return h;
 }
 DYNC__COLD_END
 #endif

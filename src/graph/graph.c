@@ -9,6 +9,10 @@
 #include "../dync.in.h"
 #include "graph.h"
 
+#if defined(DYNC__SPLIT)
+dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+#endif
+
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 
 DYNC__FN dync_graph *dync__graph_new(const char *name)

@@ -178,8 +178,9 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
     /* What a decomposition makes belongs to the innermost scope: one of its own, so that
      * temporaries die with the node. */
     dync_scope scope = dync_scope_begin();
-    int op = node->op >= 0 ? node->op : dync__op_find(node->target);  /* registered after the graph was read? */
-    if (op >= 0) status = dync__op_run(op, node->nargs, args, t);
+    int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target); /* registered later? */
+    if (node->callee && dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
+    else if (op >= 0) status = dync__op_run(op, node->nargs, args, t);
     else
         status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
                             node->target);
