@@ -31,6 +31,7 @@ DYNC__COLD_END
 #include "base/rng.c"
 DYNC__COLD_BEGIN
 #include "base/log.c"
+#include "base/process.c"
 DYNC__COLD_END
 #include "base/pool.c"
 DYNC__COLD_BEGIN
@@ -218,6 +219,7 @@ DYNC__COLD_BEGIN
 #include "backend/eager.c"
 #include "backend/absent.c"
 #include "backend/aot.c"
+#include "backend/broken.c"
 #include "backend/explain.c"
 DYNC__COLD_END
 #include "program/program.h"
@@ -232,6 +234,18 @@ DYNC__COLD_BEGIN
 #include "program/program_file.c"
 #include "program/safetensors.c"
 #include "program/ts.c"
+DYNC__COLD_END
+#include "minify/minify.h"
+DYNC__COLD_BEGIN
+#include "minify/settings.c"
+#include "minify/run.c"
+#include "minify/accuracy.c"
+#include "minify/judge.c"
+#include "minify/graph.c"
+#include "minify/shrink.c"
+#include "minify/write.c"
+#include "minify/hook.c"
+#include "minify/repro.c"
 #include "compile/compile.c"
 #include "compile/config.c"
 #include "compile/custom_op.c"

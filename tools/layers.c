@@ -8,7 +8,7 @@
 #include "tool.h"
 
 static const char *const folders[] = {"api", "base", "tensor", "loop", "codegen", "kernel", "runtime", "op", "autograd", "nn",
-                                      "graph", "capture", "aot", "inductor", "backend", "program", "compile", "cuda"};
+                                      "graph", "capture", "aot", "inductor", "backend", "program", "minify", "compile", "cuda"};
 enum { N_FOLDERS = sizeof folders / sizeof folders[0], MAX_FILES = 1024 };
 static char listed[MAX_FILES][TOOL_PATH];
 static int n_listed, n_breaches;

@@ -20,6 +20,12 @@ typedef struct dync__inner_compiler {
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
 } dync__inner_compiler;
+/* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
+#if defined(DYNC__SPLIT)
+extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+#else
+static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+#endif
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
  * for several inputs on one memory. */

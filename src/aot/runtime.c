@@ -5,6 +5,10 @@
 #include "code.h"
 #include "../autograd/node.h"
 
+#if defined(DYNC__SPLIT)
+dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+#endif
+
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
 DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
@@ -299,6 +303,12 @@ static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
+static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+{
+    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+    return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
+}
+
 static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
@@ -311,8 +321,8 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
         if (g->bw->node.at[i]->kind == DYNC__N_PLACEHOLDER && k++ >= 0) c->tangent[k - 1] = g->bw->node.at[i];
     dync__aot_log(g);
     dync__aot_report(g);
-    DYNC__TRY(inner->compile(inner->user, g->fw, false, options, &c->fw));
-    if (g->bw) DYNC__TRY(inner->compile(inner->user, g->bw, true, options, &c->bw));
+    DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
+    if (g->bw) DYNC__TRY(dync__aot_inner_compile(inner, g->bw, true, options, &c->bw));
     if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }

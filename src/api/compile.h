@@ -18,6 +18,8 @@ typedef struct dync_compile_options {
     void *user DYNC__ZERO;             /* for the general form */
     void (*guard_fail)(const char *reason, void *user) DYNC__ZERO; /* once per cached entry that refused a call */
     void *guard_fail_user DYNC__ZERO;
+    const char *repro_after DYNC__ZERO; /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
+    int repro_level DYNC__ZERO;        /* 1 to 4; default: the setting */
     int last_ DYNC__ZERO;              /* private: so that a call without options has one */
 } dync_compile_options;
 

@@ -38,9 +38,73 @@ DYNC_API dync_counters dync_get_counters(void);
  *   notes   an unknown name is reported once, with those that exist */
 DYNC_API void dync_set_log(const char *what);
 
-/* dync_config_set: "repro_after", "repro_level", "debug_dir", ...
+/* dync_config_set: "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
+ * "repro_ignore_non_fp", "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
  *   errors  DYNC_ERR_VALUE, naming the keys that exist */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
+
+/* ---- minifier: a graph that fails, shrunk to the few operators that fail -------------------------------------------------------
+ * With "repro_after" set ("dynamo": what was captured; "aot": what AOT autograd made of it; by dync_config_set, DYNC_REPRO_AFTER or the
+ * compile option) a backend that fails leaves <debug_dir>/run_DATE-pid_PID/minifier/minifier_launcher.c, a program that needs only dync.h:
+ * run it with `minify` and repro.c is the smallest graph that fails the same way. docs/minifier.md takes a case from symptom to repro.
+ * "repro_level": 1 writes the graph as it is, 2 a launcher (the default), 3 a launcher always, 4 a launcher where results are wrong. */
+
+/* Does this graph on these inputs still show what is looked for? An error that it records counts as "no" unless it returns true. */
+typedef bool (*dync_minify_predicate)(dync_graph *graph, const dync_value *inputs, int n, void *user);
+typedef struct dync_minified { dync_graph *graph; dync_value inputs; int queries; } dync_minified;
+
+/* dync_minify(graph, dync_tuple(x, y), fails, user): the smallest graph found for which the predicate is true, by delta debugging.
+ *   inputs  one value per placeholder: a list, or a single tensor
+ *   ->      graph and its inputs (a list), owned by the scope; queries: how often the predicate was asked. graph is NULL on failure
+ *   errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or the error that the predicate recorded there; DYNC_ERR_MEMORY
+ *   notes   reports its steps on stderr. The predicate runs in this process: dync_fails and dync_fails_accuracy use a child of their own.
+ *   source  torch/_functorch/fx_minifier.py */
+DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user);
+
+/* Predicates; user is the name of a backend. dync_fails: eager runs the graph, the backend does not: it raises, crashes or hangs (in a
+ * child process where there is fork). dync_fails_accuracy: its results or gradients are wrong, as judged by a float64 run. */
+DYNC_API bool dync_fails(dync_graph *graph, const dync_value *inputs, int n, void *backend);
+DYNC_API bool dync_fails_accuracy(dync_graph *graph, const dync_value *inputs, int n, void *backend);
+
+/* dync_repro_save: the graph with its inputs as a C program that needs only dync.h; inputs of more than 64 elements go to a folder
+ * "storages" beside it.
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY */
+DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path);
+
+/* What such a program is made of. dync_run_repro understands `run`, `minify`, --accuracy, --no-accuracy, --save-dir DIR, --no-save-dir,
+ * --isolate, --no-isolate, --autocast, --backend NAME, --only-fwd and returns the exit status: 0; 1 where the failure is reproduced or
+ * minifying failed; 2 for arguments that it does not know. */
+typedef struct dync_repro_reader dync_repro_reader;
+typedef struct dync_repro_buffer {
+    size_t nbytes DYNC__ZERO;
+    const char *hash DYNC__ZERO;        /* file in save_dir/storages */
+    const void *data DYNC__ZERO;        /* or the bytes themselves */
+    dync_device device DYNC__ZERO;
+    dync_dtype dtype_hint DYNC__ZERO;   /* of random data, where the file is missing */
+} dync_repro_buffer;
+typedef struct dync_repro_input {
+    dync_dims shape DYNC__ZERO, stride DYNC__ZERO;   /* stride: row major where not given */
+    dync_dtype dtype DYNC__ZERO;
+    int64_t storage_offset DYNC__ZERO;
+    bool requires_grad DYNC__ZERO, is_leaf DYNC__ZERO;
+} dync_repro_input;
+#define dync_repro_storage(reader, ...) dync_repro_storage_opt(reader, DYNC_LITERAL(dync_repro_buffer){.nbytes = __VA_ARGS__})
+#define dync_repro_tensor(reader, storage, ...) dync_repro_tensor_opt(reader, storage, DYNC_LITERAL(dync_repro_input){.shape = __VA_ARGS__})
+DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer buffer);
+DYNC_API void dync_repro_tensor_opt(dync_repro_reader *reader, int storage, dync_repro_input input);
+DYNC_API void dync_repro_number(dync_repro_reader *reader, dync_value number);
+typedef struct dync_repro {
+    dync_function mod DYNC__ZERO;
+    void (*load_args)(dync_repro_reader *reader) DYNC__ZERO;
+    int load_args_version DYNC__ZERO;
+    const char *names DYNC__ZERO;       /* of the inputs: "x, y" */
+    bool accuracy DYNC__ZERO;
+    const char *command DYNC__ZERO;     /* where the command line names none; default "run" */
+    const char *save_dir DYNC__ZERO;
+    bool autocast DYNC__ZERO, only_fwd DYNC__ZERO, no_grad DYNC__ZERO;
+    const char *backend DYNC__ZERO, *options DYNC__ZERO;
+} dync_repro;
+DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro);
 
 /* dync_profile_start, dync_profile_stop: what runs in between, in all threads, is recorded: operators ("aten::add"), nodes of backward
  * ("AddBackward0"), calls of compiled functions. Starting forgets the record before.

@@ -3,15 +3,21 @@
 #define DYNC__BACKEND_H
 #include "../inductor/inductor.h"
 /* One row per built-in backend: name, tags, compile function. */
-#define DYNC__BACKENDS(X)                                            \
-    X(aot_eager,      "debug", dync__backend_aot_eager)              \
-    X(cudagraphs,     NULL,    dync__backend_cudagraphs)             \
-    X(eager,          "debug", dync__backend_eager)                  \
-    X(eager_noexcept, "debug", dync__backend_eager_noexcept)         \
-    X(inductor,       NULL,    dync__backend_inductor)               \
-    X(onnxrt,         NULL,    dync__backend_onnxrt)                 \
-    X(ts,             "debug", dync__backend_ts)  /* program/ts.c */ \
-    X(tvm,            NULL,    dync__backend_tvm)
+#define DYNC__BACKENDS(X)                                                                              \
+    X(aot_eager,      "debug", dync__backend_aot_eager)                                                \
+    X(cudagraphs,     NULL,    dync__backend_cudagraphs)                                               \
+    X(eager,          "debug", dync__backend_eager)                                                    \
+    X(eager_noexcept, "debug", dync__backend_eager_noexcept)                                           \
+    X(inductor,       NULL,    dync__backend_inductor)                                                 \
+    X(onnxrt,         NULL,    dync__backend_onnxrt)                                                   \
+    X(ts,             "debug", dync__backend_ts)  /* program/ts.c */                                   \
+    X(tvm,            NULL,    dync__backend_tvm)                                                      \
+    X(dynamo_accuracy_minifier_backend, "debug", dync__backend_minifier_accuracy) /* minify/repro.c */ \
+    X(dynamo_minifier_backend, "debug", dync__backend_minifier)                  /* minify/repro.c */  \
+    X(non_leaf_compile_error_TESTING_ONLY, "debug", dync__backend_non_leaf_compile_error)              \
+    X(relu_accuracy_error_TESTING_ONLY, "debug", dync__backend_relu_accuracy_error)                    \
+    X(relu_compile_error_TESTING_ONLY, "debug", dync__backend_relu_compile_error)                      \
+    X(relu_runtime_error_TESTING_ONLY, "debug", dync__backend_relu_runtime_error)
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X

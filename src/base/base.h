@@ -213,6 +213,17 @@ DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);
 
+/* ---- processes and folders (process.c) ------------------------------------------------------------------------------------- */
+typedef enum { DYNC__CHILD_DONE, DYNC__CHILD_CRASHED, DYNC__CHILD_HUNG, DYNC__CHILD_NONE /* no fork: nothing ran */ } dync__child_end;
+DYNC__FN bool dync__child_possible(void);
+/* fn(user, reply) in a copy of this process; the n bytes of reply come back. Killed after timeout_ms. CRASHED: *signal_number, or 0 if it ended. */
+DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
+                                         int *signal_number);
+DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; DYNC_ERR_IO */
+DYNC__FN void dync__folder_current(dync__str *out);          /* "." where it is not known */
+DYNC__FN int  dync__process_id(void);
+DYNC__FN void dync__date_text(dync__str *out);               /* local time to the microsecond: 2024_05_17_13_45_10_123456 */
+
 /* ---- thread pool (pool.c) ------------------------------------------------------------------------------------------------- */
 DYNC__FN int  dync__pool_threads(void);                          /* 1 where there are no threads */
 DYNC__FN void dync__pool_set_threads(int n);                     /* 0: as many as CPUs, or DYNC_THREADS; not while it runs */

@@ -180,6 +180,13 @@ DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item
     if (room && room != few) dync__free(room, (size_t)n * item);
 }
 
+/* Hook of minify/: has f's backend compile g. NULL: nobody looks on. */
+#if defined(DYNC__SPLIT)
+extern dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+#else
+static dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+#endif
+
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
 DYNC__FN int dync__callee_arity(const dync_callee *);              /* -1: any */

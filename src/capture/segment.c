@@ -4,6 +4,10 @@
 #include "../dync.in.h"
 #include "capture.h"
 
+#if defined(DYNC__SPLIT)
+dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+#endif
+
 /* ---- structural hash and equality ------------------------------------------------------------------------------------------ */
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
 {
@@ -149,7 +153,8 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
     dync__tls.double_backward = f->opt.double_backward;
-    dync_status status = f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
+    dync_status (*hook)(const dync_compiled *, dync_graph *, const dync_value *, int, dync_callable *) = DYNC__ATOMIC_PEEK(&dync__backend_compile_hook);
+    dync_status status = hook ? hook(f, g, examples, n, out) : f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
     dync__tls.compiling = compiling;
     dync__tls.double_backward = twice;
     dync__handler_swap(stack);

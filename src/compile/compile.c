@@ -9,6 +9,7 @@
  */
 #include "../dync.in.h"
 #include "../backend/backend.h"
+#include "../minify/minify.h"
 #include "../program/program.h"
 
 /* ---- modules -------------------------------------------------------------------------------------------------------------------- */
@@ -46,8 +47,16 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
         dync__fail(DYNC_ERR_VALUE, "dync_compile: recompile_limit is %d, expected 0 (the default) or more", options.recompile_limit);
         return NULL;
     }
+    int after;
+    if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 || options.repro_level > 4) {
+        dync__fail(DYNC_ERR_VALUE, "dync_compile: repro_after is '%s' and repro_level %d, expected none, dynamo or aot and 1 to 4",
+                   options.repro_after ? options.repro_after : "none", options.repro_level);
+        return NULL;
+    }
+    if (options.repro_after) options.repro_after = dync__repro_after_name(after);
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
+    dync__hook_install();
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
     DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);

@@ -1,6 +1,6 @@
 /* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
 #include "../dync.in.h"
-#include "../backend/backend.h"
+#include "../minify/minify.h"
 
 #define DYNC__CONFIGS(X) X(lint) X(log) X(threads) X(verify)
 static dync_status dync__config_log(const char *value)
@@ -41,8 +41,12 @@ DYNC_API dync_status dync_config_set(const char *key, const char *value)
 {
     for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)
         if (strcmp(key, dync__config_rows[i].key) == 0) return dync__config_rows[i].set(value);
+    bool known = false;
+    if (key) DYNC__TRY(dync__repro_set(key, value, &known));
+    if (known) return DYNC_OK;
     dync__str s = {0};
     for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++) dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].key);
+    for (int i = 0; dync__repro_key(i); i++) dync__str_addf(&s, ", %s", dync__repro_key(i));
     dync_status status = dync__fail(DYNC_ERR_VALUE, "dync_config_set: there is no key '%s'; those are: %s", key ? key : "NULL", dync__str_get(&s));
     dync__str_free(&s);
     return status;

@@ -20,6 +20,7 @@ enum { DYNC__C_INLINE_ELEMENTS = 16 };
 typedef struct dync__c_printer {
     dync__str *s;
     const dync_graph *g;
+    bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
 } dync__c_printer;
 
 static const char *dync__c_dtype(int dtype)
@@ -268,13 +269,15 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 static void dync__c_statement(dync__c_printer *p, const dync_node *node)
 {
     bool used = node->n_users > 0;
+    bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
     dync__str_add(p->s, "    ");
-    if (used)
+    if (let) dync__str_addf(p->s, "DYNC_LET(%s, ", node->name);
+    else if (used)
         dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ",
                        node->name);
     if (node->kind == DYNC__N_GET_ATTR) dync__c_constant(p, node->value);
     else dync__c_call(p, node);
-    dync__str_add(p->s, ";  /* ");
+    dync__str_add(p->s, let ? ");  /* " : ";  /* ");
     if (!used) dync__str_addf(p->s, "%s: ", node->name);
     dync__c_type_comment(p, node);
     dync__str_add(p->s, " */\n");
@@ -317,9 +320,38 @@ static bool dync__c_is_param(const dync_node *node)
            (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 
+/* The graph as statements of a dync_function whose arguments are the inputs, then the attributes that are
+ * not printed. */
+DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const char *args)
+{
+    dync__c_printer p = {s, g, true};
+    int k = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *node = g->node.at[i];
+        if (!dync__c_is_param(node)) continue;
+        bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
+        if (node->n_users == 0) dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++, node->name);
+        else if (tensor)
+            dync__str_addf(s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args, k++);
+        else dync__str_addf(s, "    dync_value %s = %s[%d];", node->name, args, k++);
+        if (node->n_users) dync__c_param_comment(&p, node);
+    }
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *node = g->node.at[i];
+        if (dync__c_is_param(node)) continue;
+        if (node->kind != DYNC__N_OUTPUT) {
+            dync__c_statement(&p, node);
+            continue;
+        }
+        dync__str_add(s, "    return ");
+        dync__c_arg(&p, &node->args[0], DYNC__PARAM_VALUE, true);
+        dync__str_add(s, ";\n");
+    }
+}
+
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
 {
-    dync__c_printer p = {s, g};
+    dync__c_printer p = {s, g, false};
     const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
                                ? g->node.at[g->node.n - 1]
                                : NULL;

@@ -1,0 +1,347 @@
+/* minify/hook.c: around a backend, with repro_after set: what it compiled is run at once on copies of the inputs, and where that fails a
+ * program that shrinks the graph is left behind and named in the error. After write.c; capture/segment.c and aot/runtime.c call it.
+ *
+ * A trial in a child process comes first, so that a crash or a hang becomes an error too. Writing may fail: that is said, and the
+ * backend's own error goes on to the caller as it was.
+ * Source: torch/_dynamo/repro/after_dynamo.py, WrapBackendDebug; torch/_dynamo/repro/after_aot.py, wrap_compiler_debug. */
+#include "../dync.in.h"
+#include "minify.h"
+
+/* What this thread compiles now; busy: for the minifier itself. */
+typedef struct dync__hook_state {
+    bool busy;
+    int aot_level;                      /* 0: graphs after AOT are left alone */
+    const char *backend, *options;
+} dync__hook_state;
+static DYNC__TLS dync__hook_state dync__hook;
+
+DYNC__FN bool dync__hook_busy(bool busy)
+{
+    bool before = dync__hook.busy;
+    dync__hook.busy = busy;
+    return before;
+}
+
+/* ---- what is left behind ------------------------------------------------------------------------- */
+
+/* Behind the text of the error that is pending; its end goes where there is no room. */
+static void dync__hook_note(const char *path)
+{
+    dync__error_slot *e = &dync__tls.error;
+    dync__str note = {0};
+    dync__str_addf(&note, "\n\nMinifier script written to %s. Run this script to find the smallest traced graph which reproduces this error.\n",
+                   path);
+    size_t room = sizeof e->message - 1, n = strlen(e->message);
+    if (!note.failed && note.n < room) {
+        if (n + note.n > room) n = room - note.n;
+        memcpy(e->message + n, note.at, note.n + 1);
+    }
+    dync__str_free(&note);
+}
+
+static void dync__hook_could_not(const char *what, const dync__error_slot *error)
+{
+    if (error->status != DYNC_OK) dync__warn("Could not write to %s: %s", what, error->message);
+}
+
+static void dync__hook_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs)
+{
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__repro_checkpoint(file, g, n, inputs);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    dync__hook_could_not("checkpoints", &error);
+}
+
+static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path)
+{
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__repro_launcher(file, g, n, inputs, path);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    dync__hook_could_not(dync__str_get(path), &error);
+    return status == DYNC_OK;
+}
+
+/* The error is pending. Levels 1 and 2 write now; 3 has written before. */
+static void dync__hook_failed(int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path,
+                              bool written)
+{
+    dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
+    if (level == 1) dync__hook_checkpoint(file, g, n, inputs);
+    else if (level != 3) written = dync__hook_launcher(file, g, n, inputs, path);
+    if (written) dync__hook_note(dync__str_get(path));
+}
+
+/* A text of the minifier's own, without operator and place. */
+static dync_status dync__hook_raise(dync_status status, const char *class_name, const char *text)
+{
+    const char *op = dync__tls.op;
+    dync_loc at = dync__tls.at;
+    dync__tls.op = NULL;
+    dync__tls.at = DYNC_NOWHERE;
+    dync__fail_class(status, class_name, "%s", text);
+    dync__tls.op = op;
+    dync__tls.at = at;
+    return status;
+}
+
+static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *options, int level)
+{
+    const dync__repro_settings *now = dync__repro_now();
+    *j = (dync__judge){.backend = b, .options = options, .accuracy = level == 4, .isolate = now->isolate != 0, .skip_eager = true};
+    j->forward_only = now->forward_only != 0;
+    j->timeout_ms = (int)DYNC__MIN(now->timeout_s * 1000, 1e9);
+}
+
+/* Eager against itself: a graph that differs from itself cannot be judged. */
+static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs)
+{
+    bool same = true, ran = true;
+    dync__str why = {0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__accuracy_check(g, NULL, n, inputs, &same, &ran, &why);
+    dync_scope_end(&scope);
+    (void)dync__error_guard_end(&guard);
+    if (status == DYNC_OK && !same) dync__warn("Eager itself failed: %s", dync__str_get(&why));
+    dync__str_free(&why);
+    return same;
+}
+
+/* What a trial said before anything ran here. DYNC_OK: go on. */
+static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+                                      const char *bad_accuracy, dync__str *path, bool written)
+{
+    if (v->kind == DYNC__CRASHES || v->kind == DYNC__HANGS) {
+        file->accuracy = false;
+        dync__hook_raise(DYNC_ERR_RUNTIME, "RuntimeError", v->error.message);
+        dync__hook_failed(level == 4 ? 2 : level, file, g, n, inputs, path, written);
+        return DYNC_ERR_RUNTIME;
+    }
+    if (v->kind != DYNC__INACCURATE || !dync__hook_eager_is_stable(g, n, inputs)) return DYNC_OK;
+    dync__warn("Accuracy failed for the %s graph. Creating script to minify the error.",
+               file->grad_off && dync__hook.aot_level ? "AOT Autograd" : "TorchDynamo produced");
+    bool made = dync__hook_launcher(file, g, n, inputs, path);
+    dync__hook_raise(DYNC_ERR_ACCURACY, "AccuracyError", bad_accuracy);
+    if (made) dync__hook_note(dync__str_get(path));
+    return DYNC_ERR_ACCURACY;
+}
+
+/* ---- after dynamo --------------------------------------------------------------------------------- */
+
+static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
+
+static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, const dync_value *inputs)
+{
+    dync__run_items items = {0};
+    dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
+    dync__handler *stack = dync__handler_swap(NULL);
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__run_once(g, code, n, inputs, how, &items);
+    dync_scope_end(&scope);
+    dync__handler_swap(stack);
+    dync__vec_free(&items);
+    return status;
+}
+
+static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, int level, dync_callable *out)
+{
+    dync__repro_file file = {.backend = f->backend.name ? f->backend.name : "inductor", .options = f->opt.options, .accuracy = level == 4,
+                             .forward_only = dync__repro_now()->forward_only != 0, .grad_off = dync__tls.grad_enabled_off};
+    dync__str path = {0};
+    dync__judge judge;
+    dync__verdict verdict = {.kind = DYNC__PASSES};
+    dync_graph *pristine = dync__graph_clone(g);               /* a backend may change the graph */
+    if (!pristine) return DYNC_ERR_MEMORY;
+    bool written = level == 3 && dync__hook_launcher(&file, pristine, n, ex, &path);
+    dync__hook_judge(&judge, &f->backend, f->opt.options, level);
+    if (dync__hook_may_fork(level)) dync__judge_graph(&judge, pristine, n, ex, &verdict);
+    dync_status status = dync__hook_verdict(&verdict, level, &file, pristine, n, ex, "Bad accuracy detected.", &path, written);
+    if (status == DYNC_OK) {
+        status = dync__judge_compile(&f->backend, f->opt.options, g, n, ex, out);
+        bool compiled = status == DYNC_OK;
+        if (compiled && level != 4) status = dync__hook_run(pristine, out, n, ex);
+        if (status != DYNC_OK && level != 4) dync__hook_failed(level, &file, pristine, n, ex, &path, written);
+        if (compiled && status != DYNC_OK && out->destroy) out->destroy(out->state);
+    }
+    dync_graph_free(pristine);
+    dync__str_free(&path);
+    return status;
+}
+
+/* ---- after AOT ------------------------------------------------------------------------------------ */
+
+typedef struct dync__hook_aot {
+    dync__inner inner;
+    dync_graph *graph;
+    int level, n_out;
+    bool tried;                         /* a trial in a child went well */
+    char *backend, *options;
+} dync__hook_aot;
+
+/* The inner callable with values, as a backend would give it. */
+static dync_value dync__hook_aot_values(void *state, const dync_value *args, int n)
+{
+    const dync__hook_aot *a = state;
+    size_t bytes = (size_t)(n + a->n_out + 1) * sizeof(dync__tensor *);
+    dync__tensor **in = dync__calloc(bytes), **out = in ? in + n : NULL;
+    dync_value list = DYNC_NONE;
+    dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < n && status == DYNC_OK; i++)
+        if (!(in[i] = dync__open(args[i].as.t))) status = DYNC_ERR_VALUE;
+    if (status == DYNC_OK) status = a->inner.run(a->inner.state, n, in, a->n_out, out);
+    if (status == DYNC_OK) list = dync__list_new(a->n_out);
+    for (int i = 0; i < a->n_out && in; i++) {
+        dync_tensor *h = dync__give(out[i]);
+        if (h && list.kind == DYNC_KIND_LIST) dync__list_set(list, i, dync_v_tensor(h));
+    }
+    dync__free(in, bytes);
+    return list;
+}
+
+static dync_status dync__hook_aot_backend(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)g, (void)ex, (void)n, (void)options;
+    memset(out, 0, sizeof *out);
+    out->run = dync__hook_aot_values;
+    out->state = user;
+    return DYNC_OK;
+}
+
+/* Trial, dumps, and the run itself. values: the real inputs. */
+static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_value *values, dync__tensor *const *in, int n_out,
+                                          dync__tensor **out)
+{
+    dync__repro_file file = {.backend = a->backend, .options = a->options, .accuracy = a->level == 4, .forward_only = true, .grad_off = true};
+    dync__str path = {0};
+    dync__judge judge;
+    dync__verdict verdict = {.kind = DYNC__PASSES};
+    dync_backend backend = {.name = a->backend, .compile = dync__hook_aot_backend, .user = a};
+    dync__hook_state outer = dync__hook;
+    dync__hook = (dync__hook_state){.busy = true, .aot_level = a->level};
+    bool written = a->level == 3 && dync__hook_launcher(&file, a->graph, n, values, &path);
+    dync__hook_judge(&judge, &backend, NULL, a->level);
+    judge.forward_only = true;
+    if (a->level == 4 || (!a->tried && dync__hook_may_fork(a->level))) dync__judge_graph(&judge, a->graph, n, values, &verdict);
+    dync_status status = dync__hook_verdict(&verdict, a->level, &file, a->graph, n, values, "Bad accuracy detected", &path, written);
+    a->tried = true;
+    if (status == DYNC_OK) {
+        status = a->inner.run(a->inner.state, n, in, n_out, out);
+        if (status != DYNC_OK) dync__hook_failed(a->level, &file, a->graph, n, values, &path, written);
+    }
+    dync__hook = outer;
+    dync__str_free(&path);
+    return status;
+}
+
+static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    dync__hook_aot *a = state;
+    if (dync__hook.busy) return a->inner.run(a->inner.state, n_in, in, n_out, out);
+    size_t bytes = (size_t)(n_in + 1) * sizeof(dync_value);
+    dync_value *values = dync__alloc(bytes);
+    if (!values) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n_in; i++) values[i] = dync_v_tensor(dync__handle(in[i]));
+    dync_status status = dync__hook_aot_checked(a, n_in, values, in, n_out, out);
+    dync__free(values, bytes);
+    return status;
+}
+
+static void dync__hook_aot_destroy(void *state)
+{
+    dync__hook_aot *a = state;
+    if (a->inner.destroy) a->inner.destroy(a->inner.state);
+    dync_graph_free(a->graph);
+    dync__strfree(a->backend);
+    dync__strfree(a->options);
+    dync__free(a, sizeof *a);
+}
+
+/* There are no real inputs while AOT compiles: ones of the right form. */
+static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out)
+{
+    for (int i = 0; i < g->n_inputs; i++) {
+        const dync__info *info = &g->node.at[i]->info[0];
+        dync__tensor *t = dync__tensor_empty(info->dtype, info->device, &info->lay);
+        if (!t) return DYNC_ERR_MEMORY;
+        size_t item = dync__dtype_info(t->dtype)->bytes, count = t->storage->data ? t->storage->size_bytes / item : 0;
+        bool floats = dync__dtype_info(t->dtype)->kind == 'f';
+        for (size_t k = 0; k < count; k++)
+            dync__store_f64((char *)t->storage->data + k * item, t->dtype, floats ? dync__rng_normal(0, k) : 0);
+        out[i] = dync_v_tensor(dync__give(t));
+    }
+    return DYNC_OK;
+}
+
+static void dync__hook_aot_uncompiled(dync_graph *g, int level)
+{
+    dync__repro_file file = {.backend = dync__hook.backend, .options = dync__hook.options, .forward_only = true, .grad_off = true};
+    dync__str path = {0};
+    size_t bytes = (size_t)(g->n_inputs + 1) * sizeof(dync_value);
+    dync_value *values = dync__alloc(bytes);
+    dync_scope scope = dync_scope_begin();
+    if (values && dync__hook_aot_examples(g, values) == DYNC_OK)
+        dync__hook_failed(level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
+    dync_scope_end(&scope);
+    dync__free(values, bytes);
+    dync__str_free(&path);
+}
+
+static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+{
+    int level = dync__hook.busy ? 0 : dync__hook.aot_level;
+    if (!level) return inner->compile(inner->user, g, is_backward, options, out);
+    dync__hook_aot *a = dync__calloc(sizeof *a);
+    dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
+    dync_status status = DYNC_ERR_MEMORY;
+    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options ? options : "")))
+        status = inner->compile(inner->user, g, is_backward, options, &a->inner);
+    if (status != DYNC_OK) {
+        if (pristine && a->options) dync__hook_aot_uncompiled(pristine, level);
+        dync_graph_free(pristine);
+        if (a) dync__strfree(a->backend), dync__strfree(a->options);
+        dync__free(a, sizeof *a);
+        return status;
+    }
+    a->graph = pristine;
+    a->level = level;
+    a->n_out = DYNC__MAX(dync__graph_outputs(pristine), 0);
+    memset(out, 0, sizeof *out);
+    out->run = dync__hook_aot_run;
+    out->destroy = dync__hook_aot_destroy;
+    out->state = a;
+    return DYNC_OK;
+}
+
+/* ---- the two places ----------------------------------------------------------------------------------- */
+
+static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, dync_callable *out)
+{
+    const dync__repro_settings *now = dync__repro_now();
+    int after = now->after, level = f->opt.repro_level ? f->opt.repro_level : now->level;
+    if (f->opt.repro_after) (void)dync__repro_after_parse(f->opt.repro_after, &after);     /* dync_compile has checked it */
+    bool plain = dync__hook.busy || after == DYNC__AFTER_NONE || f->backend.compile == dync__backend_eager;
+    if (!plain && after == DYNC__AFTER_DYNAMO) {
+        bool busy = dync__hook_busy(true);
+        dync_status status = dync__hook_after_dynamo(f, g, ex, n, level, out);
+        dync__hook_busy(busy);
+        return status;
+    }
+    dync__hook_state outer = dync__hook;
+    if (!plain) {
+        dync__hook.aot_level = level;
+        dync__hook.backend = f->backend.name ? f->backend.name : "inductor";
+        dync__hook.options = f->opt.options;
+    }
+    dync_status status = f->backend.compile(g, ex, n, f->opt.options, out, f->backend.user);
+    dync__hook = outer;
+    return status;
+}
+
+DYNC__FN void dync__hook_install(void)
+{
+    DYNC__ATOMIC_STORE(&dync__backend_compile_hook, dync__hook_backend);
+    DYNC__ATOMIC_STORE(&dync__aot_inner_hook, dync__hook_after_aot);
+}
