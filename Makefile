@@ -5,6 +5,7 @@ CC      ?= cc
 CXX     ?= c++
 CFLAGS  ?= -O2 -g
 LIBS    := -lm -pthread
+export CC CFLAGS LDFLAGS        # tests/minify compiles what the minifier writes
 B       ?= build
 NM      ?= nm
 READELF ?= readelf
@@ -26,7 +27,7 @@ TOOLS    := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 TESTS    := $(shell grep -l '^TEST_MAIN' tests/*/*.c 2>/dev/null)
 WHITE    := $(patsubst %.c,$(B)/%,$(filter tests/unit/% tests/fault/%,$(TESTS)))
 MERGED   := $(patsubst %.c,$(B)/%,$(filter-out tests/unit/% tests/fault/%,$(TESTS)))
-LONG     := $(filter $(B)/tests/models/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
+LONG     := $(filter $(B)/tests/models/% $(B)/tests/fault/% $(B)/tests/minify/%,$(WHITE) $(MERGED))
 QUICK    := $(filter-out $(LONG),$(WHITE) $(MERGED))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(filter-out examples/demo.c,$(wildcard examples/*.c)))
 SAMPLES  := $(patsubst %.c,$(B)/%,$(wildcard tests/samples/*.c))

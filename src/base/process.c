@@ -129,6 +129,15 @@ static bool dync__folder_here(char *out, size_t cap)
 DYNC__FN int dync__process_id(void) { return 0; }
 #endif
 
+DYNC__FN void dync__file_remove(const char *path)
+{
+#if !defined(DYNC_NO_STDIO)
+    (void)remove(path);
+#else
+    (void)path;
+#endif
+}
+
 DYNC__FN dync_status dync__folders_make(const char *path)
 {
     dync__str part = {0};

@@ -146,7 +146,7 @@ DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *k
         const dync__setting_row *row = &dync__setting_rows[i];
         if (strcmp(key, row->key) != 0) continue;
         *known = true;
-        if (dync__setting_store(row, value, &dync__setting_state.now)) return DYNC_OK;
+        if (value && dync__setting_store(row, value, &dync__setting_state.now)) return DYNC_OK;
         return dync__fail(DYNC_ERR_VALUE, "dync_config_set: %s: expected %s, got '%s'", key, dync__setting_expects(row),
                           value ? value : "NULL");
     }

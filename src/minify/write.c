@@ -92,7 +92,7 @@ static dync_status dync__write_storage_file(const char *folder, uint64_t hash, c
     dync__str_addf(&path, "/%016llx.npy", (unsigned long long)hash);
     if (status == DYNC_OK) status = t && !path.failed ? dync_npy_save(dync__give(t), dync__str_get(&path)) : DYNC_ERR_MEMORY;
     else dync__unref(t);
-    if (status != DYNC_OK) remove(dync__str_get(&path));       /* half a file is worse than none */
+    if (status != DYNC_OK) dync__file_remove(dync__str_get(&path));       /* half a file is worse than none */
     dync__str_free(&path);
     return status;
 }
@@ -305,9 +305,7 @@ static dync_status dync__write_program(dync__writer *w)
 static dync_status dync__write_whole_file(const char *path, const dync__str *text)
 {
     dync_status status = dync__file_write(path, dync__str_get(text), text->n);
-#ifndef DYNC_NO_STDIO
-    if (status != DYNC_OK) remove(path);
-#endif
+    if (status != DYNC_OK) dync__file_remove(path);
     return status;
 }
 

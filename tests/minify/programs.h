@@ -1,0 +1,103 @@
+/* tests/minify/programs.h: programs compiled and run by the tests of the minifier, each test in a folder of its own under the build folder.
+ * They link the dync.o that the test itself was linked with; CC, CFLAGS and LDFLAGS are those that make was given. */
+#ifndef DYNC_TESTS_MINIFY_PROGRAMS_H
+#define DYNC_TESTS_MINIFY_PROGRAMS_H
+#include "dync.h"
+#include "test.h"
+extern int setenv(const char *, const char *, int), unsetenv(const char *);   /* -std=c11 hides them */
+
+static char program_root[900], program_build[1000], program_dir[1100];   /* repository, build folder, this test's folder */
+static char program_out[1 << 18];                                          /* what the last program said, both streams */
+
+static const char *program_env(const char *name, const char *otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? text : otherwise;
+}
+
+/* A fresh folder; the build folder is two above the test program's. */
+static void program_begin(const char *test)
+{
+    char command[2600];
+    if (!getcwd(program_root, sizeof program_root)) strcpy(program_root, ".");
+    snprintf(program_build, sizeof program_build, "%s", test__state.program);
+    for (int i = 0; i < 3; i++) {
+        char *slash = strrchr(program_build, '/');
+        if (slash) *slash = 0;
+    }
+    if (program_build[0] != '/') {
+        char relative[900];
+        snprintf(relative, sizeof relative, "%.800s", program_build);
+        snprintf(program_build, sizeof program_build, "%.400s/%.500s", program_root, relative);
+    }
+    snprintf(program_dir, sizeof program_dir, "%s/minify/%s", program_build, test);
+    snprintf(command, sizeof command, "rm -rf '%s' && mkdir -p '%s'", program_dir, program_dir);
+    EXPECT(system(command) == 0);
+    unsetenv("DYNC_REPRO_AFTER");
+    unsetenv("DYNC_DEBUG_DIR");
+}
+
+static char *program_read(const char *path, char *out, size_t cap)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(out, 1, cap - 1, f) : 0;
+    out[n] = 0;
+    if (f) fclose(f);
+    return out;
+}
+
+static void program_write(const char *name, const char *text)
+{
+    char path[1300];
+    snprintf(path, sizeof path, "%s/%s", program_dir, name);
+    FILE *f = fopen(path, "wb");
+    EXPECT(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+/* A shell command in the test's folder: its exit status; program_out is what it said. */
+static int program_shell(const char *command)
+{
+    char whole[6000], path[1300];
+    snprintf(path, sizeof path, "%s/said.txt", program_dir);
+    snprintf(whole, sizeof whole, "cd '%s' && { %s ; } >'%s' 2>&1", program_dir, command, path);
+    fflush(NULL);
+    int status = system(whole);
+    program_read(path, program_out, sizeof program_out);
+    return status == -1 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* source: a path, absolute or in the test's folder. */
+static bool program_compile(const char *source, const char *program)
+{
+    char command[5000];
+    snprintf(command, sizeof command, "%s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED '%s' '%s/dync.o' %s -lm -pthread -o '%s'",
+             program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, source, program_build, program_env("LDFLAGS", ""), program);
+    int status = program_shell(command);
+    if (status != 0) printf("%s\n%s\n", command, program_out);
+    return EXPECT(status == 0);
+}
+
+/* The path that ends in minifier_launcher.c, out of what a program said: re.search(r"(\S+)minifier_launcher.py"). */
+static bool program_launcher(char *out, size_t cap)
+{
+    const char *end = strstr(program_out, "minifier_launcher.c"), *start = end;
+    if (!end) return false;
+    while (start > program_out && start[-1] != ' ' && start[-1] != '\n') start--;
+    end += strlen("minifier_launcher.c");
+    snprintf(out, cap, "%.*s", (int)(end - start), start);
+    return true;
+}
+
+/* The torch.fx class in a repro's comment: blank lines dropped, surrounding blanks stripped. */
+static const char *program_module_text(const char *path)
+{
+    static char file[1 << 18], text[1 << 16];
+    size_t n = 0;
+    const char *at = strstr(program_read(path, file, sizeof file), "class Repro"), *end = at ? strstr(at, "*/") : NULL;
+    for (; at && at < end && n + 1 < sizeof text; at++)
+        if (*at != '\n' || (n && text[n - 1] != '\n')) text[n++] = *at;
+    while (n && (text[n - 1] == '\n' || text[n - 1] == ' ')) n--;
+    text[n] = 0;
+    return text;
+}
+#endif
