@@ -1915,6 +1915,8 @@ typedef struct dync_compile_options {
     void *user DYNC__ZERO;             /* for the general form */
     void (*guard_fail)(const char *reason, void *user) DYNC__ZERO; /* once per cached entry that refused a call */
     void *guard_fail_user DYNC__ZERO;
+    const char *repro_after DYNC__ZERO; /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
+    int repro_level DYNC__ZERO;        /* 1 to 4; default: the setting */
     int last_ DYNC__ZERO;              /* private: so that a call without options has one */
 } dync_compile_options;
 
@@ -2264,9 +2266,73 @@ DYNC_API dync_counters dync_get_counters(void);
  *   notes   an unknown name is reported once, with those that exist */
 DYNC_API void dync_set_log(const char *what);
 
-/* dync_config_set: "repro_after", "repro_level", "debug_dir", ...
+/* dync_config_set: "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
+ * "repro_ignore_non_fp", "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
  *   errors  DYNC_ERR_VALUE, naming the keys that exist */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
+
+/* ---- minifier: a graph that fails, shrunk to the few operators that fail -------------------------------------------------------
+ * With "repro_after" set ("dynamo": what was captured; "aot": what AOT autograd made of it; by dync_config_set, DYNC_REPRO_AFTER or the
+ * compile option) a backend that fails leaves <debug_dir>/run_DATE-pid_PID/minifier/minifier_launcher.c, a program that needs only dync.h:
+ * run it with `minify` and repro.c is the smallest graph that fails the same way. docs/minifier.md takes a case from symptom to repro.
+ * "repro_level": 1 writes the graph as it is, 2 a launcher (the default), 3 a launcher always, 4 a launcher where results are wrong. */
+
+/* Does this graph on these inputs still show what is looked for? An error that it records counts as "no" unless it returns true. */
+typedef bool (*dync_minify_predicate)(dync_graph *graph, const dync_value *inputs, int n, void *user);
+typedef struct dync_minified { dync_graph *graph; dync_value inputs; int queries; } dync_minified;
+
+/* dync_minify(graph, dync_tuple(x, y), fails, user): the smallest graph found for which the predicate is true, by delta debugging.
+ *   inputs  one value per placeholder: a list, or a single tensor
+ *   ->      graph and its inputs (a list), owned by the scope; queries: how often the predicate was asked. graph is NULL on failure
+ *   errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or the error that the predicate recorded there; DYNC_ERR_MEMORY
+ *   notes   reports its steps on stderr. The predicate runs in this process: dync_fails and dync_fails_accuracy use a child of their own.
+ *   source  torch/_functorch/fx_minifier.py */
+DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user);
+
+/* Predicates; user is the name of a backend. dync_fails: eager runs the graph, the backend does not: it raises, crashes or hangs (in a
+ * child process where there is fork). dync_fails_accuracy: its results or gradients are wrong, as judged by a float64 run. */
+DYNC_API bool dync_fails(dync_graph *graph, const dync_value *inputs, int n, void *backend);
+DYNC_API bool dync_fails_accuracy(dync_graph *graph, const dync_value *inputs, int n, void *backend);
+
+/* dync_repro_save: the graph with its inputs as a C program that needs only dync.h; inputs of more than 64 elements go to a folder
+ * "storages" beside it.
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY */
+DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path);
+
+/* What such a program is made of. dync_run_repro understands `run`, `minify`, --accuracy, --no-accuracy, --save-dir DIR, --no-save-dir,
+ * --isolate, --no-isolate, --autocast, --backend NAME, --only-fwd and returns the exit status: 0; 1 where the failure is reproduced or
+ * minifying failed; 2 for arguments that it does not know. */
+typedef struct dync_repro_reader dync_repro_reader;
+typedef struct dync_repro_buffer {
+    size_t nbytes DYNC__ZERO;
+    const char *hash DYNC__ZERO;        /* file in save_dir/storages */
+    const void *data DYNC__ZERO;        /* or the bytes themselves */
+    dync_device device DYNC__ZERO;
+    dync_dtype dtype_hint DYNC__ZERO;   /* of random data, where the file is missing */
+} dync_repro_buffer;
+typedef struct dync_repro_input {
+    dync_dims shape DYNC__ZERO, stride DYNC__ZERO;   /* stride: row major where not given */
+    dync_dtype dtype DYNC__ZERO;
+    int64_t storage_offset DYNC__ZERO;
+    bool requires_grad DYNC__ZERO, is_leaf DYNC__ZERO;
+} dync_repro_input;
+#define dync_repro_storage(reader, ...) dync_repro_storage_opt(reader, DYNC_LITERAL(dync_repro_buffer){.nbytes = __VA_ARGS__})
+#define dync_repro_tensor(reader, storage, ...) dync_repro_tensor_opt(reader, storage, DYNC_LITERAL(dync_repro_input){.shape = __VA_ARGS__})
+DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer buffer);
+DYNC_API void dync_repro_tensor_opt(dync_repro_reader *reader, int storage, dync_repro_input input);
+DYNC_API void dync_repro_number(dync_repro_reader *reader, dync_value number);
+typedef struct dync_repro {
+    dync_function mod DYNC__ZERO;
+    void (*load_args)(dync_repro_reader *reader) DYNC__ZERO;
+    int load_args_version DYNC__ZERO;
+    const char *names DYNC__ZERO;       /* of the inputs: "x, y" */
+    bool accuracy DYNC__ZERO;
+    const char *command DYNC__ZERO;     /* where the command line names none; default "run" */
+    const char *save_dir DYNC__ZERO;
+    bool autocast DYNC__ZERO, only_fwd DYNC__ZERO, no_grad DYNC__ZERO;
+    const char *backend DYNC__ZERO, *options DYNC__ZERO;
+} dync_repro;
+DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro);
 
 /* dync_profile_start, dync_profile_stop: what runs in between, in all threads, is recorded: operators ("aten::add"), nodes of backward
  * ("AddBackward0"), calls of compiled functions. Starting forgets the record before.
@@ -2708,6 +2774,18 @@ DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
 /* Whole files (DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. */
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);
+
+/* ---- processes and folders (process.c) ------------------------------------------------------------------------------------- */
+typedef enum { DYNC__CHILD_DONE, DYNC__CHILD_CRASHED, DYNC__CHILD_HUNG, DYNC__CHILD_NONE /* no fork: nothing ran */ } dync__child_end;
+DYNC__FN bool dync__child_possible(void);
+/* fn(user, reply) in a copy of this process; the n bytes of reply come back. Killed after timeout_ms. CRASHED: *signal_number, or 0 if it ended. */
+DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
+                                         int *signal_number);
+DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; DYNC_ERR_IO */
+DYNC__FN void dync__folder_current(dync__str *out);          /* "." where it is not known */
+DYNC__FN void dync__file_remove(const char *path);           /* where it is there */
+DYNC__FN int  dync__process_id(void);
+DYNC__FN void dync__date_text(dync__str *out);               /* local time to the microsecond: 2024_05_17_13_45_10_123456 */
 
 /* ---- thread pool (pool.c) ------------------------------------------------------------------------------------------------- */
 DYNC__FN int  dync__pool_threads(void);                          /* 1 where there are no threads */
@@ -4895,6 +4973,181 @@ DYNC__FN void dync__log_text(int stage, const char *title, const char *text)
     if (!dync__log_on(stage)) return;
     size_t n = strlen(text);
     dync__log(stage, "%s\n%.*s", title, (int)(n && text[n - 1] == '\n' ? n - 1 : n), text);
+}
+
+/* ==== base/process.c ============================================================================================ */
+/* base/process.c: what the minifier asks of the operating system beyond os.c: child processes with a time limit,
+ * folders, the working directory, the date. After os.c.
+ *
+ * A child runs one function on a copy of this process and sends a reply through a pipe. It ends itself by SIGKILL, so that
+ * neither exit handlers nor buffered output of the parent run twice. Where there is no fork the caller runs the function itself.
+ * <signal.h> hides kill under -std=c11; it is declared by hand. */
+
+#if !defined(DYNC_NO_STDIO) && (defined(__unix__) || defined(__APPLE__))
+#define DYNC__PROCESSES
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+extern int kill(pid_t, int);
+#if !defined(SIGKILL)
+#define DYNC__SIGKILL 9
+#else
+#define DYNC__SIGKILL SIGKILL
+#endif
+#elif !defined(DYNC_NO_STDIO) && defined(_WIN32)
+#include <direct.h>
+#include <process.h>
+#include <time.h>
+#endif
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+#if defined(DYNC__PROCESSES)
+DYNC__FN bool dync__child_possible(void) { return true; }
+
+static void dync__child_send(int fd, const char *reply, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = write(fd, reply, n);
+        if (k <= 0) break;
+        reply += k;
+        n -= (size_t)k;
+    }
+}
+
+/* The whole reply, or false at the end of the pipe (a crash) or of the time. */
+static bool dync__child_receive(int fd, char *reply, size_t n, int timeout_ms, bool *late)
+{
+    uint64_t start = dync__now_ns();
+    while (n > 0) {
+        int64_t spent = (int64_t)((dync__now_ns() - start) / 1000000u);
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int ready = timeout_ms > spent ? poll(&p, 1, (int)(timeout_ms - spent)) : 0;
+        if (ready < 0 && errno == EINTR) continue;
+        *late = ready == 0;
+        ssize_t k = ready > 0 ? read(fd, reply, n) : 0;
+        if (k <= 0) return false;
+        reply += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
+                                         int *signal_number)
+{
+    int fds[2], state = 0;
+    bool late = false;
+    if (pipe(fds) != 0) return DYNC__CHILD_NONE;
+    fflush(stderr);
+    pid_t child = fork();
+    if (child < 0) {
+        close(fds[0]);
+        close(fds[1]);
+        return DYNC__CHILD_NONE;
+    }
+    if (child == 0) {
+        close(fds[0]);
+        fn(user, reply);
+        dync__child_send(fds[1], reply, n);
+        kill(getpid(), DYNC__SIGKILL);
+    }
+    close(fds[1]);
+    bool whole = dync__child_receive(fds[0], reply, n, timeout_ms, &late);
+    close(fds[0]);
+    if (!whole && late) kill(child, DYNC__SIGKILL);
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
+    if (whole) return DYNC__CHILD_DONE;
+    *signal_number = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
+    return late ? DYNC__CHILD_HUNG : DYNC__CHILD_CRASHED;
+}
+#else
+DYNC__FN bool dync__child_possible(void) { return false; }
+DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
+                                         int *signal_number)
+{
+    (void)fn, (void)user, (void)reply, (void)n, (void)timeout_ms, (void)signal_number;
+    return DYNC__CHILD_NONE;
+}
+#endif
+
+/* ---- folders and the date -------------------------------------------------------------------- */
+
+#if defined(DYNC__PROCESSES)
+static bool dync__folder_is(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+static bool dync__folder_make(const char *path) { return mkdir(path, 0777) == 0 || (errno == EEXIST && dync__folder_is(path)); }
+static bool dync__folder_here(char *out, size_t cap) { return getcwd(out, cap) != NULL; }
+DYNC__FN int dync__process_id(void) { return (int)getpid(); }
+#elif !defined(DYNC_NO_STDIO) && defined(_WIN32)
+#include <errno.h>
+static bool dync__folder_make(const char *path) { return _mkdir(path) == 0 || errno == EEXIST; }
+static bool dync__folder_here(char *out, size_t cap) { return _getcwd(out, (int)cap) != NULL; }
+DYNC__FN int dync__process_id(void) { return (int)_getpid(); }
+#else
+static bool dync__folder_make(const char *path)
+{
+    (void)path;
+    return false;
+}
+static bool dync__folder_here(char *out, size_t cap)
+{
+    (void)out, (void)cap;
+    return false;
+}
+DYNC__FN int dync__process_id(void) { return 0; }
+#endif
+
+DYNC__FN void dync__file_remove(const char *path)
+{
+#if !defined(DYNC_NO_STDIO)
+    (void)remove(path);
+#else
+    (void)path;
+#endif
+}
+
+DYNC__FN dync_status dync__folders_make(const char *path)
+{
+    dync__str part = {0};
+    dync_status status = DYNC_OK;
+    for (const char *p = path; status == DYNC_OK; p++) {
+        bool border = *p == 0 || *p == '/';
+        if (border && part.n && !dync__folder_make(dync__str_get(&part)) && *p == 0)
+            status = dync__fail(DYNC_ERR_IO, "cannot make the folder %s", path);
+        if (*p == 0) break;
+        dync__str_addc(&part, *p);
+    }
+    if (part.failed) status = DYNC_ERR_MEMORY;
+    dync__str_free(&part);
+    return status;
+}
+
+DYNC__FN void dync__folder_current(dync__str *out)
+{
+    char here[1024];
+    dync__str_add(out, dync__folder_here(here, sizeof here) ? here : ".");
+}
+
+/* 2024_05_17_13_45_10_123456 */
+DYNC__FN void dync__date_text(dync__str *out)
+{
+#if defined(DYNC__PROCESSES) || (!defined(DYNC_NO_STDIO) && defined(_WIN32))
+    struct timespec now = {0};
+    const struct tm *t = timespec_get(&now, TIME_UTC) ? localtime(&now.tv_sec) : NULL;
+    if (t)
+        dync__str_addf(out, "%d_%02d_%02d_%02d_%02d_%02d_%06ld", t->tm_year + 1900, t->tm_mon + 1, t->tm_mday, t->tm_hour,
+                       t->tm_min, t->tm_sec, (long)(now.tv_nsec / 1000));
+#else
+    dync__str_add(out, "0");
+#endif
 }
 DYNC__COLD_END
 
@@ -34053,6 +34306,8 @@ DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /
 /* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others. For graphs from strangers and tests. */
 DYNC__FN dync_status dync__graph_check_types(dync_graph *);
 DYNC__FN void dync__graph_print_c(dync__str *, const dync_graph *);            /* the C form: what dync_graph_str gives */
+/* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
+DYNC__FN void dync__graph_print_c_body(dync__str *, const dync_graph *, const char *args);
 DYNC__FN bool dync__graph_prints_inline(const dync_node *);                    /* an attribute whose elements stand in the C form */
 DYNC__FN void dync__graph_print_fx(dync__str *, const dync_graph *);           /* torch.fx print_readable: what dync_graph_readable gives. A blank line
                                                                                 * stands where the user's line (stack, or else at) changes */
@@ -36222,6 +36477,7 @@ enum { DYNC__C_INLINE_ELEMENTS = 16 };
 typedef struct dync__c_printer {
     dync__str *s;
     const dync_graph *g;
+    bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
 } dync__c_printer;
 
 static const char *dync__c_dtype(int dtype)
@@ -36470,13 +36726,15 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 static void dync__c_statement(dync__c_printer *p, const dync_node *node)
 {
     bool used = node->n_users > 0;
+    bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
     dync__str_add(p->s, "    ");
-    if (used)
+    if (let) dync__str_addf(p->s, "DYNC_LET(%s, ", node->name);
+    else if (used)
         dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ",
                        node->name);
     if (node->kind == DYNC__N_GET_ATTR) dync__c_constant(p, node->value);
     else dync__c_call(p, node);
-    dync__str_add(p->s, ";  /* ");
+    dync__str_add(p->s, let ? ");  /* " : ";  /* ");
     if (!used) dync__str_addf(p->s, "%s: ", node->name);
     dync__c_type_comment(p, node);
     dync__str_add(p->s, " */\n");
@@ -36519,9 +36777,38 @@ static bool dync__c_is_param(const dync_node *node)
            (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 
+/* The graph as statements of a dync_function whose arguments are the inputs, then the attributes that are
+ * not printed. */
+DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const char *args)
+{
+    dync__c_printer p = {s, g, true};
+    int k = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *node = g->node.at[i];
+        if (!dync__c_is_param(node)) continue;
+        bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
+        if (node->n_users == 0) dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++, node->name);
+        else if (tensor)
+            dync__str_addf(s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args, k++);
+        else dync__str_addf(s, "    dync_value %s = %s[%d];", node->name, args, k++);
+        if (node->n_users) dync__c_param_comment(&p, node);
+    }
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *node = g->node.at[i];
+        if (dync__c_is_param(node)) continue;
+        if (node->kind != DYNC__N_OUTPUT) {
+            dync__c_statement(&p, node);
+            continue;
+        }
+        dync__str_add(s, "    return ");
+        dync__c_arg(&p, &node->args[0], DYNC__PARAM_VALUE, true);
+        dync__str_add(s, ";\n");
+    }
+}
+
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
 {
-    dync__c_printer p = {s, g};
+    dync__c_printer p = {s, g, false};
     const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
                                ? g->node.at[g->node.n - 1]
                                : NULL;
@@ -37771,6 +38058,13 @@ DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item
     if (room && room != few) dync__free(room, (size_t)n * item);
 }
 
+/* Hook of minify/: has f's backend compile g. NULL: nobody looks on. */
+#if defined(DYNC__SPLIT)
+extern dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+#else
+static dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+#endif
+
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
 DYNC__FN int dync__callee_arity(const dync_callee *);              /* -1: any */
@@ -38660,6 +38954,10 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
  * function by their operators with constants, the metadata of what crosses in, what leaves, and grad mode: an equal one reuses its
  * callable and is no new frame. After guard.c, before trace.c. */
 
+#if defined(DYNC__SPLIT)
+dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+#endif
+
 /* ---- structural hash and equality ------------------------------------------------------------------------------------------ */
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
 {
@@ -38805,7 +39103,8 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
     dync__tls.double_backward = f->opt.double_backward;
-    dync_status status = f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
+    dync_status (*hook)(const dync_compiled *, dync_graph *, const dync_value *, int, dync_callable *) = DYNC__ATOMIC_PEEK(&dync__backend_compile_hook);
+    dync_status status = hook ? hook(f, g, examples, n, out) : f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
     dync__tls.compiling = compiling;
     dync__tls.double_backward = twice;
     dync__handler_swap(stack);
@@ -43708,6 +44007,12 @@ typedef struct dync__inner_compiler {
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
 } dync__inner_compiler;
+/* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
+#if defined(DYNC__SPLIT)
+extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+#else
+static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+#endif
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
  * for several inputs on one memory. */
@@ -45888,6 +46193,10 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
  * were written get their new values, outputs that are views are made as views, and for training one autograd node stands for the whole
  * (backward.c). After backward.c, before inductor/. */
 
+#if defined(DYNC__SPLIT)
+dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+#endif
+
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
 DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
@@ -46182,6 +46491,12 @@ static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
+static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+{
+    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+    return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
+}
+
 static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
@@ -46194,8 +46509,8 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
         if (g->bw->node.at[i]->kind == DYNC__N_PLACEHOLDER && k++ >= 0) c->tangent[k - 1] = g->bw->node.at[i];
     dync__aot_log(g);
     dync__aot_report(g);
-    DYNC__TRY(inner->compile(inner->user, g->fw, false, options, &c->fw));
-    if (g->bw) DYNC__TRY(inner->compile(inner->user, g->bw, true, options, &c->bw));
+    DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
+    if (g->bw) DYNC__TRY(dync__aot_inner_compile(inner, g->bw, true, options, &c->bw));
     if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
@@ -46756,15 +47071,21 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
 #ifndef DYNC__BACKEND_H
 #define DYNC__BACKEND_H
 /* One row per built-in backend: name, tags, compile function. */
-#define DYNC__BACKENDS(X)                                            \
-    X(aot_eager,      "debug", dync__backend_aot_eager)              \
-    X(cudagraphs,     NULL,    dync__backend_cudagraphs)             \
-    X(eager,          "debug", dync__backend_eager)                  \
-    X(eager_noexcept, "debug", dync__backend_eager_noexcept)         \
-    X(inductor,       NULL,    dync__backend_inductor)               \
-    X(onnxrt,         NULL,    dync__backend_onnxrt)                 \
-    X(ts,             "debug", dync__backend_ts)  /* program/ts.c */ \
-    X(tvm,            NULL,    dync__backend_tvm)
+#define DYNC__BACKENDS(X)                                                                              \
+    X(aot_eager,      "debug", dync__backend_aot_eager)                                                \
+    X(cudagraphs,     NULL,    dync__backend_cudagraphs)                                               \
+    X(eager,          "debug", dync__backend_eager)                                                    \
+    X(eager_noexcept, "debug", dync__backend_eager_noexcept)                                           \
+    X(inductor,       NULL,    dync__backend_inductor)                                                 \
+    X(onnxrt,         NULL,    dync__backend_onnxrt)                                                   \
+    X(ts,             "debug", dync__backend_ts)  /* program/ts.c */                                   \
+    X(tvm,            NULL,    dync__backend_tvm)                                                      \
+    X(dynamo_accuracy_minifier_backend, "debug", dync__backend_minifier_accuracy) /* minify/repro.c */ \
+    X(dynamo_minifier_backend, "debug", dync__backend_minifier)                  /* minify/repro.c */  \
+    X(non_leaf_compile_error_TESTING_ONLY, "debug", dync__backend_non_leaf_compile_error)              \
+    X(relu_accuracy_error_TESTING_ONLY, "debug", dync__backend_relu_accuracy_error)                    \
+    X(relu_compile_error_TESTING_ONLY, "debug", dync__backend_relu_compile_error)                      \
+    X(relu_runtime_error_TESTING_ONLY, "debug", dync__backend_relu_runtime_error)
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X
@@ -47109,6 +47430,104 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     dync__unlock(&dync__aot_users.lock);
     b.user = u;
     return b;
+}
+
+/* ==== backend/broken.c ========================================================================================== */
+/* backend/broken.c: backends that fail where a graph has a relu, or an input that is no leaf: what the minifier is tested with.
+ * After eager.c. In every build, tag debug.
+ *
+ * Source: torch/_dynamo/backends/debugging.py. A graph without what they fail at is interpreted as it is. */
+
+static bool dync__broken_has_relu(const dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op == DYNC__OP_relu) return true;
+    return false;
+}
+
+/* An error of a class of its own whose text is exactly this: no operator, no place. */
+static dync_status dync__broken_raise(dync_status status, const char *class_name, const char *text)
+{
+    const char *op = dync__tls.op;
+    dync_loc at = dync__tls.at;
+    dync__tls.op = NULL;
+    dync__tls.at = DYNC_NOWHERE;
+    dync__fail_class(status, class_name, "%s", text);
+    dync__tls.op = op;
+    dync__tls.at = at;
+    return status;
+}
+
+DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                                      dync_callable *out, void *user)
+{
+    if (dync__broken_has_relu(g)) return dync__broken_raise(DYNC_ERR_COMPILE, "ReluCompileError", "");
+    return dync__backend_eager(g, ex, n, options, out, user);
+}
+
+static dync_value dync__broken_run(void *graph, const dync_value *args, int nargs)
+{
+    (void)graph, (void)args, (void)nargs;
+    dync__broken_raise(DYNC_ERR_RUNTIME, "AssertionError", "ReluRuntimeError");
+    return DYNC_NONE;
+}
+
+DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                                      dync_callable *out, void *user)
+{
+    DYNC__TRY(dync__backend_eager(g, ex, n, options, out, user));
+    if (dync__broken_has_relu(g)) out->run = dync__broken_run;
+    return DYNC_OK;
+}
+
+static dync_node *dync__broken_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+/* relu(x) as x + 1, everything else as it is. */
+static dync_node *dync__broken_node(dync_graph *g, dync_node *old)
+{
+    dync__arg result;
+    if (old->kind == DYNC__N_PLACEHOLDER) return dync__graph_copy_placeholder(g, old, old->name);
+    if (old->kind == DYNC__N_OUTPUT)
+        return dync__graph_copy_arg(g, &old->args[0], &result, dync__broken_map, NULL) ? dync__graph_output(g, &result) : NULL;
+    if (old->op != DYNC__OP_relu) return dync__graph_copy_call(g, old, dync__broken_map, NULL);
+    dync__arg args[2] = {dync__arg_node(old->args[0].as.node->mark), dync__arg_i(1)};
+    return dync__graph_call(g, DYNC__OP_add, 2, args, 1, old->info, old->name);
+}
+
+static void dync__broken_destroy(void *graph) { dync_graph_free(graph); }
+
+DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                                       dync_callable *out, void *user)
+{
+    DYNC__TRY(dync__backend_eager(g, ex, n, options, out, user));
+    if (!dync__broken_has_relu(g)) return DYNC_OK;
+    dync_graph *wrong = dync__graph_new(g->name);
+    if (!wrong) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n && !wrong->failed; i++)
+        if (!(g->node.at[i]->mark = dync__broken_node(wrong, g->node.at[i]))) wrong->failed = true;
+    if (wrong->failed) {
+        dync_graph_free(wrong);
+        return DYNC_ERR_MEMORY;
+    }
+    dync__graph_renumber(wrong);
+    out->state = wrong;
+    out->destroy = dync__broken_destroy;
+    return DYNC_OK;
+}
+
+/* Wants at least one operator: torch issue 102898. */
+DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+                                                          dync_callable *out, void *user)
+{
+    for (int i = 0; i < n && dync__graph_op_count(g) > 0; i++) {
+        const dync__tensor *t = ex[i].kind == DYNC_KIND_TENSOR ? dync__peek(ex[i].as.t) : NULL;
+        if (t && !dync__tensor_is_leaf(t)) return dync__broken_raise(DYNC_ERR_COMPILE, "TestingOnlyCompileError", "");
+    }
+    return dync__backend_eager(g, ex, n, options, out, user);
 }
 
 /* ==== backend/explain.c ========================================================================================= */
@@ -49490,6 +49909,2707 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
     out->state = read;
     return DYNC_OK;
 }
+DYNC__COLD_END
+
+/* ==== minify/minify.h =========================================================================================== */
+/* minify/minify.h: a graph that fails, shrunk to the few operators that fail, as one C file. After program/, before compile/.
+ *
+ *   hook.c      around a backend (repro_after): runs what it compiled at once; writes a launcher where that fails
+ *   judge.c     does a graph fail, and the same way as before? in a child process where fork exists
+ *   run.c       a graph or its compiled form, once, forward and backward;  accuracy.c compares two such runs
+ *   shrink.c    delta debugging;  graph.c the edits it tries
+ *   write.c     a graph with its inputs as a C program;  repro.c what that program calls: run, minify
+ *   settings.c  repro_after, repro_level, ...: dync_config_set and the environment
+ *
+ * Sources: torch/_dynamo/repro/after_dynamo.py, after_aot.py, torch/_dynamo/debug_utils.py, torch/_dynamo/utils.py (same),
+ * torch/_functorch/fx_minifier.py, all of 2.4; Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002. */
+#ifndef DYNC__MINIFY_H
+#define DYNC__MINIFY_H
+
+/* ---- settings ---------------------------------------------------------------------------------- */
+typedef enum { DYNC__AFTER_NONE, DYNC__AFTER_DYNAMO, DYNC__AFTER_AOT } dync__repro_after;
+typedef struct dync__repro_settings {
+    int after, level;        /* level: 1 dumps the graph, 2 a launcher, on failure; 3 a launcher always; 4 on wrong results */
+    int forward_only, ignore_non_fp, use_fp64, cosine, isolate;
+    double tolerance, timeout_s;
+    char debug_dir[512];     /* "": torch_compile_debug under the working directory */
+} dync__repro_settings;
+DYNC__FN const dync__repro_settings *dync__repro_now(void);       /* those of the process, read from the environment at first */
+DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known);
+DYNC__FN const char *dync__repro_key(int i);                      /* the name of the ith setting, or NULL */
+DYNC__FN void dync__repro_print(dync__str *, bool with_after);    /* dync_config_set calls for those that are not the default */
+DYNC__FN bool dync__repro_after_parse(const char *text, int *after);
+DYNC__FN const char *dync__repro_after_name(int after);
+
+/* ---- running ------------------------------------------------------------------------------------- */
+/* What a run left: results flattened, then the gradient of each input, then the inputs themselves. Owned by the scope. */
+typedef struct dync__run_item { dync_value value; bool gradient; } dync__run_item;
+typedef DYNC__VEC(dync__run_item) dync__run_items;
+typedef struct dync__run_how { bool forward_only, as_given /* the inputs themselves, no copies */; } dync__run_how;
+/* code NULL: the graph is interpreted. The random numbers are the same for every run. Errors are recorded. */
+DYNC__FN dync_status dync__run_once(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, dync__run_how, dync__run_items *out);
+/* Copies with memory of their own, the same strides, offsets and sharing; leaves that require grad where the originals do. */
+DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out, bool as_f64);
+
+/* ---- accuracy: conformance 8.5 --------------------------------------------------------------------- */
+/* Reference and result of one graph; f64 may be NULL. false: *why tells. */
+DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why);
+/* The graph interpreted, and interpreted in float64, against code (NULL: the graph interpreted again). *ran: code ran; where it did not, the
+ * graph counts as accurate. status: not DYNC_OK where the reference itself cannot be run. */
+DYNC__FN dync_status dync__accuracy_check(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, bool *same, bool *ran,
+                                          dync__str *why);
+
+/* ---- judging ----------------------------------------------------------------------------------------- */
+typedef enum { DYNC__PASSES, DYNC__EAGER_FAILS /* nothing can be said */, DYNC__RAISES, DYNC__CRASHES, DYNC__HANGS, DYNC__INACCURATE } dync__verdict_kind;
+typedef struct dync__verdict {
+    int kind, signal;
+    dync__error_slot error;                 /* RAISES, and a text for the others */
+} dync__verdict;
+typedef struct dync__judge {
+    const dync_backend *backend;
+    const char *options;
+    bool accuracy, isolate, skip_eager, forward_only;
+    int timeout_ms;
+} dync__judge;
+DYNC__FN void dync__judge_graph(const dync__judge *, dync_graph *, int n, const dync_value *inputs, dync__verdict *out);
+DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdict *now);
+DYNC__FN double dync__text_ratio(const char *a, const char *b);    /* difflib's SequenceMatcher.ratio without its junk heuristic */
+DYNC__FN dync_status dync__judge_compile(const dync_backend *, const char *options, dync_graph *, int n, const dync_value *inputs, dync_callable *out);
+/* class, a colon, the text: how Python ends a traceback */
+DYNC__FN void dync__error_text(dync__str *, const dync__error_slot *);
+
+/* ---- shrinking ----------------------------------------------------------------------------------------- */
+typedef struct dync__edit {                 /* a new graph out of an old one */
+    const bool *drop;                       /* per node: gone; one that is used becomes an input. NULL: none */
+    const dync_node *cut_at;                /* the result is this value alone, what is behind it goes. NULL: the graph's own */
+    int skip_output, n_skip;                /* outputs taken out of the result */
+    bool dead_code, unused_inputs;          /* these go as well */
+} dync__edit;
+DYNC__FN dync_graph *dync__graph_edit(dync_graph *, const dync__edit *);     /* one reference; NULL: no memory, or it cannot be */
+DYNC__FN dync_graph *dync__graph_clone(dync_graph *);
+DYNC__FN dync_graph *dync__graph_to_f64(dync_graph *);                        /* floating dtypes and attributes as float64 */
+DYNC__FN int dync__graph_outputs(const dync_graph *);                          /* values in the result; -1: it is no list */
+typedef struct dync__shrink {
+    bool (*fails)(void *user, dync_graph *, int n, const dync_value *inputs);
+    void (*improved)(void *user, dync_graph *, int n, const dync_value *inputs);   /* NULL: nobody wants to know */
+    void *user;
+    bool quiet;
+} dync__shrink;
+/* *graph is taken over and replaced by the smallest that fails; inputs: a list that belongs to the scope. */
+DYNC__FN dync_status dync__shrink_graph(const dync__shrink *, dync_graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
+                                        int *queries);
+DYNC__FN void dync__minify_say(const char *fmt, ...) DYNC__PRINTF(1, 2);     /* a line on stderr, as it is */
+
+/* ---- writing and running repros ------------------------------------------------------------------------- */
+typedef struct dync__repro_file {
+    const char *backend, *options, *command, *save_dir;
+    bool accuracy, forward_only, grad_off;
+} dync__repro_file;
+DYNC__FN dync_status dync__repro_write(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs, const char *path);
+/* <working directory>/checkpoints/minified_N_nodes.c, copied to repro.c. */
+DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs);
+DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs, dync__str *path);
+DYNC__FN void dync__hook_install(void);                                       /* into capture/ and aot/ */
+DYNC__FN bool dync__hook_busy(bool busy);                                     /* this thread compiles for the minifier; returns what was */
+DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
+#endif
+DYNC__COLD_BEGIN
+
+/* ==== minify/settings.c ========================================================================================= */
+/* minify/settings.c: what the minifier does and when: by dync_config_set, or from the environment (DYNC_ and the key in capitals;
+ * upstream's TORCHDYNAMO_REPRO_AFTER, TORCHDYNAMO_REPRO_LEVEL and TORCH_COMPILE_DEBUG_DIR count where those are not set).
+ * Process-wide. One row a setting; the defaults are torch/_dynamo/config.py's. First of its folder. */
+
+/*    key                       kind    field          least  most   upstream's variable */
+#define DYNC__REPRO_SETTINGS(X)                                                                        \
+    X(repro_after,              AFTER,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER")        \
+    X(repro_level,              INT,    level,         1,     4,     "TORCHDYNAMO_REPRO_LEVEL")        \
+    X(repro_forward_only,       BOOL,   forward_only,  0,     1,     "TORCHDYNAMO_REPRO_FORWARD_ONLY") \
+    X(repro_tolerance,          DOUBLE, tolerance,     0,     1e30,  NULL)                             \
+    X(repro_ignore_non_fp,      BOOL,   ignore_non_fp, 0,     1,     "TORCHDYNAMO_REPRO_IGNORE_NON_FP")\
+    X(same_two_models_use_fp64, BOOL,   use_fp64,      0,     1,     NULL)                             \
+    X(repro_cosine,             BOOL,   cosine,        0,     1,     NULL)                             \
+    X(repro_isolate,            BOOL,   isolate,       0,     1,     NULL)                             \
+    X(repro_timeout,            DOUBLE, timeout_s,     0.001, 1e6,   NULL)                             \
+    X(debug_dir,                TEXT,   debug_dir,     0,     0,     "TORCH_COMPILE_DEBUG_DIR")
+
+enum { DYNC__SETTING_AFTER, DYNC__SETTING_INT, DYNC__SETTING_BOOL, DYNC__SETTING_DOUBLE, DYNC__SETTING_TEXT };
+typedef struct dync__setting_row {
+    const char *key;
+    int kind;
+    size_t at;
+    double least, most;
+    const char *upstream;
+} dync__setting_row;
+static const dync__setting_row dync__setting_rows[] = {
+#define DYNC__X(key, kind, field, least, most, upstream) \
+    {#key, DYNC__SETTING_##kind, offsetof(dync__repro_settings, field), least, most, upstream},
+    DYNC__REPRO_SETTINGS(DYNC__X)
+#undef DYNC__X
+};
+static const dync__repro_settings dync__setting_defaults = {.level = 2, .use_fp64 = 1, .isolate = 1, .tolerance = 1e-3, .timeout_s = 60};
+static struct {
+    dync__mutex lock;
+    int known;
+    dync__repro_settings now;
+} dync__setting_state;
+
+static const char *const dync__after_names[] = {"none", "dynamo", "aot"};
+
+DYNC__FN bool dync__repro_after_parse(const char *text, int *after)
+{
+    if (!text || !*text) text = "none";
+    for (int i = 0; i < DYNC__COUNT_OF(dync__after_names); i++)
+        if (strcmp(text, dync__after_names[i]) == 0) {
+            *after = i;
+            return true;
+        }
+    return false;
+}
+
+DYNC__FN const char *dync__repro_after_name(int after) { return dync__after_names[after]; }
+
+static bool dync__setting_number(const dync__setting_row *row, const char *text, double *out)
+{
+    static const char *const words[] = {"0", "1", "false", "true", "off", "on", "False", "True"};
+    for (int i = 0; row->kind == DYNC__SETTING_BOOL && i < DYNC__COUNT_OF(words); i++)
+        if (strcmp(text, words[i]) == 0) {
+            *out = i % 2;
+            return true;
+        }
+    const char *end = NULL;
+    if (row->kind == DYNC__SETTING_BOOL || !dync__text_double(text, &end, out) || *end) return false;
+    bool whole = row->kind == DYNC__SETTING_DOUBLE || (*out >= floor(*out) && *out <= floor(*out));
+    return whole && *out >= row->least && *out <= row->most;
+}
+
+static const char *dync__setting_expects(const dync__setting_row *row)
+{
+    switch (row->kind) {
+    case DYNC__SETTING_AFTER: return "none, dynamo or aot";
+    case DYNC__SETTING_INT: return "a number from 1 to 4";
+    case DYNC__SETTING_BOOL: return "true or false";
+    case DYNC__SETTING_DOUBLE: return "a number that is not negative";
+    default: return "a path of less than 512 characters";
+    }
+}
+
+static bool dync__setting_store(const dync__setting_row *row, const char *text, dync__repro_settings *s)
+{
+    char *field = (char *)s + row->at;
+    double x = 0;
+    int after = 0;
+    switch (row->kind) {
+    case DYNC__SETTING_AFTER:
+        if (!dync__repro_after_parse(text, &after)) return false;
+        memcpy(field, &after, sizeof after);
+        return true;
+    case DYNC__SETTING_TEXT:
+        if (text && strlen(text) >= sizeof s->debug_dir) return false;
+        dync__format(s->debug_dir, sizeof s->debug_dir, "%s", text ? text : "");
+        return true;
+    default: break;
+    }
+    if (!text || !dync__setting_number(row, text, &x)) return false;
+    if (row->kind == DYNC__SETTING_DOUBLE) {
+        memcpy(field, &x, sizeof x);
+    } else {
+        int i = (int)x;
+        memcpy(field, &i, sizeof i);
+    }
+    return true;
+}
+
+/* DYNC_REPRO_AFTER, or upstream's name. A folder of upstream's is one above. */
+static void dync__setting_from_env(const dync__setting_row *row, dync__repro_settings *s)
+{
+    char name[64] = "DYNC_", path[512];
+    size_t n = strlen(name);
+    for (const char *p = row->key; *p && n + 1 < sizeof name; p++)
+        name[n++] = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
+    name[n] = 0;
+    const char *used = name, *text = dync__env(name);
+    if (!text && row->upstream) text = dync__env(used = row->upstream);
+    if (!text) return;
+    if (row->kind == DYNC__SETTING_TEXT && used != name) {
+        dync__format(path, sizeof path, "%s/torch_compile_debug", text);
+        text = path;
+    }
+    if (!dync__setting_store(row, text, s)) dync__warn("%s: expected %s, got '%s'", used, dync__setting_expects(row), text);
+}
+
+DYNC__FN const dync__repro_settings *dync__repro_now(void)
+{
+    if (DYNC__ATOMIC_LOAD(&dync__setting_state.known)) return &dync__setting_state.now;
+    dync__lock(&dync__setting_state.lock);
+    if (!dync__setting_state.known) {
+        dync__setting_state.now = dync__setting_defaults;
+        for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++)
+            dync__setting_from_env(&dync__setting_rows[i], &dync__setting_state.now);
+        DYNC__ATOMIC_STORE(&dync__setting_state.known, 1);
+    }
+    dync__unlock(&dync__setting_state.lock);
+    return &dync__setting_state.now;
+}
+
+DYNC__FN const char *dync__repro_key(int i) { return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].key : NULL; }
+
+DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known)
+{
+    (void)dync__repro_now();
+    if (strcmp(key, "debug_dir_root") == 0) key = "debug_dir";       /* upstream's name */
+    for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++) {
+        const dync__setting_row *row = &dync__setting_rows[i];
+        if (strcmp(key, row->key) != 0) continue;
+        *known = true;
+        if (value && dync__setting_store(row, value, &dync__setting_state.now)) return DYNC_OK;
+        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: %s: expected %s, got '%s'", key, dync__setting_expects(row),
+                          value ? value : "NULL");
+    }
+    *known = false;
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__repro_print(dync__str *s, bool with_after)
+{
+    const dync__repro_settings *now = dync__repro_now();
+    for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++) {
+        const dync__setting_row *row = &dync__setting_rows[i];
+        const char *a = (const char *)now + row->at, *b = (const char *)&dync__setting_defaults + row->at;
+        size_t n = row->kind == DYNC__SETTING_DOUBLE ? sizeof(double) : sizeof(int);
+        bool routine = row->kind == DYNC__SETTING_AFTER || row->at == offsetof(dync__repro_settings, level);
+        if (row->kind == DYNC__SETTING_TEXT || memcmp(a, b, n) == 0 || (routine && !with_after)) continue;
+        double x = 0;
+        int k = 0;
+        if (row->kind == DYNC__SETTING_DOUBLE) memcpy(&x, a, sizeof x);
+        else memcpy(&k, a, sizeof k);
+        dync__str_addf(s, "    dync_config_set(\"%s\", \"", row->key);
+        if (row->kind == DYNC__SETTING_AFTER) dync__str_add(s, dync__after_names[k]);
+        else dync__str_addf(s, "%g", row->kind == DYNC__SETTING_DOUBLE ? x : (double)k);
+        dync__str_add(s, "\");\n");
+    }
+}
+
+/* ==== minify/run.c ============================================================================================== */
+/* minify/run.c: a graph, or what a backend made of it, run once on copies of its inputs, forward and, where a result requires grad,
+ * backward. After settings.c, before accuracy.c and judge.c.
+ *
+ * Source: torch/_dynamo/debug_utils.py, run_fwd_maybe_bwd; torch/_dynamo/testing.py, collect_results, reduce_to_scalar_loss:
+ * the loss is the mean over the results of each one's mean. */
+
+/* ---- copies of inputs ------------------------------------------------------------------------ */
+
+static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype, bool as_f64)
+{
+    size_t item = dync__dtype_info(dtype)->bytes, count = old->size_bytes / item;
+    dync__storage *s = dync__storage_new(old->device, as_f64 ? count * sizeof(double) : old->size_bytes);
+    if (!s || !s->data) return s;
+    if (!as_f64) {
+        memcpy(s->data, old->data, old->size_bytes);
+        return s;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double x = dync__load_f64((const char *)old->data + i * item, dtype);
+        memcpy((char *)s->data + i * sizeof x, &x, sizeof x);
+    }
+    return s;
+}
+
+static bool dync__run_is_float(const dync__tensor *t) { return dync__dtype_info(t->dtype)->kind == 'f'; }
+
+/* An earlier input on the same memory: its copy's memory is shared too. */
+static dync__storage *dync__run_shared_copy(int i, const dync_value *in, const dync_value *out, const dync__tensor *t)
+{
+    for (int j = 0; j < i; j++) {
+        const dync__tensor *other = in[j].kind == DYNC_KIND_TENSOR ? dync__peek(in[j].as.t) : NULL;
+        if (other && other->storage == t->storage && other->dtype == t->dtype) return dync__peek(out[j].as.t)->storage;
+    }
+    return NULL;
+}
+
+static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dync_value *out, bool as_f64)
+{
+    dync__tensor *t = dync__open(in[i].as.t), *copy = NULL;
+    if (!t) return NULL;
+    bool wide = as_f64 && dync__run_is_float(t);
+    if (!t->storage->data && t->storage->size_bytes) {        /* no memory that can be read here */
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
+        dync_tensor *h = dync_detach((dync_clone)(in[i].as.t));
+        dync__error_guard_end(&guard);
+        copy = h ? dync__peek(h) : NULL;
+        if (copy) dync__ref(copy);
+    } else {
+        dync__storage *s = dync__run_shared_copy(i, in, out, t);
+        if (s) dync__storage_ref(s);
+        else s = dync__run_copy_storage(t->storage, t->dtype, wide);
+        copy = s ? dync__tensor_new(s, wide ? DYNC_F64 : t->dtype, &t->lay) : NULL;
+    }
+    if (!copy) return NULL;
+    if (dync__tensor_requires_grad(t) && dync__run_is_float(t)) dync__tensor_set_requires_grad(copy, true);
+    return dync__give(copy);
+}
+
+DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out, bool as_f64)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        if (in[i].kind != DYNC_KIND_TENSOR) continue;
+        out[i].as.t = dync__run_copy_tensor(i, in, out, as_f64);
+        if (!out[i].as.t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* ---- one run ----------------------------------------------------------------------------------- */
+
+static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient)
+{
+    bool ok = true;
+    if (v.kind != DYNC_KIND_LIST || !v.as.l) return dync__vec_push(out, ((dync__run_item){v, gradient}));
+    for (int i = 0; i < v.as.l->n && ok; i++) ok = dync__run_add(out, v.as.l->items[i], gradient);
+    return ok;
+}
+
+static dync_status dync__run_backward(const dync__run_items *results)
+{
+    dync_tensor *loss = NULL;
+    int n_tensors = 0;
+    for (int i = 0; i < results->n; i++) n_tensors += results->at[i].value.kind == DYNC_KIND_TENSOR;
+    for (int i = 0; i < results->n; i++) {
+        const dync_value *v = &results->at[i].value;
+        const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
+        if (!t || t->numel == 0 || !dync__tensor_requires_grad(t)) continue;
+        dync_tensor *mean = (dync_mul)(dync_v_tensor((dync_mean)(v->as.t, DYNC_ALL, false)), dync_v_float(1.0 / n_tensors));
+        loss = loss ? (dync_add)(dync_v_tensor(loss), dync_v_tensor(mean)) : mean;
+    }
+    return loss ? dync_backward(loss) : dync_error();
+}
+
+static dync_status dync__run_collect(dync__run_items *out, int n, const dync_value *args)
+{
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind != DYNC_KIND_TENSOR) continue;
+        const dync__tensor *t = dync__peek(args[i].as.t);
+        dync_tensor *grad = t && dync__tensor_is_leaf(t) ? dync_grad(args[i].as.t) : NULL;
+        if (!dync__run_add(out, grad ? dync_v_tensor(grad) : DYNC_NONE, true)) return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < n; i++)
+        if (!dync__run_add(out, args[i], false)) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
+static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n, const dync_value *args, bool forward_only,
+                                 dync__run_items *out)
+{
+    uint64_t errors = dync__error_count();
+    dync_value r = code ? code->run(code->state, args, n) : dync_graph_run(g, args, n);
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    if (!dync__run_add(out, r, false)) return DYNC_ERR_MEMORY;
+    if (!forward_only) {
+        dync_status status = dync__run_backward(out);
+        if (status != DYNC_OK) return status;
+    }
+    return dync__run_collect(out, n, args);
+}
+
+DYNC__FN dync_status dync__run_once(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, dync__run_how how,
+                                    dync__run_items *out)
+{
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    bool grad_off = dync__tls.grad_enabled_off;
+    size_t bytes = (size_t)(n + 1) * sizeof(dync_value);
+    dync_value *args = dync__alloc(bytes);
+    if (!args) return DYNC_ERR_MEMORY;
+    if (how.as_given) memcpy(args, inputs, (size_t)n * sizeof *args);
+    dync_status status = how.as_given ? DYNC_OK : dync__run_copy_inputs(n, inputs, args, false);
+    if (status == DYNC_OK) status = dync__run_now(g, code, n, args, how.forward_only, out);
+    dync__free(args, bytes);
+    dync__tls.rng_seed = seed;
+    dync__tls.rng_offset = offset;
+    dync__tls.grad_enabled_off = grad_off;
+    return status;
+}
+
+/* ==== minify/accuracy.c ========================================================================================= */
+/* minify/accuracy.c: are two runs of a graph the same? After run.c, before judge.c.
+ *
+ * Values are the same within tol = repro_tolerance (1e-3): |ref - res| <= tol + tol |res|, NaN equal to NaN, dtypes equal. Where they are
+ * not, a run in float64 judges: RMSE(f64, res) <= m RMSE(f64, ref) + tol / 10. m is 2, and 3 for bfloat16, fewer than 1000 elements,
+ * 1x1 images and tol >= 0.02. A gradient that is missing counts as zeros.
+ * Source: torch/_dynamo/utils.py, same and rmse; torch/_dynamo/debug_utils.py, same_two_models, cast_to_fp64. */
+
+/* The elements of one value, row major; data NULL: zeros. */
+typedef struct dync__accuracy_view {
+    dync__tensor *dense;
+    const char *data;
+    int dtype;
+    int64_t n;
+} dync__accuracy_view;
+
+static bool dync__accuracy_open(const dync_value *v, dync__accuracy_view *out)
+{
+    const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
+    memset(out, 0, sizeof *out);
+    if (!t) return v->kind == DYNC_KIND_NONE;
+    out->dense = dync__contiguous_copy(t);
+    out->data = out->dense ? dync__tensor_data(out->dense) : NULL;
+    out->dtype = t->dtype;
+    out->n = t->numel;
+    return out->dense && (out->data || t->numel == 0);
+}
+
+static double dync__accuracy_at(const dync__accuracy_view *v, int64_t i)
+{
+    return v->data ? dync__load_f64(v->data + i * dync__dtype_info(v->dtype)->bytes, v->dtype) : 0;
+}
+
+static bool dync__accuracy_close(double a, double b, double tol)
+{
+    if (a != a || b != b) return a != a && b != b;
+    double gap = a > b ? a - b : b - a, size = b < 0 ? -b : b;
+    return (a >= b && a <= b) || (gap <= tol + tol * size && size - size == 0);
+}
+
+static bool dync__accuracy_allclose(const dync__accuracy_view *ref, const dync__accuracy_view *res, int64_t n, double tol)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!dync__accuracy_close(dync__accuracy_at(ref, i), dync__accuracy_at(res, i), tol)) return false;
+    return true;
+}
+
+static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accuracy_view *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double d = dync__accuracy_at(a, i) - dync__accuracy_at(b, i);
+        sum += d * d;
+    }
+    return sqrt(sum / (double)n);
+}
+
+static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__accuracy_view *b, int64_t n)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = dync__accuracy_at(a, i), y = dync__accuracy_at(b, i);
+        ab += x * y;
+        aa += x * x;
+        bb += y * y;
+    }
+    double size = sqrt(aa * bb);
+    return ab / (size > 1e-6 ? size : 1e-6);
+}
+
+static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__accuracy_view *res, const dync__accuracy_view *f64,
+                                  const dync__tensor *shape, int64_t n, dync__str *why)
+{
+    double tol = dync__repro_now()->tolerance;
+    double ref_error = dync__accuracy_rmse(f64, ref, n), res_error = dync__accuracy_rmse(f64, res, n);
+    const dync__layout *lay = shape ? &shape->lay : NULL;
+    bool image = lay && lay->ndim == 4 && lay->shape[2] == 1 && lay->shape[3] == 1;
+    double m = res->dtype == DYNC_BF16 || n < 1000 || image || tol >= 2e-2 ? 3 : 2;
+    if (res_error <= m * ref_error + tol / 10) return true;
+    dync__str_addf(why, "RMSE (res-fp64): %.5f, (ref-fp64): %.5f", res_error, ref_error);
+    return false;
+}
+
+static bool dync__accuracy_shapes(const dync_value *a, const dync_value *b)
+{
+    const dync__tensor *x = a->kind == DYNC_KIND_TENSOR ? dync__peek(a->as.t) : NULL;
+    const dync__tensor *y = b->kind == DYNC_KIND_TENSOR ? dync__peek(b->as.t) : NULL;
+    if (!x || !y) return true;
+    bool same = x->lay.ndim == y->lay.ndim;
+    for (int d = 0; same && d < x->lay.ndim; d++) same = x->lay.shape[d] == y->lay.shape[d];
+    return same;
+}
+
+static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, const dync_value *c, dync__str *why)
+{
+    const dync__repro_settings *how = dync__repro_now();
+    dync__accuracy_view ref, res, f64 = {0};
+    bool open = dync__accuracy_open(a, &ref), same = false;
+    if (!dync__accuracy_open(b, &res)) open = false;
+    bool wide = c && dync__accuracy_open(c, &f64) && f64.data && f64.dtype == DYNC_F64;
+    int64_t n = ref.dense ? ref.n : res.n;
+    const dync__tensor *shape = ref.dense ? ref.dense : res.dense;
+    if (!open) {
+        same = true;                                      /* no memory, or nothing that can be read: nothing is known against it */
+    } else if (ref.dense && res.dense && ref.dtype != res.dtype) {
+        dync__str_addf(why, "dtype mismatch %s, %s", dync__dtype_info(ref.dtype)->name, dync__dtype_info(res.dtype)->name);
+    } else if (ref.dtype == DYNC_BOOL && ref.dense) {
+        same = how->ignore_non_fp || dync__accuracy_allclose(&ref, &res, n, how->tolerance);
+        if (!same) dync__str_add(why, "uint8 tensor did not match");
+    } else if (dync__accuracy_allclose(&ref, &res, n, how->tolerance)) {
+        same = true;
+    } else if (how->cosine) {
+        same = dync__accuracy_cosine(&ref, &res, n) >= 0.99;
+    } else if (wide && f64.n == n) {
+        same = dync__accuracy_by_f64(&ref, &res, &f64, shape, n, why);
+    } else {
+        same = how->ignore_non_fp;
+    }
+    if (open && !same && !why->n) dync__str_addf(why, "allclose not within tol=%g", how->tolerance);
+    dync__unref(ref.dense);
+    dync__unref(res.dense);
+    dync__unref(f64.dense);
+    return same;
+}
+
+static bool dync__accuracy_number(const dync_value *a, const dync_value *b, dync__str *why)
+{
+    bool same = a->kind == b->kind;
+    if (dync__repro_now()->ignore_non_fp && a->kind != DYNC_KIND_FLOAT) return true;
+    switch (a->kind) {
+    case DYNC_KIND_INT: same = same && a->as.i == b->as.i; break;
+    case DYNC_KIND_BOOL: same = same && a->as.b == b->as.b; break;
+    case DYNC_KIND_FLOAT: same = same && dync__accuracy_close(a->as.f, b->as.f, dync__repro_now()->tolerance); break;
+    default: break;
+    }
+    if (!same) dync__str_add(why, "a number did not match");
+    return same;
+}
+
+static bool dync__accuracy_item(const dync__run_item *ref, const dync__run_item *res, const dync__run_item *f64, dync__str *why)
+{
+    bool tensor = ref->value.kind == DYNC_KIND_TENSOR, other = res->value.kind == DYNC_KIND_TENSOR;
+    bool absent = ref->gradient && (tensor || ref->value.kind == DYNC_KIND_NONE) && (other || res->value.kind == DYNC_KIND_NONE);
+    if (!tensor && !other) return dync__accuracy_number(&ref->value, &res->value, why);
+    if (tensor != other && !absent) {
+        dync__str_add(why, "type mismatch");
+        return false;
+    }
+    if (!dync__accuracy_shapes(&ref->value, &res->value)) {
+        dync__str_add(why, "shape mismatch");
+        return false;
+    }
+    return dync__accuracy_elements(&ref->value, &res->value, f64 ? &f64->value : NULL, why);
+}
+
+DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why)
+{
+    if (ref->n != res->n) {
+        dync__str_addf(why, "%d results, expected %d", res->n, ref->n);
+        return false;
+    }
+    if (f64 && f64->n != ref->n) f64 = NULL;
+    for (int i = 0; i < ref->n; i++)
+        if (!dync__accuracy_item(&ref->at[i], &res->at[i], f64 ? &f64->at[i] : NULL, why)) return false;
+    return true;
+}
+
+/* The run in float64; *have tells whether there is one. */
+static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *inputs, dync__run_how how, dync__run_items *out, bool *have)
+{
+    *have = false;
+    if (!dync__repro_now()->use_fp64) return DYNC_OK;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    size_t bytes = (size_t)(n + 1) * sizeof(dync_value);
+    dync_value *wide = dync__alloc(bytes);
+    dync_graph *h = wide ? dync__graph_to_f64(g) : NULL;
+    dync_status status = h ? dync__run_copy_inputs(n, inputs, wide, true) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__run_once(h, NULL, n, wide, how, out);
+    dync_graph_free(h);
+    dync__free(wide, bytes);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    *have = status == DYNC_OK;
+    if (error.status != DYNC_ERR_MEMORY) return DYNC_OK;
+    dync__error_raise(&error);
+    return DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool *same, bool *ran,
+                                          dync__str *why)
+{
+    dync__run_items ref = {0}, res = {0}, f64 = {0};
+    dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
+    bool have = false;
+    *same = *ran = true;
+    dync_status status = dync__run_once(g, NULL, n, inputs, how, &ref);
+    if (status == DYNC_OK) status = dync__accuracy_wide(g, n, inputs, how, &f64, &have);
+    if (status == DYNC_OK) {
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
+        *ran = dync__run_once(g, code, n, inputs, how, &res) == DYNC_OK;
+        dync__error_slot error = dync__error_guard_end(&guard);
+        if (!*ran) dync__error_text(why, &error);
+    }
+    if (status == DYNC_OK && *ran) *same = dync__accuracy_same(&ref, &res, have ? &f64 : NULL, why);
+    dync__vec_free(&ref);
+    dync__vec_free(&res);
+    dync__vec_free(&f64);
+    return status;
+}
+
+/* ==== minify/judge.c ============================================================================================ */
+/* minify/judge.c: does a backend fail on a graph, and does it fail as it did before? After accuracy.c, before graph.c and shrink.c.
+ *
+ * Where fork exists the whole trial runs in a child with a time limit: a crash or a hang of compiled code is a verdict like any other.
+ * A graph is only said to fail if eager runs it. Two failures are alike if they are of one kind and class and the ratio of matching
+ * blocks of their texts is above 0.5; two empty texts are alike.
+ * Source: torch/_dynamo/repro/after_dynamo.py, backend_fails; difflib's SequenceMatcher (Ratcliff and Obershelp, 1988). */
+
+/* ---- likeness of texts ------------------------------------------------------------------------- */
+
+typedef struct dync__match { int a, b, n; } dync__match;
+
+/* The longest block common to a[a0, a1) and b[b0, b1), the earliest of the longest. before: lengths ending in the row above. */
+static dync__match dync__match_longest(const char *a, int a0, int a1, const char *b, int b0, int b1, int *before)
+{
+    dync__match best = {a0, b0, 0};
+    for (int j = b0; j <= b1; j++) before[j] = 0;
+    for (int i = a0; i < a1; i++) {
+        int diagonal = 0;
+        for (int j = b0; j < b1; j++) {
+            int above = before[j + 1];
+            before[j + 1] = a[i] == b[j] ? diagonal + 1 : 0;
+            diagonal = above;
+            if (before[j + 1] > best.n) best = (dync__match){i - before[j + 1] + 1, j - before[j + 1] + 1, before[j + 1]};
+        }
+    }
+    return best;
+}
+
+static int dync__match_count(const char *a, int a0, int a1, const char *b, int b0, int b1, int *row)
+{
+    if (a0 >= a1 || b0 >= b1) return 0;
+    dync__match m = dync__match_longest(a, a0, a1, b, b0, b1, row);
+    if (!m.n) return 0;
+    return m.n + dync__match_count(a, a0, m.a, b, b0, m.b, row) + dync__match_count(a, m.a + m.n, a1, b, m.b + m.n, b1, row);
+}
+
+DYNC__FN double dync__text_ratio(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), bytes = (m + 2) * sizeof(int);
+    if (n + m == 0 || strcmp(a, b) == 0) return 1;
+    int *row = dync__alloc(bytes);
+    if (!row) return 0;
+    int matches = dync__match_count(a, 0, (int)n, b, 0, (int)m, row);
+    dync__free(row, bytes);
+    return 2.0 * matches / (double)(n + m);
+}
+
+DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdict *now)
+{
+    if (first->kind != now->kind) return false;
+    if (now->kind == DYNC__CRASHES) return first->signal == now->signal;
+    if (now->kind != DYNC__RAISES) return true;
+    return strcmp(first->error.class_name, now->error.class_name) == 0 && dync__text_ratio(first->error.message, now->error.message) > 0.5;
+}
+
+DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
+{
+    dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
+}
+
+/* ---- one trial ----------------------------------------------------------------------------------- */
+
+/* Outside of whatever is being traced. */
+DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync_graph *g, int n, const dync_value *inputs,
+                                         dync_callable *out)
+{
+    dync__handler *stack = dync__handler_swap(NULL);
+    bool compiling = dync__tls.compiling;
+    dync__tls.compiling = false;
+    memset(out, 0, sizeof *out);
+    dync_status status = b->compile(g, inputs, n, options ? options : "", out, b->user);
+    dync__tls.compiling = compiling;
+    dync__handler_swap(stack);
+    if (status == DYNC_OK && !out->run) {
+        dync_clear_error();
+        return dync__fail_class(DYNC_ERR_BACKEND, "TypeError", "compile returned DYNC_OK without a callable");
+    }
+    if (status == DYNC_OK) dync_clear_error();
+    return status;
+}
+
+typedef struct dync__trial {
+    const dync__judge *judge;
+    dync_graph *graph;
+    int n;
+    const dync_value *inputs;
+} dync__trial;
+
+static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code, dync_status compiled, dync__str *why)
+{
+    bool same = true, ran = true;
+    if (compiled != DYNC_OK) return DYNC__PASSES;               /* another problem than the one judged */
+    if (dync__accuracy_check(t->graph, code, t->n, t->inputs, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
+    return same ? DYNC__PASSES : DYNC__INACCURATE;
+}
+
+static int dync__trial_raise(const dync__trial *t, const dync_callable *code, dync_status compiled)
+{
+    dync__run_items items = {0};
+    dync__run_how how = {.forward_only = t->judge->forward_only};
+    dync_status status = compiled;
+    if (status == DYNC_OK) status = dync__run_once(t->graph, code, t->n, t->inputs, how, &items);
+    dync__vec_free(&items);
+    return status == DYNC_OK ? DYNC__PASSES : DYNC__RAISES;
+}
+
+static bool dync__trial_eager(const dync__trial *t)
+{
+    dync__run_items items = {0};
+    dync__run_how how = {.forward_only = t->judge->forward_only};
+    bool ok = dync__run_once(t->graph, NULL, t->n, t->inputs, how, &items) == DYNC_OK;
+    dync__vec_free(&items);
+    return ok;
+}
+
+static void dync__trial_run(void *user, void *reply)
+{
+    const dync__trial *t = user;
+    dync__verdict *v = reply;
+    dync_callable code = {0};
+    dync__str why = {0};
+    dync__error_guard guard;
+    memset(v, 0, sizeof *v);
+    dync__error_guard_begin(&guard);
+    dync_scope scope = dync_scope_begin();
+    dync_graph *copy = dync__graph_clone(t->graph);            /* a backend may change what it is given */
+    if (!copy) {
+        v->kind = DYNC__EAGER_FAILS;
+    } else if (!t->judge->accuracy && !t->judge->skip_eager && !dync__trial_eager(t)) {
+        v->kind = DYNC__EAGER_FAILS;
+    } else {
+        dync_status compiled = dync__judge_compile(t->judge->backend, t->judge->options, copy, t->n, t->inputs, &code);
+        v->kind = t->judge->accuracy ? dync__trial_accuracy(t, &code, compiled, &why) : dync__trial_raise(t, &code, compiled);
+        if (compiled == DYNC_OK && code.destroy) code.destroy(code.state);
+    }
+    dync_graph_free(copy);
+    dync_scope_end(&scope);
+    v->error = dync__error_guard_end(&guard);
+    if (v->kind == DYNC__RAISES && v->error.status == DYNC_OK) {
+        v->error.status = DYNC_ERR_RUNTIME;
+        dync__format(v->error.class_name, sizeof v->error.class_name, "RuntimeError");
+    }
+    if (v->kind == DYNC__INACCURATE) dync__format(v->error.message, sizeof v->error.message, "%s", dync__str_get(&why));
+    dync__str_free(&why);
+}
+
+/* Devices do not survive a fork. */
+static bool dync__trial_may_fork(const dync__trial *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        const dync__tensor *x = t->inputs[i].kind == DYNC_KIND_TENSOR ? dync__peek(t->inputs[i].as.t) : NULL;
+        if (x && (x->device & 255) == DYNC_CUDA) return false;
+    }
+    return t->judge->isolate && dync__child_possible();
+}
+
+DYNC__FN void dync__judge_graph(const dync__judge *j, dync_graph *g, int n, const dync_value *inputs, dync__verdict *out)
+{
+    dync__trial t = {j, g, n, inputs};
+    int number = 0;
+    dync__child_end end = DYNC__CHILD_NONE;
+    memset(out, 0, sizeof *out);
+    if (dync__trial_may_fork(&t)) end = dync__child_run(dync__trial_run, &t, out, sizeof *out, j->timeout_ms, &number);
+    if (end == DYNC__CHILD_DONE) return;
+    if (end == DYNC__CHILD_NONE) {
+        dync__trial_run(&t, out);
+        return;
+    }
+    memset(out, 0, sizeof *out);
+    out->kind = end == DYNC__CHILD_HUNG ? DYNC__HANGS : DYNC__CRASHES;
+    out->signal = number;
+    out->error.status = DYNC_ERR_RUNTIME;
+    dync__format(out->error.class_name, sizeof out->error.class_name, "RuntimeError");
+    if (end == DYNC__CHILD_HUNG)
+        dync__format(out->error.message, sizeof out->error.message, "compiled code did not end within %g s", j->timeout_ms / 1000.0);
+    else if (number)
+        dync__format(out->error.message, sizeof out->error.message, "compiled code was killed by signal %d", number);
+    else
+        dync__format(out->error.message, sizeof out->error.message, "compiled code ended the process");
+}
+
+/* ==== minify/graph.c ============================================================================================ */
+/* minify/graph.c: the edits that shrinking tries: a new graph out of an old one. Before shrink.c.
+ *
+ * Names stay what they were, so a value is known by its name in every graph that comes from one. A node that is dropped and still used
+ * becomes an input; inputs come first, the old ones before the new. */
+
+enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
+typedef struct dync__editor {
+    dync_graph *from, *to;
+    const dync__edit *edit;
+    char *used, *fate;          /* per node */
+    bool wide;                  /* floating types become float64 */
+} dync__editor;
+
+static dync_node *dync__edit_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+static void dync__edit_use(void *user, dync__arg *arg) { ((dync__editor *)user)->used[arg->as.node->index] = 1; }
+
+/* An item of a node of several outputs goes with it. */
+static bool dync__edit_dropped(const dync__editor *e, const dync_node *n)
+{
+    if (!e->edit->drop || n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
+    if (e->edit->drop[n->index]) return true;
+    return n->op == DYNC__NODE_GETITEM && n->args[0].kind == DYNC__A_NODE && e->edit->drop[n->args[0].as.node->index];
+}
+
+static void dync__edit_use_result(dync__editor *e, dync_node *output)
+{
+    const dync__arg *result = &output->args[0];
+    if (e->edit->cut_at) {
+        e->used[e->edit->cut_at->index] = 1;
+    } else if (e->edit->n_skip && result->kind == DYNC__A_LIST) {
+        for (int i = 0; i < result->n; i++) {
+            bool skipped = i >= e->edit->skip_output && i < e->edit->skip_output + e->edit->n_skip;
+            dync_node item = {.nargs = 1, .args = &result->as.list[i]};
+            if (!skipped) dync__node_each_input(&item, dync__edit_use, e);
+        }
+    } else {
+        dync__node_each_input(output, dync__edit_use, e);
+    }
+}
+
+/* From the last node to the first: what is used by what stays. */
+static void dync__edit_decide(dync__editor *e)
+{
+    int end = e->edit->cut_at ? e->edit->cut_at->index : e->from->node.n;
+    for (int i = e->from->node.n - 1; i >= 0; i--) {
+        dync_node *n = e->from->node.at[i];
+        if (n->kind == DYNC__N_OUTPUT) {
+            dync__edit_use_result(e, n);
+        } else if (n->kind == DYNC__N_PLACEHOLDER) {
+            e->fate[i] = e->used[i] || !e->edit->unused_inputs ? DYNC__EDIT_KEPT : DYNC__EDIT_GONE;
+        } else if (i > end) {
+            continue;
+        } else if (dync__edit_dropped(e, n)) {
+            e->fate[i] = e->used[i] ? DYNC__EDIT_INPUT : DYNC__EDIT_GONE;
+        } else if (e->used[i] || !e->edit->dead_code || !dync__node_is_pure(n)) {
+            e->fate[i] = DYNC__EDIT_KEPT;
+            dync__node_each_input(n, dync__edit_use, e);
+        }
+    }
+}
+
+static dync_node *dync__edit_attr(dync__editor *e, dync_node *n)
+{
+    if (!e->wide || !n->value || dync__dtype_info(n->value->dtype)->kind != 'f') return dync__graph_copy_call(e->to, n, dync__edit_map, e);
+    dync_tensor *h = (dync_to_dtype)(dync_detach(dync__handle(n->value)), DYNC_F64);
+    dync__tensor *t = h ? dync__open(h) : NULL;
+    dync_node *made = t ? dync__graph_attr(e->to, n->name, n->target, t) : NULL;
+    if (made && n->requires_grad[0]) made->requires_grad[0] = true;
+    return made;
+}
+
+static dync_node *dync__edit_copy(dync__editor *e, dync_node *n)
+{
+    if (n->kind == DYNC__N_GET_ATTR) return dync__edit_attr(e, n);
+    dync_node *made = dync__graph_copy_call(e->to, n, dync__edit_map, e);
+    for (int i = 0; made && e->wide && i < made->nargs; i++)
+        if (made->args[i].kind == DYNC__A_DTYPE && dync__dtype_info((int)made->args[i].as.i)->kind == 'f') made->args[i].as.i = DYNC_F64;
+    return made;
+}
+
+static bool dync__edit_result(dync__editor *e, const dync_node *output)
+{
+    dync__arg one[1], result = output->args[0], copy;
+    if (e->edit->cut_at) {
+        one[0] = dync__arg_node((dync_node *)(uintptr_t)e->edit->cut_at);
+        result = (dync__arg){.kind = DYNC__A_LIST, .n = 1};
+        result.as.list = one;
+    }
+    if (!dync__graph_copy_arg(e->to, &result, &copy, dync__edit_map, e)) return false;
+    return dync__graph_output(e->to, &copy) != NULL;
+}
+
+/* The result without the outputs that are skipped, in memory of the new graph. */
+static bool dync__edit_shorter_result(dync__editor *e, const dync_node *output)
+{
+    const dync__arg *old = &output->args[0];
+    dync__arg list = {.kind = DYNC__A_LIST}, copy;
+    list.as.list = dync__arena_alloc(&e->to->arena, (size_t)(old->n + 1) * sizeof list);
+    for (int i = 0; list.as.list && i < old->n; i++)
+        if (i < e->edit->skip_output || i >= e->edit->skip_output + e->edit->n_skip) list.as.list[list.n++] = old->as.list[i];
+    return list.as.list && dync__graph_copy_arg(e->to, &list, &copy, dync__edit_map, e) && dync__graph_output(e->to, &copy);
+}
+
+static bool dync__edit_build(dync__editor *e)
+{
+    dync_graph *g = e->from;
+    for (int i = 0; i < g->symbol.n; i++)
+        if (!dync__graph_symbol(e->to, g->symbol.at[i].token, g->symbol.at[i].text)) return false;
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        bool input = e->fate[i] == DYNC__EDIT_INPUT || (n->kind == DYNC__N_PLACEHOLDER && e->fate[i] == DYNC__EDIT_KEPT);
+        n->mark = NULL;
+        if (input && !(n->mark = dync__graph_copy_placeholder(e->to, n, n->name))) return false;
+    }
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        if (n->kind == DYNC__N_OUTPUT)
+            return e->edit->n_skip && !e->edit->cut_at && n->args[0].kind == DYNC__A_LIST ? dync__edit_shorter_result(e, n)
+                                                                                          : dync__edit_result(e, n);
+        if (n->kind == DYNC__N_PLACEHOLDER || e->fate[i] != DYNC__EDIT_KEPT) continue;
+        if (!(n->mark = dync__edit_copy(e, n))) return false;
+    }
+    return false;
+}
+
+static dync_graph *dync__edit_run(dync_graph *g, const dync__edit *edit, bool wide)
+{
+    dync__editor e = {.from = g, .edit = edit, .wide = wide};
+    size_t n = (size_t)g->node.n;
+    dync__graph_renumber(g);
+    e.used = dync__calloc(2 * n + 1);
+    if (!e.used) return NULL;
+    e.fate = e.used + n;
+    dync__edit_decide(&e);
+    e.to = dync__graph_new(g->name);
+    bool ok = e.to && dync__edit_build(&e) && !e.to->failed;
+    dync__free(e.used, 2 * n + 1);
+    if (ok) dync__graph_renumber(e.to);
+    else dync_graph_free(e.to);
+    return ok ? e.to : NULL;
+}
+
+DYNC__FN dync_graph *dync__graph_edit(dync_graph *g, const dync__edit *edit) { return dync__edit_run(g, edit, false); }
+
+DYNC__FN dync_graph *dync__graph_clone(dync_graph *g)
+{
+    dync__edit nothing = {0};
+    return dync__edit_run(g, &nothing, false);
+}
+
+DYNC__FN dync_graph *dync__graph_to_f64(dync_graph *g)
+{
+    dync__edit nothing = {0};
+    return dync__edit_run(g, &nothing, true);
+}
+
+DYNC__FN int dync__graph_outputs(const dync_graph *g)
+{
+    const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
+    return out && out->kind == DYNC__N_OUTPUT && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : -1;
+}
+
+/* ==== minify/shrink.c =========================================================================================== */
+/* minify/shrink.c: delta debugging of graphs: fewer nodes, fewer outputs, the predicate still true. After graph.c, before write.c.
+ *
+ * Round by round with granularity g, the largest power of two that is at most the number of nodes: cut the suffix, turn runs of g nodes
+ * into inputs (their values come from one eager run of the whole graph), halve g where nothing helps, begin again where something did;
+ * last, outputs one by one. Strategies and report lines are those of torch/_functorch/fx_minifier.py. */
+
+typedef struct dync__shrinker {
+    const dync__shrink *how;
+    dync_graph *graph;          /* the smallest so far */
+    dync__map index;            /* hash of a name -> its place in value */
+    dync_value *value;          /* of every node of the first graph; NONE: not known */
+    int n_values, queries;
+} dync__shrinker;
+typedef dync_graph *(*dync__strategy)(dync__shrinker *, int granularity);
+
+DYNC__FN void dync__minify_say(const char *fmt, ...)
+{
+#ifndef DYNC_NO_STDIO
+    dync__str s = {0};
+    va_list args;
+    va_start(args, fmt);
+    dync__str_addv(&s, fmt, args);
+    va_end(args);
+    dync__str_addc(&s, '\n');
+    fputs(dync__str_get(&s), stderr);
+    dync__str_free(&s);
+#else
+    (void)fmt;
+#endif
+}
+
+static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; }
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+static uint64_t dync__shrink_key(const char *name) { return dync__hash_bytes(name, strlen(name), 7); }
+
+static dync_value dync__shrink_value(const dync__shrinker *s, const dync_node *n)
+{
+    uint64_t i = 0;
+    return dync__map_get(&s->index, dync__shrink_key(n->name), &i) ? s->value[i] : DYNC_NONE;
+}
+
+static dync_node *dync__shrink_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+/* The graph with all its values as the result. Where something is written in place each is copied when it is made. */
+static dync_graph *dync__shrink_all_values(dync_graph *g)
+{
+    bool writes = dync__graph_has_writes(g), ok = true;
+    dync_graph *all = dync__graph_new(g->name);
+    dync__arg list = {.kind = DYNC__A_LIST};
+    if (!all) return NULL;
+    list.as.list = dync__arena_alloc(&all->arena, (size_t)(g->node.n + 1) * sizeof list);
+    for (int i = 0; i < g->node.n && list.as.list && ok; i++) {
+        dync_node *n = g->node.at[i], *made = NULL;
+        if (n->kind == DYNC__N_OUTPUT) continue;
+        if (n->kind == DYNC__N_PLACEHOLDER) made = dync__graph_copy_placeholder(all, n, n->name);
+        else made = dync__graph_copy_call(all, n, dync__shrink_map, NULL);
+        n->mark = made;
+        ok = made != NULL;
+        bool tensor = n->has_info && n->nout == 1 && n->kind != DYNC__N_PLACEHOLDER;
+        if (tensor && writes && made) {
+            dync__arg copied = dync__arg_node(made);
+            ok = (made = dync__graph_call(all, DYNC__OP_clone, 1, &copied, 1, n->info, NULL)) != NULL;
+        }
+        list.as.list[list.n++] = tensor && made ? dync__arg_node(made) : dync__arg_none();
+    }
+    if (ok && list.as.list && dync__graph_output(all, &list) && !all->failed) {
+        dync__graph_renumber(all);
+        return all;
+    }
+    dync_graph_free(all);
+    return NULL;
+}
+
+/* One eager run; false where eager cannot run it: then only the inputs are known. */
+static bool dync__shrink_propagate(dync__shrinker *s, int n, const dync_value *inputs)
+{
+    bool grad_off = dync__tls.grad_enabled_off, writes = dync__graph_has_writes(s->graph);
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    size_t bytes = (size_t)(n + 1) * sizeof *inputs;
+    dync_value *args = dync__alloc(bytes), r = DYNC_NONE;
+    dync_graph *all = args ? dync__shrink_all_values(s->graph) : NULL;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    bool ok = all != NULL;
+    if (ok && writes) ok = dync__run_copy_inputs(n, inputs, args, false) == DYNC_OK;
+    if (ok) r = dync_graph_run(all, writes ? args : inputs, n);
+    (void)dync__error_guard_end(&guard);
+    int made = r.kind == DYNC_KIND_LIST && r.as.l ? r.as.l->n : 0;
+    for (int i = 0; i < made && i < s->n_values; i++)
+        if (s->value[i].kind == DYNC_KIND_NONE) s->value[i] = r.as.l->items[i];
+    dync_graph_free(all);
+    dync__free(args, bytes);
+    dync__tls.grad_enabled_off = grad_off;
+    dync__tls.rng_seed = seed;
+    dync__tls.rng_offset = offset;
+    return made > 0;
+}
+
+/* Places of value are those of the nodes; the output stands behind them all. */
+static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_value *inputs)
+{
+    s->n_values = s->graph->node.n;
+    s->value = dync__scope_alloc((size_t)(s->n_values + 1) * sizeof *s->value);
+    if (!s->value) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_values; i++) {
+        s->value[i] = i < n ? inputs[i] : DYNC_NONE;
+        if (!dync__map_put(&s->index, dync__shrink_key(s->graph->node.at[i]->name), (uint64_t)i)) return DYNC_ERR_MEMORY;
+    }
+    if (!dync__shrink_propagate(s, n, inputs) && dync__shrink_loud(s))
+        dync__warn("minifier: eager cannot run the graph: only what nobody uses is removed");
+    return DYNC_OK;
+}
+
+/* ---- queries ---------------------------------------------------------------------------------------- */
+
+static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync_graph *g)
+{
+    dync_value *in = dync__alloc((size_t)(g->n_inputs + 1) * sizeof *in);
+    for (int i = 0; in && i < g->n_inputs; i++) in[i] = dync__shrink_value(s, g->node.at[i]);
+    return in;
+}
+
+static bool dync__shrink_fails(dync__shrinker *s, dync_graph *g)
+{
+    dync_value *in = g ? dync__shrink_inputs(s, g) : NULL;
+    if (!in) return false;
+    s->queries++;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_scope scope = dync_scope_begin();
+    bool fails = dync__graph_check(g) == DYNC_OK && s->how->fails(s->how->user, g, g->n_inputs, in);
+    dync_scope_end(&scope);
+    (void)dync__error_guard_end(&guard);
+    dync__free(in, (size_t)(g->n_inputs + 1) * sizeof *in);
+    return fails;
+}
+
+/* Keeps g if it fails; else it is freed. */
+static dync_graph *dync__shrink_try(dync__shrinker *s, dync_graph *g)
+{
+    if (dync__shrink_fails(s, g)) return g;
+    dync_graph_free(g);
+    return NULL;
+}
+
+/* ---- strategies --------------------------------------------------------------------------------------- */
+
+static dync_graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
+{
+    dync_graph *g = s->graph;
+    for (int i = g->n_inputs; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (i % granularity != 0 || i % (granularity * 2) == 0) continue;      /* the others were tried with a larger granularity */
+        if (n->kind == DYNC__N_OUTPUT || !n->has_info || n->nout != 1 || i + 2 >= g->node.n) continue;
+        dync__edit edit = {.cut_at = n};
+        dync_graph *smaller = dync__shrink_try(s, dync__graph_edit(g, &edit));
+        if (smaller) return smaller;
+    }
+    return NULL;
+}
+
+static dync_graph *dync__shrink_outputs(dync__shrinker *s, int granularity)
+{
+    int n = dync__graph_outputs(s->graph), step = DYNC__MAX(1, granularity / 2);
+    for (int i = 0; n > 1 && i < n; i += step) {
+        dync__edit edit = {.skip_output = i, .n_skip = DYNC__MIN(step, n - i)};
+        dync_graph *smaller = dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
+        if (smaller) return smaller;
+    }
+    return NULL;
+}
+
+static dync_graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edit)
+{
+    dync_graph *g = dync__graph_edit(s->graph, edit);
+    if (g && g->node.n < s->graph->node.n) return dync__shrink_try(s, g);
+    dync_graph_free(g);
+    return NULL;
+}
+
+static dync_graph *dync__shrink_dead_code(dync__shrinker *s, int granularity)
+{
+    dync__edit edit = {.dead_code = true};
+    (void)granularity;
+    return dync__shrink_changed(s, &edit);
+}
+
+static dync_graph *dync__shrink_unused_inputs(dync__shrinker *s, int granularity)
+{
+    dync__edit edit = {.unused_inputs = true};
+    (void)granularity;
+    return dync__shrink_changed(s, &edit);
+}
+
+/* Inputs always stand in front here: there is nothing to move. */
+static dync_graph *dync__shrink_consolidate(dync__shrinker *s, int granularity)
+{
+    (void)s, (void)granularity;
+    return NULL;
+}
+
+static void dync__shrink_list_use(void *user, dync__arg *arg)
+{
+    bool *whole = user;
+    if (arg->as.node->nout > 1) whole[arg->as.node->index] = true;
+}
+
+/* May go: its value is known (its items' values, of a list that is used item by item), or nobody uses it. */
+static bool dync__shrink_droppable(const dync__shrinker *s, const dync_node *n, const bool *used_whole)
+{
+    if (n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
+    if (n->n_users == 0) return true;
+    if (n->nout != 1) return n->nout > 1 && !used_whole[n->index];
+    return dync__shrink_value(s, n).kind == DYNC_KIND_TENSOR;
+}
+
+static dync_graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop, const bool *used_whole)
+{
+    bool any = false;
+    memset(drop, 0, (size_t)s->graph->node.n);
+    for (int i = start; i < end; i++) any = (drop[i] = dync__shrink_droppable(s, s->graph->node.at[i], used_whole)) || any;
+    if (!any) return NULL;
+    dync__edit edit = {.drop = drop, .dead_code = true, .unused_inputs = true};
+    return dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
+}
+
+static dync_graph *dync__shrink_delta(dync__shrinker *s, int granularity)
+{
+    int n = s->graph->node.n;
+    dync_graph *smaller = NULL;
+    bool *drop = dync__calloc(2 * (size_t)n + 1), *used_whole = drop ? drop + n : NULL;
+    dync__graph_renumber(s->graph);
+    for (int i = 0; drop && i < n; i++)
+        if (s->graph->node.at[i]->op != DYNC__NODE_GETITEM)
+            dync__node_each_input(s->graph->node.at[i], dync__shrink_list_use, used_whole);
+    for (int start = 0; drop && start < n && !smaller; start += granularity)
+        smaller = dync__shrink_delta_range(s, start, DYNC__MIN(n, start + granularity), drop, used_whole);
+    dync__free(drop, 2 * (size_t)n + 1);
+    return smaller;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------------- */
+
+/* Says what it does, and whether it came to anything. */
+static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strategy strategy, int granularity)
+{
+    dync_graph *old = s->graph;
+    int outputs = DYNC__MAX(dync__graph_outputs(old), 1);
+    if (dync__shrink_loud(s))
+        dync__minify_say("\nStrategy: %s (G: %d) (%d nodes, %d inputs)", name, granularity, old->node.n, old->n_inputs);
+    dync_graph *g = strategy(s, granularity);
+    if (!g) {
+        if (dync__shrink_loud(s)) dync__minify_say("FAIL: %s", name);
+        return false;
+    }
+    int now = DYNC__MAX(dync__graph_outputs(g), 0);
+    bool progress = g->node.n < old->node.n || g->n_inputs > old->n_inputs || now < outputs;
+    if (dync__shrink_loud(s)) {
+        if (g->node.n < old->node.n) dync__minify_say("SUCCESS: Went from %d to %d nodes", old->node.n, g->node.n);
+        if (g->n_inputs > old->n_inputs) dync__minify_say("SUCCESS: Went from %d to %d inputs", old->n_inputs, g->n_inputs);
+        if (now < outputs) dync__minify_say("SUCCESS: Went from %d to %d outputs", outputs, now);
+        if (progress && !dync__shrink_fails(s, g)) dync__minify_say("WARNING: Something went wrong, not applying this minification");
+        else if (progress) goto taken;
+    } else if (progress) {
+        goto taken;
+    }
+    dync_graph_free(g);
+    return false;
+taken:
+    s->graph = g;
+    dync_graph_free(old);
+    return true;
+}
+
+static bool dync__shrink_round(dync__shrinker *s, int granularity, bool first)
+{
+    static const struct { const char *name; dync__strategy run; bool first_only; } rows[] = {
+        {"Eliminate dead code", dync__shrink_dead_code, true},   {"Remove unused inputs", dync__shrink_unused_inputs, true},
+        {"Consolidate Inputs", dync__shrink_consolidate, true},  {"Truncate suffix", dync__shrink_suffix, false},
+        {"Delta Debugging", dync__shrink_delta, false},
+    };
+    if (dync__shrink_loud(s)) dync__minify_say("Trying granularity %d", granularity);
+    if (dync__graph_outputs(s->graph) > s->graph->node.n / 2 && dync__shrink_apply(s, "Remove outputs", dync__shrink_outputs, granularity))
+        return true;
+    for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
+        if ((first || !rows[i].first_only) && dync__shrink_apply(s, rows[i].name, rows[i].run, granularity)) return true;
+    return false;
+}
+
+static void dync__shrink_tell(dync__shrinker *s)
+{
+    dync_value *in = s->how->improved ? dync__shrink_inputs(s, s->graph) : NULL;
+    if (in) s->how->improved(s->how->user, s->graph, s->graph->n_inputs, in);
+    dync__free(in, (size_t)(s->graph->n_inputs + 1) * sizeof *in);
+}
+
+static void dync__shrink_rounds(dync__shrinker *s)
+{
+    for (bool progress = true; progress;) {
+        int granularity = 1;
+        dync__shrink_tell(s);
+        while (granularity * 2 <= s->graph->node.n) granularity *= 2;
+        progress = false;
+        for (bool first = true; granularity >= 1 && !progress; granularity /= 2, first = false)
+            progress = dync__shrink_round(s, granularity, first);
+        if (!progress) progress = dync__shrink_apply(s, "Remove outputs", dync__shrink_outputs, 1);
+    }
+}
+
+static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *inputs)
+{
+    if (n != s->graph->n_inputs)
+        return dync__fail(DYNC_ERR_VALUE, "minifier: the graph has %d inputs, got %d values", s->graph->n_inputs, n);
+    dync_status status = dync__shrink_values(s, n, inputs);
+    if (status != DYNC_OK) return status;
+    if (!dync__shrink_fails(s, s->graph)) return dync__fail_class(DYNC_ERR_VALUE, "RuntimeError", "Input graph did not fail the tester");
+    if (dync__shrink_loud(s)) dync__minify_say("Started off with %d nodes", s->graph->node.n);
+    dync__shrink_rounds(s);
+    if (!dync__shrink_fails(s, s->graph))
+        return dync__fail(DYNC_ERR_RUNTIME, "minifier: the shrunk graph does not fail any more: the failure comes and goes");
+    if (dync__shrink_loud(s)) dync__minify_say("Made %d queries", s->queries);
+    dync__shrink_tell(s);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync_graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
+                                        int *queries)
+{
+    dync__shrinker s = {.how = how, .graph = *graph};
+    dync_value list = DYNC_NONE;
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__shrink_run(&s, n, inputs);
+    if (status == DYNC_OK) {
+        list = dync__list_new(s.graph->n_inputs);
+        if (list.kind != DYNC_KIND_LIST) status = DYNC_ERR_MEMORY;
+        for (int i = 0; status == DYNC_OK && i < s.graph->n_inputs; i++)
+            dync__list_set(list, i, dync__shrink_value(&s, s.graph->node.at[i]));
+    }
+    dync__scope_end_keep(&scope, &list);
+    dync__map_free(&s.index);
+    *graph = s.graph;
+    *out_inputs = list;
+    *queries = s.queries;
+    return status;
+}
+
+/* ---- public ------------------------------------------------------------------------------------------- */
+
+typedef struct dync__minify_user {
+    dync_minify_predicate fails;
+    void *user;
+    bool first;
+    dync__error_slot error;      /* of the predicate on the graph as it was given */
+} dync__minify_user;
+
+static bool dync__minify_fails(void *user, dync_graph *g, int n, const dync_value *inputs)
+{
+    dync__minify_user *u = user;
+    bool fails = u->fails(g, inputs, n, u->user);
+    if (u->first && !fails) u->error = dync__tls.error;
+    u->first = false;
+    return fails;
+}
+
+static void dync__minify_release(void *graph) { dync_graph_free(graph); }
+
+DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user)
+{
+    dync_minified out = {NULL, DYNC_NONE, 0};
+    dync_value one[1] = {inputs};
+    bool list = inputs.kind == DYNC_KIND_LIST && inputs.as.l;
+    if (!graph || !fails) {
+        dync__fail(DYNC_ERR_VALUE, "dync_minify: the %s is NULL", graph ? "predicate" : "graph");
+        return out;
+    }
+    dync__minify_user u = {.fails = fails, .user = user, .first = true};
+    dync__shrink how = {.fails = dync__minify_fails, .user = &u};
+    dync_graph *g = dync__graph_clone(graph);
+    if (!g) return out;
+    int n = list ? inputs.as.l->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__shrink_graph(&how, &g, n, list ? inputs.as.l->items : one, &out.inputs, &out.queries);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    if (status == DYNC_OK && dync__scope_defer(dync__minify_release, g)) {
+        out.graph = g;
+        return out;
+    }
+    dync_graph_free(g);
+    out.inputs = DYNC_NONE;
+    if (u.error.status != DYNC_OK) error = u.error;          /* the predicate's own error says more than that it was false */
+    dync__error_raise(&error);
+    return out;
+}
+
+/* ==== minify/write.c ============================================================================================ */
+/* minify/write.c: a graph and its inputs as one C program that needs only dync.h; and where such programs go. After shrink.c, before hook.c.
+ *
+ * The parts stand in upstream's order (torch/_dynamo/repro/after_dynamo.py, generate_dynamo_fx_repro_string): include, configuration, the
+ * module as torch.fx prints it (a comment) and as C, load_args, main. Attributes of the graph that are not printed as constants become
+ * further inputs. Memory is written once however many inputs share it: up to 64 elements in the program, more in a file named by its
+ * contents in <save_dir>/storages. */
+
+enum { DYNC__REPRO_INLINE = 64 };
+typedef struct dync__writer {
+    dync__str text;
+    const dync__repro_file *file;
+    dync_graph *graph;
+    const dync_value *input;
+    DYNC__VEC(const dync__storage *) storage;
+    dync_status status;
+} dync__writer;
+
+/* ---- data ------------------------------------------------------------------------------------------ */
+
+DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n) { return dync__hash_mix(dync__hash_bytes(data, n, 1), (uint64_t)n); }
+
+static const void *dync__write_host_data(const dync__storage *s, void **owned)
+{
+    *owned = NULL;
+    if ((s->device & 255) != DYNC_CUDA) return s->data;
+    if (!s->data || !dync__device_memory_hook || !(*owned = dync__alloc(s->size_bytes))) return NULL;
+    return dync__device_memory_hook->to_host(s->device, *owned, s->data, s->size_bytes) == DYNC_OK ? *owned : NULL;
+}
+
+/* Floats that are not finite, and the half ones, as their bits. */
+static bool dync__write_as_bits(const char *data, size_t count, int dtype)
+{
+    const dync__dtype_row *row = dync__dtype_info(dtype);
+    if (row->kind == 'f' && row->bytes == 2) return true;
+    for (size_t i = 0; i < count && row->kind == 'f'; i++) {
+        double x = dync__load_f64(data + i * row->bytes, dtype);
+        if (!(x - x == 0)) return true;
+    }
+    return false;
+}
+
+static void dync__write_element(dync__str *s, const char *at, int dtype, bool bits)
+{
+    char text[40];
+    int bytes = dync__dtype_info(dtype)->bytes;
+    if (bits) {
+        uint64_t u = 0;
+        if (bytes == 2) u = *(const uint16_t *)(const void *)at;
+        else if (bytes == 4) u = *(const uint32_t *)(const void *)at;
+        else memcpy(&u, at, sizeof u);
+        dync__str_addf(s, "0x%llx", (unsigned long long)u);
+        return;
+    }
+    if (dtype == DYNC_F32) dync__float_text((float)dync__load_f64(at, dtype), text, sizeof text);
+    else if (dtype == DYNC_F64) dync__double_text(dync__load_f64(at, dtype), text, sizeof text);
+    else dync__format(text, sizeof text, "%lld", (long long)dync__load_i64(at, dtype));
+    if (strcmp(text, "-9223372036854775808") == 0) dync__format(text, sizeof text, "(-9223372036854775807 - 1)");
+    dync__str_add(s, text);
+    if (dtype == DYNC_F32 && strpbrk(text, ".e")) dync__str_addc(s, 'f');
+    if (dtype == DYNC_F32 && strcmp(text, "-0") == 0) dync__str_add(s, ".0f");
+    if (dtype == DYNC_F64 && strcmp(text, "-0") == 0) dync__str_add(s, ".0");
+}
+
+static void dync__write_inline(dync__writer *w, int k, const char *data, size_t bytes, int dtype)
+{
+    static const char *const types[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "uint8_t"};
+    size_t item = dync__dtype_info(dtype)->bytes, count = bytes / item;
+    bool bits = dync__write_as_bits(data, count, dtype);
+    const char *type = bits && item > 2 ? item == 4 ? "uint32_t" : "uint64_t" : types[dtype];
+    dync__str_addf(&w->text, "static const %s data%d[] = {", type, k);
+    for (size_t i = 0; i < count; i++) {
+        dync__str_add(&w->text, i == 0 ? "" : i % 8 == 0 ? ",\n    " : ", ");
+        dync__write_element(&w->text, data + i * item, dtype, bits);
+    }
+    dync__str_add(&w->text, "};\n");
+}
+
+/* A row of its elements as .npy; bfloat16, which NumPy lacks, as its bits. */
+static dync_status dync__write_storage_file(const char *folder, uint64_t hash, const void *data, size_t bytes, int dtype)
+{
+    dync__layout lay;
+    dync__str path = {0};
+    if (dtype == DYNC_BF16) dtype = DYNC_I16;
+    int64_t count = (int64_t)(bytes / dync__dtype_info(dtype)->bytes);
+    dync_status status = dync__layout_contiguous(&lay, 1, &count);
+    dync__storage *s = status == DYNC_OK ? dync__storage_borrow(DYNC_CPU, (void *)(uintptr_t)data, bytes) : NULL;
+    dync__tensor *t = s ? dync__tensor_new(s, dtype, &lay) : NULL;
+    dync__str_addf(&path, "%s/storages", folder);
+    if (status == DYNC_OK && t) status = dync__folders_make(dync__str_get(&path));
+    dync__str_addf(&path, "/%016llx.npy", (unsigned long long)hash);
+    if (status == DYNC_OK) status = t && !path.failed ? dync_npy_save(dync__give(t), dync__str_get(&path)) : DYNC_ERR_MEMORY;
+    else dync__unref(t);
+    if (status != DYNC_OK) dync__file_remove(dync__str_get(&path));       /* half a file is worse than none */
+    dync__str_free(&path);
+    return status;
+}
+
+/* ---- load_args -------------------------------------------------------------------------------------- */
+
+static int dync__write_storage_index(const dync__writer *w, const dync__storage *s)
+{
+    for (int i = 0; i < w->storage.n; i++)
+        if (w->storage.at[i] == s) return i;
+    return -1;
+}
+
+static void dync__write_device(dync__str *s, int device)
+{
+    if ((device & 255) == DYNC_CUDA) dync__str_addf(s, ", .device = DYNC_CUDA_AT(%d)", device >> 8);
+}
+
+static const char *dync__write_dtype(int dtype)
+{
+    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16", "DYNC_I64",
+                                        "DYNC_I32", "DYNC_I16", "DYNC_I8",  "DYNC_U8",   "DYNC_BOOL"};
+    return names[dtype];
+}
+
+/* The statement that makes the storage; data that stand in the program go before the function, into w->text. */
+static void dync__write_storage(dync__writer *w, dync__str *body, const dync__tensor *t)
+{
+    const dync__storage *s = t->storage;
+    int k = w->storage.n;
+    void *owned = NULL;
+    const void *data = dync__write_host_data(s, &owned);
+    if (!dync__vec_push(&w->storage, s)) {
+        w->status = DYNC_ERR_MEMORY;
+        return;
+    }
+    dync__str_addf(body, "    int buf%d = dync_repro_storage(reader, %zu", k, s->size_bytes);
+    if (data && s->size_bytes && s->size_bytes / dync__dtype_info(t->dtype)->bytes <= DYNC__REPRO_INLINE) {
+        dync__write_inline(w, k, data, s->size_bytes, t->dtype);
+        dync__str_addf(body, ", .data = data%d", k);
+    } else if (data && s->size_bytes) {
+        uint64_t hash = dync__repro_hash(data, s->size_bytes);
+        dync_status status = DYNC_OK;
+        if (w->file->save_dir) status = dync__write_storage_file(w->file->save_dir, hash, data, s->size_bytes, t->dtype);
+        if (w->status == DYNC_OK) w->status = status;
+        dync__str_addf(body, ", .hash = \"%016llx\"", (unsigned long long)hash);
+    }
+    dync__write_device(body, s->device);
+    if (t->dtype != DYNC_F32) dync__str_addf(body, ", .dtype_hint = %s", dync__write_dtype(t->dtype));
+    dync__str_add(body, ");\n");
+    dync__free(owned, s->size_bytes);
+}
+
+static void dync__write_dims(dync__str *s, int n, const int64_t *d)
+{
+    if (n == 0) dync__str_add(s, "DYNC_SCALAR");
+    for (int i = 0; i < n; i++) dync__str_addf(s, i ? ", %lld" : "dync_shape(%lld", (long long)d[i]);
+    if (n) dync__str_addc(s, ')');
+}
+
+/* Only what is not the default is written. */
+static void dync__write_tensor(dync__writer *w, dync__str *body, const dync__tensor *t, const char *name)
+{
+    if (dync__write_storage_index(w, t->storage) < 0) dync__write_storage(w, body, t);
+    dync__str_addf(body, "    dync_repro_tensor(reader, buf%d, ", dync__write_storage_index(w, t->storage));
+    dync__write_dims(body, t->lay.ndim, t->lay.shape);
+    if (!dync__layout_is_contiguous(&t->lay)) {
+        dync__str_add(body, ", .stride = ");
+        dync__write_dims(body, t->lay.ndim, t->lay.stride);
+    }
+    if (t->dtype != DYNC_F32) dync__str_addf(body, ", .dtype = %s", dync__write_dtype(t->dtype));
+    if (t->lay.offset) dync__str_addf(body, ", .storage_offset = %lld", (long long)t->lay.offset);
+    if (dync__tensor_requires_grad(t)) dync__str_add(body, ", .requires_grad = true");
+    if (dync__tensor_is_leaf(t)) dync__str_add(body, ", .is_leaf = true");
+    dync__str_addf(body, ");  /* %s */\n", name);
+}
+
+static void dync__write_number(dync__str *body, const dync_value *v, const char *name)
+{
+    char text[40];
+    dync__str_add(body, "    dync_repro_number(reader, ");
+    if (v->kind == DYNC_KIND_FLOAT) {
+        dync__double_text(v->as.f, text, sizeof text);
+        dync__str_addf(body, "dync_v_float(%s)", v->as.f - v->as.f == 0 ? text : v->as.f > 0 ? "HUGE_VAL" : v->as.f < 0 ? "-HUGE_VAL" : "NAN");
+    } else if (v->kind == DYNC_KIND_INT) {
+        dync__str_addf(body, "dync_v_int(%lld)", (long long)v->as.i);
+    } else if (v->kind == DYNC_KIND_BOOL) {
+        dync__str_addf(body, "dync_v_bool(%s)", v->as.b ? "true" : "false");
+    } else {
+        dync__str_add(body, "DYNC_NONE");
+    }
+    dync__str_addf(body, ");  /* %s */\n", name);
+}
+
+static bool dync__write_is_attr(const dync_node *n) { return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n); }
+
+static void dync__write_load_args(dync__writer *w)
+{
+    dync__str body = {0};
+    int k = 0;
+    for (int i = 0; i < w->graph->node.n; i++) {
+        const dync_node *n = w->graph->node.at[i];
+        bool attr = dync__write_is_attr(n);
+        if (n->kind != DYNC__N_PLACEHOLDER && !attr) continue;
+        const dync_value *v = attr ? NULL : &w->input[k++];
+        const dync__tensor *t = attr ? n->value : v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
+        if (t) dync__write_tensor(w, &body, t, n->name);
+        else dync__write_number(&body, v, n->name);
+    }
+    dync__str_add(&w->text, "static void load_args(dync_repro_reader *reader)\n{\n");
+    dync__str_add(&w->text, body.n ? dync__str_get(&body) : "    (void)reader;\n");
+    dync__str_add(&w->text, "}\n\n");
+    if (body.failed) w->text.failed = true;
+    dync__str_free(&body);
+}
+
+/* ---- the other parts --------------------------------------------------------------------------------- */
+
+static void dync__write_head(dync__writer *w)
+{
+    bool custom = false;
+    for (int i = 0; i < w->graph->node.n; i++)
+        custom = custom || (dync__node_is_call(w->graph->node.at[i]) && w->graph->node.at[i]->op == -1);
+    dync__str_add(&w->text,
+                  "/* A repro written by dync's minifier. It needs dync.h and nothing else:  cc -O2 FILE.c -lm -pthread\n"
+                  " *   ./a.out run      runs the graph with the backend: exit status 1 where it fails\n"
+                  " *   ./a.out minify   shrinks it: the result is repro.c in the working directory\n"
+                  " * --accuracy, --no-accuracy, --backend NAME, --only-fwd, --save-dir DIR, --no-isolate: see dync_run_repro. */\n"
+                  "#define DYNC_IMPLEMENTATION\n#include \"dync.h\"\n\n"
+                  "static void configure(void)\n{\n");
+    dync__str_addf(&w->text, "    dync_config_set(\"threads\", \"%d\");\n    dync_manual_seed(%llu);\n", dync__pool_threads(),
+                   (unsigned long long)dync__tls.rng_seed);
+    dync__repro_print(&w->text, false);
+    if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: dync_op_register(...) */\n");
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    const char *names[64];
+    int n = DYNC__MIN(dync_list_backends(NULL, names, DYNC__COUNT_OF(names)), DYNC__COUNT_OF(names));
+    bool known = false;
+    for (int i = 0; i < n; i++) known = known || strcmp(names[i], w->file->backend) == 0;
+    (void)dync__error_guard_end(&guard);
+    if (!known) dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(&%s) */\n", w->file->backend);
+    dync__str_add(&w->text, "}\n\n");
+}
+
+/* The text of torch.fx; what would end the comment is parted. */
+static void dync__write_fx(dync__writer *w)
+{
+    dync__str fx = {0};
+    dync__graph_print_repro(&fx, w->graph);
+    dync__str_add(&w->text, "/*\n");
+    for (const char *p = dync__str_get(&fx); *p; p++) {
+        dync__str_addc(&w->text, *p);
+        if (p[0] == '*' && p[1] == '/') dync__str_addc(&w->text, ' ');
+    }
+    dync__str_add(&w->text, "*/\n");
+    w->text.failed = w->text.failed || fx.failed;
+    dync__str_free(&fx);
+}
+
+static void dync__write_module(dync__writer *w)
+{
+    dync__write_fx(w);
+    dync__str_add(&w->text, "static dync_value Repro(const dync_value *dync_args, int dync_nargs, void *dync_user)\n{\n"
+                            "    (void)dync_args, (void)dync_nargs, (void)dync_user;\n");
+    dync__graph_print_c_body(&w->text, w->graph, "dync_args");
+    dync__str_add(&w->text, "}\n\n");
+}
+
+static void dync__write_text_field(dync__writer *w, const char *field, const char *text)
+{
+    if (!text || !*text) return;
+    dync__str_addf(&w->text, ",\n        .%s = ", field);
+    dync__json_quote(&w->text, text);
+}
+
+static void dync__write_main(dync__writer *w)
+{
+    dync__str names = {0};
+    for (int i = 0; i < w->graph->node.n; i++) {
+        const dync_node *n = w->graph->node.at[i];
+        if (n->kind == DYNC__N_PLACEHOLDER || dync__write_is_attr(n)) dync__str_addf(&names, names.n ? ", %s" : "%s", n->name);
+    }
+    dync__str_add(&w->text, "int main(int argc, char **argv)\n{\n    configure();\n    return dync_run_repro(argc, argv, (dync_repro){\n"
+                            "        .mod = Repro, .load_args = load_args, .load_args_version = 0");
+    dync__str_addf(&w->text, ", .accuracy = %s", w->file->accuracy ? "true" : "false");
+    if (w->file->forward_only) dync__str_add(&w->text, ", .only_fwd = true");
+    if (w->file->grad_off) dync__str_add(&w->text, ", .no_grad = true");
+    dync__write_text_field(w, "names", dync__str_get(&names));
+    dync__write_text_field(w, "command", w->file->command);
+    dync__write_text_field(w, "save_dir", w->file->save_dir);
+    dync__write_text_field(w, "backend", w->file->backend);
+    dync__write_text_field(w, "options", w->file->options);
+    dync__str_add(&w->text, "});\n}\n");
+    dync__str_free(&names);
+}
+
+static dync_status dync__write_program(dync__writer *w)
+{
+    dync__graph_renumber(w->graph);
+    dync__write_head(w);
+    dync__write_module(w);
+    dync__write_load_args(w);
+    dync__write_main(w);
+    return w->text.failed ? DYNC_ERR_MEMORY : w->status;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------- */
+
+static dync_status dync__write_whole_file(const char *path, const dync__str *text)
+{
+    dync_status status = dync__file_write(path, dync__str_get(text), text->n);
+    if (status != DYNC_OK) dync__file_remove(path);
+    return status;
+}
+
+DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, const char *path)
+{
+    dync__writer w = {.file = file, .graph = g, .input = inputs};
+    if (n != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "repro: the graph has %d inputs, got %d values", g->n_inputs, n);
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__write_program(&w);
+    if (status == DYNC_OK) status = dync__write_whole_file(path, &w.text);
+    dync_scope_end(&scope);
+    dync__vec_free(&w.storage);
+    dync__str_free(&w.text);
+    return status;
+}
+
+static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file, dync_graph *g, int n, const dync_value *inputs,
+                                             dync__str *folder, dync__str *path, dync__str *copy)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    dync__str_addf(folder, "%s/checkpoints", here);
+    dync__str_addf(path, "%s/minified_%d_nodes.c", dync__str_get(folder), g->node.n);
+    dync__str_addf(copy, "%s/repro.c", here);
+    if (folder->failed || path->failed || copy->failed) return DYNC_ERR_MEMORY;
+    dync__warn("Writing checkpoint with %d nodes to %s", g->node.n, dync__str_get(path));
+    DYNC__TRY(dync__folders_make(dync__str_get(folder)));
+    file.save_dir = dync__str_get(folder);
+    DYNC__TRY(dync__repro_write(&file, g, n, inputs, dync__str_get(path)));
+    dync__warn("Copying %s to %s for convenience", dync__str_get(path), dync__str_get(copy));
+    DYNC__TRY(dync__file_read(dync__str_get(path), &text, &bytes));
+    dync_status status = dync__file_write(dync__str_get(copy), text, bytes);
+    dync__free(text, bytes + 1);
+    return status;
+}
+
+DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs)
+{
+    dync__str here = {0}, folder = {0}, path = {0}, copy = {0};
+    dync__folder_current(&here);
+    dync_status status = dync__repro_checkpoint_in(dync__str_get(&here), *file, g, n, inputs, &folder, &path, &copy);
+    dync__str_free(&here);
+    dync__str_free(&folder);
+    dync__str_free(&path);
+    dync__str_free(&copy);
+    return status;
+}
+
+/* One folder a process: run_<date>-pid_<pid>. */
+static void dync__repro_run_folder(dync__str *out)
+{
+    static struct { dync__mutex lock; char name[64]; } run;
+    const dync__repro_settings *now = dync__repro_now();
+    dync__str date = {0};
+    dync__lock(&run.lock);
+    if (!run.name[0]) {
+        dync__date_text(&date);
+        dync__format(run.name, sizeof run.name, "run_%s-pid_%d", dync__str_get(&date), dync__process_id());
+    }
+    if (now->debug_dir[0]) {
+        bool absolute = now->debug_dir[0] == '/' || (now->debug_dir[0] && now->debug_dir[1] == ':');
+        if (!absolute) {
+            dync__folder_current(out);
+            dync__str_addc(out, '/');
+        }
+        dync__str_add(out, now->debug_dir);
+    } else {
+        dync__folder_current(out);
+        dync__str_add(out, "/torch_compile_debug");
+    }
+    dync__str_addf(out, "/%s", run.name);
+    dync__unlock(&run.lock);
+    dync__str_free(&date);
+}
+
+DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync_graph *g, int n, const dync_value *inputs, dync__str *path)
+{
+    dync__str folder = {0};
+    dync__repro_file file = *given;
+    dync__repro_run_folder(&folder);
+    dync__str_add(&folder, "/minifier");
+    dync__str_addf(path, "%s/minifier_launcher.c", dync__str_get(&folder));
+    dync__str_add(&folder, "/checkpoints");
+    dync__warn("Writing minified repro to:\n%s", dync__str_get(path));
+    dync_status status = folder.failed || path->failed ? DYNC_ERR_MEMORY : dync__folders_make(dync__str_get(&folder));
+    file.save_dir = dync__str_get(&folder);
+    file.command = "minify";
+    if (status == DYNC_OK) status = dync__repro_write(&file, g, n, inputs, dync__str_get(path));
+    dync__str_free(&folder);
+    return status;
+}
+
+DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path)
+{
+    dync_value one[1] = {inputs};
+    bool list = inputs.kind == DYNC_KIND_LIST && inputs.as.l;
+    if (!graph || !path) return dync__fail(DYNC_ERR_VALUE, "dync_repro_save: the %s is NULL", graph ? "path" : "graph");
+    dync__str folder = {0};
+    const char *slash = strrchr(path, '/');
+    if (slash) dync__str_addn(&folder, path, (size_t)(slash - path));
+    else dync__folder_current(&folder);
+    dync__repro_file file = {.backend = backend ? backend : "inductor", .accuracy = accuracy, .save_dir = dync__str_get(&folder),
+                             .grad_off = dync__tls.grad_enabled_off};
+    int n = list ? inputs.as.l->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
+    dync_status status = dync__repro_write(&file, graph, n, list ? inputs.as.l->items : one, path);
+    dync__str_free(&folder);
+    return status;
+}
+
+/* ==== minify/hook.c ============================================================================================= */
+/* minify/hook.c: around a backend, with repro_after set: what it compiled is run at once on copies of the inputs, and where that fails a
+ * program that shrinks the graph is left behind and named in the error. After write.c; capture/segment.c and aot/runtime.c call it.
+ *
+ * A trial in a child process comes first, so that a crash or a hang becomes an error too. Writing may fail: that is said, and the
+ * backend's own error goes on to the caller as it was.
+ * Source: torch/_dynamo/repro/after_dynamo.py, WrapBackendDebug; torch/_dynamo/repro/after_aot.py, wrap_compiler_debug. */
+
+/* What this thread compiles now; busy: for the minifier itself. */
+typedef struct dync__hook_state {
+    bool busy;
+    int aot_level;                      /* 0: graphs after AOT are left alone */
+    const char *backend, *options;
+} dync__hook_state;
+static DYNC__TLS dync__hook_state dync__hook;
+
+DYNC__FN bool dync__hook_busy(bool busy)
+{
+    bool before = dync__hook.busy;
+    dync__hook.busy = busy;
+    return before;
+}
+
+/* ---- what is left behind ------------------------------------------------------------------------- */
+
+/* Behind the text of the error that is pending; its end goes where there is no room. */
+static void dync__hook_note(const char *path)
+{
+    dync__error_slot *e = &dync__tls.error;
+    dync__str note = {0};
+    dync__str_addf(&note, "\n\nMinifier script written to %s. Run this script to find the smallest traced graph which reproduces this error.\n",
+                   path);
+    size_t room = sizeof e->message - 1, n = strlen(e->message);
+    if (!note.failed && note.n < room) {
+        if (n + note.n > room) n = room - note.n;
+        memcpy(e->message + n, note.at, note.n + 1);
+    }
+    dync__str_free(&note);
+}
+
+static void dync__hook_could_not(const char *what, const dync__error_slot *error)
+{
+    if (error->status != DYNC_OK) dync__warn("Could not write to %s: %s", what, error->message);
+}
+
+static void dync__hook_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs)
+{
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__repro_checkpoint(file, g, n, inputs);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    dync__hook_could_not("checkpoints", &error);
+}
+
+static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path)
+{
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__repro_launcher(file, g, n, inputs, path);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    dync__hook_could_not(dync__str_get(path), &error);
+    return status == DYNC_OK;
+}
+
+/* The error is pending. Levels 1 and 2 write now; 3 has written before. */
+static void dync__hook_failed(int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path,
+                              bool written)
+{
+    dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
+    if (level == 1) dync__hook_checkpoint(file, g, n, inputs);
+    else if (level != 3) written = dync__hook_launcher(file, g, n, inputs, path);
+    if (written) dync__hook_note(dync__str_get(path));
+}
+
+/* A text of the minifier's own, without operator and place. */
+static dync_status dync__hook_raise(dync_status status, const char *class_name, const char *text)
+{
+    const char *op = dync__tls.op;
+    dync_loc at = dync__tls.at;
+    dync__tls.op = NULL;
+    dync__tls.at = DYNC_NOWHERE;
+    dync__fail_class(status, class_name, "%s", text);
+    dync__tls.op = op;
+    dync__tls.at = at;
+    return status;
+}
+
+static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *options, int level)
+{
+    const dync__repro_settings *now = dync__repro_now();
+    *j = (dync__judge){.backend = b, .options = options, .accuracy = level == 4, .isolate = now->isolate != 0, .skip_eager = true};
+    j->forward_only = now->forward_only != 0;
+    j->timeout_ms = (int)DYNC__MIN(now->timeout_s * 1000, 1e9);
+}
+
+/* Eager against itself: a graph that differs from itself cannot be judged. */
+static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs)
+{
+    bool same = true, ran = true;
+    dync__str why = {0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__accuracy_check(g, NULL, n, inputs, &same, &ran, &why);
+    dync_scope_end(&scope);
+    (void)dync__error_guard_end(&guard);
+    if (status == DYNC_OK && !same) dync__warn("Eager itself failed: %s", dync__str_get(&why));
+    dync__str_free(&why);
+    return same;
+}
+
+/* What a trial said before anything ran here. DYNC_OK: go on. */
+static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+                                      const char *bad_accuracy, dync__str *path, bool written)
+{
+    if (v->kind == DYNC__CRASHES || v->kind == DYNC__HANGS) {
+        file->accuracy = false;
+        dync__hook_raise(DYNC_ERR_RUNTIME, "RuntimeError", v->error.message);
+        dync__hook_failed(level == 4 ? 2 : level, file, g, n, inputs, path, written);
+        return DYNC_ERR_RUNTIME;
+    }
+    if (v->kind != DYNC__INACCURATE || !dync__hook_eager_is_stable(g, n, inputs)) return DYNC_OK;
+    dync__warn("Accuracy failed for the %s graph. Creating script to minify the error.",
+               file->grad_off && dync__hook.aot_level ? "AOT Autograd" : "TorchDynamo produced");
+    bool made = dync__hook_launcher(file, g, n, inputs, path);
+    dync__hook_raise(DYNC_ERR_ACCURACY, "AccuracyError", bad_accuracy);
+    if (made) dync__hook_note(dync__str_get(path));
+    return DYNC_ERR_ACCURACY;
+}
+
+/* ---- after dynamo --------------------------------------------------------------------------------- */
+
+static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
+
+static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, const dync_value *inputs)
+{
+    dync__run_items items = {0};
+    dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
+    dync__handler *stack = dync__handler_swap(NULL);
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__run_once(g, code, n, inputs, how, &items);
+    dync_scope_end(&scope);
+    dync__handler_swap(stack);
+    dync__vec_free(&items);
+    return status;
+}
+
+static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, int level, dync_callable *out)
+{
+    dync__repro_file file = {.backend = f->backend.name ? f->backend.name : "inductor", .options = f->opt.options, .accuracy = level == 4,
+                             .forward_only = dync__repro_now()->forward_only != 0, .grad_off = dync__tls.grad_enabled_off};
+    dync__str path = {0};
+    dync__judge judge;
+    dync__verdict verdict = {.kind = DYNC__PASSES};
+    dync_graph *pristine = dync__graph_clone(g);               /* a backend may change the graph */
+    if (!pristine) return DYNC_ERR_MEMORY;
+    bool written = level == 3 && dync__hook_launcher(&file, pristine, n, ex, &path);
+    dync__hook_judge(&judge, &f->backend, f->opt.options, level);
+    if (dync__hook_may_fork(level)) dync__judge_graph(&judge, pristine, n, ex, &verdict);
+    dync_status status = dync__hook_verdict(&verdict, level, &file, pristine, n, ex, "Bad accuracy detected.", &path, written);
+    if (status == DYNC_OK) {
+        status = dync__judge_compile(&f->backend, f->opt.options, g, n, ex, out);
+        bool compiled = status == DYNC_OK;
+        if (compiled && level != 4) status = dync__hook_run(pristine, out, n, ex);
+        if (status != DYNC_OK && level != 4) dync__hook_failed(level, &file, pristine, n, ex, &path, written);
+        if (compiled && status != DYNC_OK && out->destroy) out->destroy(out->state);
+    }
+    dync_graph_free(pristine);
+    dync__str_free(&path);
+    return status;
+}
+
+/* ---- after AOT ------------------------------------------------------------------------------------ */
+
+typedef struct dync__hook_aot {
+    dync__inner inner;
+    dync_graph *graph;
+    int level, n_out;
+    bool tried;                         /* a trial in a child went well */
+    char *backend, *options;
+} dync__hook_aot;
+
+/* The inner callable with values, as a backend would give it. */
+static dync_value dync__hook_aot_values(void *state, const dync_value *args, int n)
+{
+    const dync__hook_aot *a = state;
+    size_t bytes = (size_t)(n + a->n_out + 1) * sizeof(dync__tensor *);
+    dync__tensor **in = dync__calloc(bytes), **out = in ? in + n : NULL;
+    dync_value list = DYNC_NONE;
+    dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < n && status == DYNC_OK; i++)
+        if (!(in[i] = dync__open(args[i].as.t))) status = DYNC_ERR_VALUE;
+    if (status == DYNC_OK) status = a->inner.run(a->inner.state, n, in, a->n_out, out);
+    if (status == DYNC_OK) list = dync__list_new(a->n_out);
+    for (int i = 0; i < a->n_out && in; i++) {
+        dync_tensor *h = dync__give(out[i]);
+        if (h && list.kind == DYNC_KIND_LIST) dync__list_set(list, i, dync_v_tensor(h));
+    }
+    dync__free(in, bytes);
+    return list;
+}
+
+static dync_status dync__hook_aot_backend(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)g, (void)ex, (void)n, (void)options;
+    memset(out, 0, sizeof *out);
+    out->run = dync__hook_aot_values;
+    out->state = user;
+    return DYNC_OK;
+}
+
+/* Trial, dumps, and the run itself. values: the real inputs. */
+static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_value *values, dync__tensor *const *in, int n_out,
+                                          dync__tensor **out)
+{
+    dync__repro_file file = {.backend = a->backend, .options = a->options, .accuracy = a->level == 4, .forward_only = true, .grad_off = true};
+    dync__str path = {0};
+    dync__judge judge;
+    dync__verdict verdict = {.kind = DYNC__PASSES};
+    dync_backend backend = {.name = a->backend, .compile = dync__hook_aot_backend, .user = a};
+    dync__hook_state outer = dync__hook;
+    dync__hook = (dync__hook_state){.busy = true, .aot_level = a->level};
+    bool written = a->level == 3 && dync__hook_launcher(&file, a->graph, n, values, &path);
+    dync__hook_judge(&judge, &backend, NULL, a->level);
+    judge.forward_only = true;
+    if (a->level == 4 || (!a->tried && dync__hook_may_fork(a->level))) dync__judge_graph(&judge, a->graph, n, values, &verdict);
+    dync_status status = dync__hook_verdict(&verdict, a->level, &file, a->graph, n, values, "Bad accuracy detected", &path, written);
+    a->tried = true;
+    if (status == DYNC_OK) {
+        status = a->inner.run(a->inner.state, n, in, n_out, out);
+        if (status != DYNC_OK) dync__hook_failed(a->level, &file, a->graph, n, values, &path, written);
+    }
+    dync__hook = outer;
+    dync__str_free(&path);
+    return status;
+}
+
+static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    dync__hook_aot *a = state;
+    if (dync__hook.busy) return a->inner.run(a->inner.state, n_in, in, n_out, out);
+    size_t bytes = (size_t)(n_in + 1) * sizeof(dync_value);
+    dync_value *values = dync__alloc(bytes);
+    if (!values) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n_in; i++) values[i] = dync_v_tensor(dync__handle(in[i]));
+    dync_status status = dync__hook_aot_checked(a, n_in, values, in, n_out, out);
+    dync__free(values, bytes);
+    return status;
+}
+
+static void dync__hook_aot_destroy(void *state)
+{
+    dync__hook_aot *a = state;
+    if (a->inner.destroy) a->inner.destroy(a->inner.state);
+    dync_graph_free(a->graph);
+    dync__strfree(a->backend);
+    dync__strfree(a->options);
+    dync__free(a, sizeof *a);
+}
+
+/* There are no real inputs while AOT compiles: ones of the right form. */
+static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out)
+{
+    for (int i = 0; i < g->n_inputs; i++) {
+        const dync__info *info = &g->node.at[i]->info[0];
+        dync__tensor *t = dync__tensor_empty(info->dtype, info->device, &info->lay);
+        if (!t) return DYNC_ERR_MEMORY;
+        size_t item = dync__dtype_info(t->dtype)->bytes, count = t->storage->data ? t->storage->size_bytes / item : 0;
+        bool floats = dync__dtype_info(t->dtype)->kind == 'f';
+        for (size_t k = 0; k < count; k++)
+            dync__store_f64((char *)t->storage->data + k * item, t->dtype, floats ? dync__rng_normal(0, k) : 0);
+        out[i] = dync_v_tensor(dync__give(t));
+    }
+    return DYNC_OK;
+}
+
+static void dync__hook_aot_uncompiled(dync_graph *g, int level)
+{
+    dync__repro_file file = {.backend = dync__hook.backend, .options = dync__hook.options, .forward_only = true, .grad_off = true};
+    dync__str path = {0};
+    size_t bytes = (size_t)(g->n_inputs + 1) * sizeof(dync_value);
+    dync_value *values = dync__alloc(bytes);
+    dync_scope scope = dync_scope_begin();
+    if (values && dync__hook_aot_examples(g, values) == DYNC_OK)
+        dync__hook_failed(level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
+    dync_scope_end(&scope);
+    dync__free(values, bytes);
+    dync__str_free(&path);
+}
+
+static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+{
+    int level = dync__hook.busy ? 0 : dync__hook.aot_level;
+    if (!level) return inner->compile(inner->user, g, is_backward, options, out);
+    dync__hook_aot *a = dync__calloc(sizeof *a);
+    dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
+    dync_status status = DYNC_ERR_MEMORY;
+    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options ? options : "")))
+        status = inner->compile(inner->user, g, is_backward, options, &a->inner);
+    if (status != DYNC_OK) {
+        if (pristine && a->options) dync__hook_aot_uncompiled(pristine, level);
+        dync_graph_free(pristine);
+        if (a) dync__strfree(a->backend), dync__strfree(a->options);
+        dync__free(a, sizeof *a);
+        return status;
+    }
+    a->graph = pristine;
+    a->level = level;
+    a->n_out = DYNC__MAX(dync__graph_outputs(pristine), 0);
+    memset(out, 0, sizeof *out);
+    out->run = dync__hook_aot_run;
+    out->destroy = dync__hook_aot_destroy;
+    out->state = a;
+    return DYNC_OK;
+}
+
+/* ---- the two places ----------------------------------------------------------------------------------- */
+
+static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, dync_callable *out)
+{
+    const dync__repro_settings *now = dync__repro_now();
+    int after = now->after, level = f->opt.repro_level ? f->opt.repro_level : now->level;
+    if (f->opt.repro_after) (void)dync__repro_after_parse(f->opt.repro_after, &after);     /* dync_compile has checked it */
+    bool plain = dync__hook.busy || after == DYNC__AFTER_NONE || f->backend.compile == dync__backend_eager;
+    if (!plain && after == DYNC__AFTER_DYNAMO) {
+        bool busy = dync__hook_busy(true);
+        dync_status status = dync__hook_after_dynamo(f, g, ex, n, level, out);
+        dync__hook_busy(busy);
+        return status;
+    }
+    dync__hook_state outer = dync__hook;
+    if (!plain) {
+        dync__hook.aot_level = level;
+        dync__hook.backend = f->backend.name ? f->backend.name : "inductor";
+        dync__hook.options = f->opt.options;
+    }
+    dync_status status = f->backend.compile(g, ex, n, f->opt.options, out, f->backend.user);
+    dync__hook = outer;
+    return status;
+}
+
+DYNC__FN void dync__hook_install(void)
+{
+    DYNC__ATOMIC_STORE(&dync__backend_compile_hook, dync__hook_backend);
+    DYNC__ATOMIC_STORE(&dync__aot_inner_hook, dync__hook_after_aot);
+}
+
+/* ==== minify/repro.c ============================================================================================ */
+/* minify/repro.c: what a repro's main calls: its inputs are made again, its function becomes a graph, which is run or shrunk. Also the
+ * backends that shrink whatever they are given, and the predicates of dync_minify. After hook.c, before compile/.
+ * Source: torch/_dynamo/repro/after_dynamo.py, run_repro; torch/_dynamo/debug_utils.py, InputReader. */
+
+/* ---- inputs ----------------------------------------------------------------------------------------- */
+
+typedef struct dync__reader_storage { dync__storage *storage; bool data; } dync__reader_storage;
+struct dync_repro_reader {
+    const char *save_dir;
+    DYNC__VEC(dync__reader_storage) storage;
+    DYNC__VEC(dync_value) value;            /* tensors belong to the scope */
+    bool failed;
+};
+
+/* The bytes of the file, where it is whole. */
+static bool dync__reader_file(const char *folder, const char *hash, void *out, size_t n)
+{
+    dync__str path = {0};
+    char *bytes = NULL;
+    size_t size = 0;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__str_addf(&path, "%s/storages/%s.npy", folder, hash);
+    bool ok = dync__file_read(dync__str_get(&path), &bytes, &size) == DYNC_OK;
+    dync__tensor *t = ok ? dync__npy_read(bytes, size) : NULL;
+    (void)dync__error_guard_end(&guard);
+    bool whole = t && t->storage->data && (size_t)t->numel * dync__dtype_info(t->dtype)->bytes == n;
+    if (whole) memcpy(out, dync__tensor_data(t), n);
+    dync__unref(t);
+    if (ok) dync__free(bytes, size + 1);
+    dync__str_free(&path);
+    return whole;
+}
+
+static void dync__reader_random(char *out, size_t n, int dtype)
+{
+    size_t item = dync__dtype_info(dtype)->bytes;
+    bool floats = dync__dtype_info(dtype)->kind == 'f';
+    uint64_t first = dync__rng_take(n / item);
+    for (size_t i = 0; i < n / item; i++)
+        dync__store_f64(out + i * item, dtype, floats ? dync__rng_normal(dync__tls.rng_seed, first + i) : 0);
+}
+
+static void dync__reader_fill(dync_repro_reader *r, const dync_repro_buffer *b, char *out)
+{
+    if (b->data) {
+        memcpy(out, b->data, b->nbytes);
+        return;
+    }
+    if (b->hash && r->save_dir && dync__reader_file(r->save_dir, b->hash, out, b->nbytes)) return;
+    if (b->hash && r->save_dir && dync__reader_file("checkpoints", b->hash, out, b->nbytes)) return;
+    if (r->save_dir) dync__warn("Could not load %s, generating random data instead", b->hash ? b->hash : "a storage without a file");
+    else dync__warn("No save_dir specified, generating random data");
+    dync__reader_random(out, b->nbytes, (int)b->dtype_hint);
+}
+
+DYNC_API int dync_repro_storage_opt(dync_repro_reader *r, dync_repro_buffer b)
+{
+    if (!r || !dync__dtype_valid((int)b.dtype_hint)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the %s", r ? "dtype is unknown" : "reader is NULL");
+        return -1;
+    }
+    dync__storage *s = dync__storage_new(DYNC_CPU, b.nbytes);
+    dync__reader_storage entry = {s, b.nbytes > 0};
+    if (!s || !dync__vec_push(&r->storage, entry)) {
+        if (s) dync__storage_unref(s);
+        r->failed = true;
+        return -1;
+    }
+    if (b.nbytes) dync__reader_fill(r, &b, s->data);
+    return r->storage.n - 1;
+}
+
+/* A history of one step, so that a tensor is no leaf: its gradient goes on to the leaf behind it. */
+static dync_status dync__reader_history(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                        dync__tensor **grad_in, bool create_graph)
+{
+    (void)state, (void)n_out, (void)create_graph;
+    if (n_in > 0 && needed[0] && grad_out[0]) dync__ref(grad_in[0] = grad_out[0]);
+    return DYNC_OK;
+}
+static void dync__reader_history_destroy(void *state) { (void)state; }
+
+static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
+{
+    static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL, dync__reader_history_destroy};
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tensor *t = dync__tensor_alias(leaf, leaf->dtype, &leaf->lay);
+    dync__tls.grad_enabled_off = false;
+    if (t && dync__tape_attach(&history, NULL, 1, &leaf, 1, &t, NULL) != DYNC_OK) {
+        dync__unref(t);
+        t = NULL;
+    }
+    dync__tls.grad_enabled_off = grad_off;
+    dync__unref(leaf);
+    return t;
+}
+
+static dync_status dync__reader_layout(const dync_repro_input *in, const dync__storage *s, dync__layout *lay)
+{
+    if (in->shape.n < 0 || in->shape.n > DYNC_MAX_DIMS || (in->stride.n && in->stride.n != in->shape.n) || !dync__dtype_valid((int)in->dtype))
+        return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: shape, stride and dtype do not fit");
+    DYNC__TRY(dync__layout_contiguous(lay, in->shape.n, in->shape.d));
+    lay->offset = in->storage_offset;
+    for (int d = 0; d < in->stride.n; d++) lay->stride[d] = in->stride.d[d];
+    for (int d = 0; d < lay->ndim; d++)
+        if (lay->stride[d] < 0) return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: a stride is negative");
+    int64_t items = (int64_t)(s->size_bytes / dync__dtype_info((int)in->dtype)->bytes), last = lay->offset;
+    bool empty = false, fits = last >= 0;
+    for (int d = 0; d < lay->ndim && fits; d++) {
+        int64_t step = 0;
+        empty = empty || lay->shape[d] == 0;
+        fits = dync__mul_ok(lay->shape[d] - 1, lay->stride[d], &step) && dync__add_ok(last, step, &last);
+    }
+    if (empty || (fits && last < items)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: a tensor reaches behind its storage of %lld elements", (long long)items);
+}
+
+DYNC_API void dync_repro_tensor_opt(dync_repro_reader *r, int storage, dync_repro_input in)
+{
+    dync__layout lay;
+    if (!r || storage < 0 || storage >= r->storage.n) {
+        dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: there is no storage %d", storage);
+        if (r) r->failed = true;
+        return;
+    }
+    dync__storage *s = r->storage.at[storage].storage;
+    dync__tensor *t = NULL;
+    if (dync__reader_layout(&in, s, &lay) == DYNC_OK) {
+        dync__storage_ref(s);
+        t = dync__tensor_new(s, (int)in.dtype, &lay);
+    }
+    if (t && in.requires_grad) {
+        dync__tensor_set_requires_grad(t, true);
+        if (!in.is_leaf) t = dync__reader_non_leaf(t);
+    }
+    dync_value v = dync_v_tensor(t ? dync__give(t) : NULL);
+    if (!t || !dync__vec_push(&r->value, v)) r->failed = true;
+}
+
+DYNC_API void dync_repro_number(dync_repro_reader *r, dync_value number)
+{
+    if (!r) dync__fail(DYNC_ERR_VALUE, "dync_repro_number: the reader is NULL");
+    else if (!dync__vec_push(&r->value, number)) r->failed = true;
+}
+
+/* ---- the command line --------------------------------------------------------------------------------- */
+
+typedef struct dync__repro_options {
+    dync_repro repro;
+    bool isolate, help;
+} dync__repro_options;
+
+static void dync__repro_usage(const char *program)
+{
+    dync__minify_say("usage: %s [run | minify] [--accuracy | --no-accuracy] [--save-dir DIR | --no-save-dir] [--isolate | --no-isolate]\n"
+                     "       [--autocast] [--backend NAME] [--only-fwd]\n"
+                     "  run      runs the graph in eager mode and through the backend; exit status 1 where they differ or the backend fails\n"
+                     "  minify   shrinks the graph; every step goes to checkpoints/, the smallest to repro.c",
+                     program ? program : "repro");
+}
+
+/* --name VALUE and --name=VALUE */
+static bool dync__repro_flag_value(const char *name, int argc, char **argv, int *i, const char **out)
+{
+    size_t n = strlen(name);
+    if (strncmp(argv[*i], name, n) != 0) return false;
+    if (argv[*i][n] == '=') {
+        *out = argv[*i] + n + 1;
+        return true;
+    }
+    if (argv[*i][n] || *i + 1 >= argc) return false;
+    *out = argv[++*i];
+    return true;
+}
+
+static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
+{
+    const struct { const char *name; bool *field, value; } flags[] = {
+        {"--accuracy", &o->repro.accuracy, true}, {"--no-accuracy", &o->repro.accuracy, false}, {"--isolate", &o->isolate, true},
+        {"--no-isolate", &o->isolate, false},     {"--autocast", &o->repro.autocast, true},     {"--only-fwd", &o->repro.only_fwd, true},
+        {"--help", &o->help, true},               {"-h", &o->help, true},
+    };
+    bool commanded = false;
+    for (int i = 1; i < argc; i++) {
+        bool known = false;
+        for (int k = 0; k < DYNC__COUNT_OF(flags); k++)
+            if (strcmp(argv[i], flags[k].name) == 0) known = true, *flags[k].field = flags[k].value;
+        if (known || dync__repro_flag_value("--backend", argc, argv, &i, &o->repro.backend) ||
+            dync__repro_flag_value("--save-dir", argc, argv, &i, &o->repro.save_dir))
+            continue;
+        if (strcmp(argv[i], "--no-save-dir") == 0) {
+            o->repro.save_dir = NULL;
+        } else if (!commanded && (strcmp(argv[i], "run") == 0 || strcmp(argv[i], "minify") == 0)) {
+            o->repro.command = argv[i];
+            commanded = true;
+        } else {
+            dync__repro_usage(argc > 0 ? argv[0] : NULL);
+            dync__minify_say("%s: error: unrecognized arguments: %s", argc > 0 && argv[0] ? argv[0] : "repro", argv[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the graph ------------------------------------------------------------------------------------------ */
+
+typedef struct dync__repro_case {
+    const dync__repro_options *o;
+    const dync_backend *backend;
+    dync_repro_reader reader;
+    dync_graph *graph;
+} dync__repro_case;
+
+static dync_status dync__repro_load(dync__repro_case *c)
+{
+    for (int i = 0; i < c->reader.storage.n; i++) dync__storage_unref(c->reader.storage.at[i].storage);
+    dync__vec_free(&c->reader.storage);
+    dync__vec_free(&c->reader.value);
+    memset(&c->reader, 0, sizeof c->reader);
+    c->reader.save_dir = c->o->repro.save_dir;
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    c->o->repro.load_args(&c->reader);
+    dync__tls.rng_seed = seed;                   /* random data in place of a file change nothing else */
+    dync__tls.rng_offset = offset;
+    if (!c->reader.failed) return DYNC_OK;
+    return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_MEMORY, "load_args failed");
+}
+
+/* The function runs over tensors that it meets, not that it is given: so there may be any number of them. */
+static dync_value dync__repro_call(const dync_value *args, int nargs, void *user)
+{
+    const dync__repro_case *c = user;
+    (void)args, (void)nargs;
+    return c->o->repro.mod(c->reader.value.at, c->reader.value.n, NULL);
+}
+
+static dync_node *dync__repro_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+/* The ith name of "x, y", or input_i. */
+static void dync__repro_name(const char *names, int i, char *out, size_t cap)
+{
+    while (names && i-- > 0) names = (names = strchr(names, ',')) ? names + 1 : NULL;
+    if (names) names += strspn(names, " ");
+    if (names && *names) dync__format(out, cap, "%.*s", (int)strcspn(names, ", "), names);
+    else dync__format(out, cap, "input");
+}
+
+static dync_node *dync__repro_placeholder(dync_graph *g, const dync__repro_case *c, int i)
+{
+    char name[128];
+    const dync_value *v = &c->reader.value.at[i];
+    const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
+    dync__info info = {.alias = -1};
+    if (t) {
+        info.dtype = t->dtype;
+        info.device = t->device;
+        info.lay = t->lay;
+    }
+    dync__repro_name(c->o->repro.names, i, name, sizeof name);
+    dync_node *n = dync__graph_placeholder(g, name, NULL, t ? &info : NULL);
+    if (n && t) n->requires_grad[0] = dync__tensor_requires_grad(t);
+    if (n && !t) n->scalar = v->kind == DYNC_KIND_FLOAT ? dync__arg_f(v->as.f) : v->kind == DYNC_KIND_BOOL ? dync__arg_b(v->as.b) : dync__arg_i(v->as.i);
+    return n;
+}
+
+/* Tensors met while tracing are attributes: those that load_args made become the inputs. */
+static dync_graph *dync__repro_rebuild(dync__repro_case *c, const dync_graph *traced)
+{
+    dync_graph *g = dync__graph_new("GraphModule");
+    dync__arg result;
+    bool ok = g != NULL;
+    size_t bytes = (size_t)(c->reader.value.n + 1) * sizeof(dync_node *);
+    dync_node **input = ok ? dync__calloc(bytes) : NULL;
+    ok = ok && input;
+    for (int i = 0; i < c->reader.value.n && ok; i++) ok = (input[i] = dync__repro_placeholder(g, c, i)) != NULL;
+    for (int i = 0; i < traced->node.n && ok; i++) {
+        dync_node *n = traced->node.at[i];
+        n->mark = NULL;
+        for (int k = 0; k < c->reader.value.n && n->kind == DYNC__N_GET_ATTR; k++)
+            if (c->reader.value.at[k].kind == DYNC_KIND_TENSOR && dync__peek(c->reader.value.at[k].as.t) == n->value) n->mark = input[k];
+        if (n->kind == DYNC__N_OUTPUT)
+            ok = dync__graph_copy_arg(g, &n->args[0], &result, dync__repro_map, NULL) && dync__graph_output(g, &result);
+        else if (!n->mark) ok = (n->mark = dync__graph_copy_call(g, n, dync__repro_map, NULL)) != NULL;
+    }
+    dync__free(input, bytes);
+    if (ok && !g->failed) {
+        dync__graph_renumber(g);
+        return g;
+    }
+    dync_graph_free(g);
+    return NULL;
+}
+
+static dync_status dync__repro_trace(dync__repro_case *c)
+{
+    dync_callee callee = dync_bind_callee(dync_fnv(dync__repro_call), "Repro", c, NULL);
+    dync_scope scope = dync_scope_begin();
+    dync_graph *traced = dync_make_graph_values(callee, "Repro", 0, NULL);
+    if (traced) c->graph = dync__repro_rebuild(c, traced);
+    dync_scope_end(&scope);
+    if (c->graph) return DYNC_OK;
+    return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "the graph of the repro could not be made again");
+}
+
+/* ---- run ------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__repro_raise(dync_status status, const char *class_name, const char *text)
+{
+    return dync__fail_class(status, class_name, "%s", text);
+}
+
+/* As a compiled function would tell it. */
+static dync_status dync__repro_compile(dync__repro_case *c, dync_graph *g, dync_callable *code)
+{
+    dync__error_guard guard;
+    dync__str text = {0};
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__judge_compile(c->backend, c->o->repro.options, g, c->reader.value.n, c->reader.value.at, code);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (status == DYNC_OK) return DYNC_OK;
+    dync__str_addf(&text, "backend='%s' raised:\n", c->o->repro.backend);
+    dync__error_text(&text, &inner);
+    status = dync__fail(DYNC_ERR_BACKEND, "%s", dync__str_get(&text));
+    dync__str_free(&text);
+    return status;
+}
+
+static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_callable *code, dync_status compiled)
+{
+    bool same = true, ran = compiled == DYNC_OK;
+    dync__str why = {0};
+    dync_status status = DYNC_OK;
+    if (ran) status = dync__accuracy_check(c->graph, code, c->reader.value.n, c->reader.value.at, &same, &ran, &why);
+    if (status == DYNC_OK && !ran)
+        dync__warn("While minifying the program in accuracy minification mode, ran into a runtime exception which is likely an unrelated "
+                   "issue. Skipping this graph. %s", compiled == DYNC_OK ? dync__str_get(&why) : dync_error_message());
+    if (status == DYNC_OK && ran && !same) {
+        dync__warn("Accuracy failed: %s", dync__str_get(&why));
+        status = dync__repro_raise(DYNC_ERR_ACCURACY, "AccuracyError", "Dynamo failed");
+    }
+    dync__str_free(&why);
+    return status;
+}
+
+static dync_status dync__repro_eager(dync__repro_case *c)
+{
+    bool same = true, ran = true;
+    dync__str why = {0};
+    dync__run_items items = {0};
+    dync__run_how how = {.forward_only = c->o->repro.only_fwd, .as_given = true};
+    dync_status status;
+    if (!c->o->repro.accuracy) {
+        status = dync__run_once(c->graph, NULL, c->reader.value.n, c->reader.value.at, how, &items);
+        dync__vec_free(&items);
+        return status == DYNC_OK ? dync__repro_load(c) : status;
+    }
+    status = dync__accuracy_check(c->graph, NULL, c->reader.value.n, c->reader.value.at, &same, &ran, &why);
+    if (status == DYNC_OK && (!same || !ran)) status = dync__repro_raise(DYNC_ERR_RUNTIME, "AssertionError", "Eager itself failed");
+    dync__str_free(&why);
+    return status;
+}
+
+static dync_status dync__repro_run(dync__repro_case *c)
+{
+    dync_callable code = {0};
+    dync__run_items items = {0};
+    dync__run_how how = {.forward_only = c->o->repro.only_fwd, .as_given = true};
+    dync_status status = dync__repro_eager(c);
+    if (status != DYNC_OK) return status;
+    dync_graph *g = dync__graph_clone(c->graph);
+    if (!g) return DYNC_ERR_MEMORY;
+    dync_status compiled;
+    if (c->o->repro.accuracy) {                       /* an error is not what is judged here */
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
+        compiled = dync__repro_compile(c, g, &code);
+        (void)dync__error_guard_end(&guard);
+        status = dync__repro_run_accuracy(c, &code, compiled);
+    } else {
+        status = compiled = dync__repro_compile(c, g, &code);
+        if (status == DYNC_OK) status = dync__run_once(c->graph, &code, c->reader.value.n, c->reader.value.at, how, &items);
+    }
+    dync__vec_free(&items);
+    if (compiled == DYNC_OK && code.destroy) code.destroy(code.state);
+    dync_graph_free(g);
+    return status;
+}
+
+/* ---- minify ------------------------------------------------------------------------------------------------ */
+
+typedef struct dync__minifying {
+    dync__judge judge;
+    dync__verdict first;
+    dync__repro_file file;
+    bool could_not;
+} dync__minifying;
+
+static bool dync__minifying_fails(void *user, dync_graph *g, int n, const dync_value *inputs)
+{
+    const dync__minifying *m = user;
+    dync__verdict now;
+    dync__judge_graph(&m->judge, g, n, inputs, &now);
+    return dync__judge_similar(&m->first, &now);
+}
+
+static void dync__minifying_dump(void *user, dync_graph *g, int n, const dync_value *inputs)
+{
+    dync__minifying *m = user;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__repro_checkpoint(&m->file, g, n, inputs);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    m->could_not = status != DYNC_OK;
+    if (m->could_not) dync__warn("Could not write the checkpoint: %s", error.message);
+}
+
+static dync_status dync__minifying_run(dync__minifying *m, dync_graph *g, int n, const dync_value *inputs)
+{
+    dync__judge whole = m->judge;
+    whole.skip_eager = true;
+    dync__judge_graph(&whole, g, n, inputs, &m->first);
+    if (m->first.kind == DYNC__RAISES || m->first.kind == DYNC__CRASHES || m->first.kind == DYNC__HANGS)
+        dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
+    else if (m->first.kind == DYNC__INACCURATE) dync__warn("Accuracy failed for the TorchDynamo produced graph");
+    else return dync__repro_raise(DYNC_ERR_VALUE, "RuntimeError", "Input graph did not fail the tester");
+    dync__shrink how = {.fails = dync__minifying_fails, .improved = dync__minifying_dump, .user = m};
+    dync_graph *smallest = dync__graph_clone(g);
+    dync_value left;
+    int queries = 0;
+    if (!smallest) return DYNC_ERR_MEMORY;
+    dync_status status = dync__shrink_graph(&how, &smallest, n, inputs, &left, &queries);
+    dync_graph_free(smallest);
+    if (status == DYNC_OK && m->could_not) return dync__fail(DYNC_ERR_IO, "the minimal repro could not be written");
+    if (status == DYNC_OK) dync__minify_say("Wrote minimal repro out to repro.c");
+    return status;
+}
+
+static void dync__minifying_begin(dync__minifying *m, const dync_backend *b, const char *options, bool accuracy, bool isolate, bool only_fwd)
+{
+    const dync__repro_settings *now = dync__repro_now();
+    memset(m, 0, sizeof *m);
+    m->judge = (dync__judge){.backend = b, .options = options, .accuracy = accuracy, .isolate = isolate && now->isolate,
+                             .forward_only = only_fwd || now->forward_only};
+    m->judge.timeout_ms = (int)DYNC__MIN(now->timeout_s * 1000, 1e9);
+    m->file = (dync__repro_file){.backend = b->name ? b->name : "inductor", .options = options, .accuracy = accuracy,
+                                 .forward_only = only_fwd, .grad_off = dync__tls.grad_enabled_off};
+}
+
+/* ---- main ---------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__repro_do(dync__repro_case *c)
+{
+    const dync_repro *r = &c->o->repro;
+    if (!r->mod || !r->load_args) return dync__fail(DYNC_ERR_VALUE, "dync_run_repro: mod or load_args is NULL");
+    if (!(c->backend = dync_lookup_backend(r->backend ? r->backend : "inductor"))) return DYNC_ERR_VALUE;
+    if (r->autocast) dync__warn("--autocast changes nothing: dync computes in the dtypes that the graph names");
+    DYNC__TRY(dync__repro_load(c));
+    DYNC__TRY(dync__repro_trace(c));
+    if (strcmp(r->command, "run") == 0) return dync__repro_run(c);
+    dync__minifying m;
+    dync__minifying_begin(&m, c->backend, r->options, r->accuracy, c->o->isolate, r->only_fwd);
+    return dync__minifying_run(&m, c->graph, c->reader.value.n, c->reader.value.at);
+}
+
+DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
+{
+    dync__repro_options o = {.repro = repro, .isolate = true};
+    dync__repro_case c = {.o = &o};
+    if (!o.repro.command) o.repro.command = "run";
+    if (!o.repro.backend) o.repro.backend = "inductor";
+    if (!argv) argc = 0;
+    if (!dync__repro_arguments(&o, argc, argv)) return 2;
+    if (o.help) {
+        dync__repro_usage(argc > 0 ? argv[0] : NULL);
+        return 0;
+    }
+    bool busy = dync__hook_busy(true), grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = repro.no_grad;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_scope scope = dync_scope_begin();
+    dync_status status = dync__repro_do(&c);
+    dync__error_slot error = dync__error_guard_end(&guard);
+    dync_graph_free(c.graph);
+    for (int i = 0; i < c.reader.storage.n; i++) dync__storage_unref(c.reader.storage.at[i].storage);
+    dync__vec_free(&c.reader.storage);
+    dync__vec_free(&c.reader.value);
+    dync_scope_end(&scope);
+    dync__tls.grad_enabled_off = grad_off;
+    dync__hook_busy(busy);
+    if (status == DYNC_OK) return 0;
+    dync__str text = {0};
+    dync__error_text(&text, &error);
+    dync__minify_say("%s", dync__str_get(&text));
+    dync__str_free(&text);
+    return 1;
+}
+
+/* ---- backends that shrink what they are given; their option names the backend that fails ---------------------- */
+
+static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy)
+{
+    static const char key[] = "compiler_name=";
+    const char *at = options ? strstr(options, key) : NULL;
+    char name[128];
+    DYNC__TRY(dync__options_check(options, accuracy ? "dynamo_accuracy_minifier_backend" : "dynamo_minifier_backend", "compiler_name"));
+    dync__format(name, sizeof name, "%.*s", at ? (int)strcspn(at + sizeof key - 1, ", ") : 8, at ? at + sizeof key - 1 : "inductor");
+    const dync_backend *b = dync_lookup_backend(name);
+    if (!b) return DYNC_ERR_VALUE;
+    dync__minifying m;
+    bool busy = dync__hook_busy(true);
+    dync__minifying_begin(&m, b, NULL, accuracy, true, false);
+    dync_status status = dync__minifying_run(&m, g, n, ex);
+    dync__hook_busy(busy);
+    return status == DYNC_OK ? dync__backend_eager(g, ex, n, NULL, out, NULL) : status;
+}
+
+DYNC__FN dync_status dync__backend_minifier(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)user;
+    return dync__minifier_compile(g, ex, n, options, out, false);
+}
+
+DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)user;
+    return dync__minifier_compile(g, ex, n, options, out, true);
+}
+
+/* ---- predicates ---------------------------------------------------------------------------------------------------- */
+
+static bool dync__predicate(dync_graph *g, const dync_value *inputs, int n, void *backend, bool accuracy)
+{
+    const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor") : NULL;
+    dync__minifying m;
+    dync__verdict v;
+    if (!g || !inputs) dync__fail(DYNC_ERR_VALUE, "dync_fails: expected a graph and its inputs, got NULL");
+    if (!b) return false;
+    bool busy = dync__hook_busy(true);
+    dync__minifying_begin(&m, b, NULL, accuracy, true, false);
+    dync__judge_graph(&m.judge, g, n, inputs, &v);
+    dync__hook_busy(busy);
+    return v.kind == DYNC__RAISES || v.kind == DYNC__CRASHES || v.kind == DYNC__HANGS || v.kind == DYNC__INACCURATE;
+}
+
+DYNC_API bool dync_fails(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync__predicate(g, inputs, n, backend, false); }
+DYNC_API bool dync_fails_accuracy(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync__predicate(g, inputs, n, backend, true); }
 
 /* ==== compile/compile.c ========================================================================================= */
 /* compile/compile.c: wires the stages; the only file that knows them all.
@@ -49537,8 +52657,16 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
         dync__fail(DYNC_ERR_VALUE, "dync_compile: recompile_limit is %d, expected 0 (the default) or more", options.recompile_limit);
         return NULL;
     }
+    int after;
+    if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 || options.repro_level > 4) {
+        dync__fail(DYNC_ERR_VALUE, "dync_compile: repro_after is '%s' and repro_level %d, expected none, dynamo or aot and 1 to 4",
+                   options.repro_after ? options.repro_after : "none", options.repro_level);
+        return NULL;
+    }
+    if (options.repro_after) options.repro_after = dync__repro_after_name(after);
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
+    dync__hook_install();
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
     DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
@@ -49744,8 +52872,12 @@ DYNC_API dync_status dync_config_set(const char *key, const char *value)
 {
     for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)
         if (strcmp(key, dync__config_rows[i].key) == 0) return dync__config_rows[i].set(value);
+    bool known = false;
+    if (key) DYNC__TRY(dync__repro_set(key, value, &known));
+    if (known) return DYNC_OK;
     dync__str s = {0};
     for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++) dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].key);
+    for (int i = 0; dync__repro_key(i); i++) dync__str_addf(&s, ", %s", dync__repro_key(i));
     dync_status status = dync__fail(DYNC_ERR_VALUE, "dync_config_set: there is no key '%s'; those are: %s", key ? key : "NULL", dync__str_get(&s));
     dync__str_free(&s);
     return status;
