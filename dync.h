@@ -39372,7 +39372,7 @@ static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *c
         const dync_node *n = form->as.list[i].as.node;
         const dync__tensor *t = out[i];
         if (!t || !n->has_info) continue;
-        if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, false)) continue;
+        if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, true)) continue;
         return dync__metadata_differs(DYNC_ERR_BACKEND, "output", i, n, t);
     }
     return DYNC_OK;

@@ -281,7 +281,7 @@ TEST(compiled_calls_compiled)
 }
 
 /* ---- backends that misbehave ------------------------------------------------------------------------------------------------------------ */
-typedef enum { FAIL_SILENTLY, FAIL_LOUDLY, ERROR_BUT_OK, NO_RUN, RUN_FAILS, FEWER, MORE, NOT_TENSORS, NULL_TENSORS, WRONG_SHAPE, WRONG_DTYPE, GOOD, N_KINDS } bad_kind;
+typedef enum { FAIL_SILENTLY, FAIL_LOUDLY, ERROR_BUT_OK, NO_RUN, RUN_FAILS, FEWER, MORE, NOT_TENSORS, NULL_TENSORS, WRONG_SHAPE, WRONG_DTYPE, WRONG_STRIDES, GOOD, N_KINDS } bad_kind;
 static bad_kind kind;
 static dync_value bad_run(void *state, const dync_value *args, int n)
 {
@@ -294,6 +294,7 @@ static dync_value bad_run(void *state, const dync_value *args, int n)
     case NULL_TENSORS: return dync_tuple(DYNC_NONE);
     case WRONG_SHAPE: return dync_tuple(dync_ones(dync_shape(1)));
     case WRONG_DTYPE: return dync_tuple(dync_to_dtype(dync_as_tensor(dync_at(r, 0)), DYNC_F64));
+    case WRONG_STRIDES: return dync_tuple(dync_as_strided(dync_ones(dync_shape(6)), dync_shape(3), dync_shape(2), 0));
     default: return r;
     }
 }
