@@ -39,8 +39,10 @@ DYNC__COLD_BEGIN
 #include "base/profile.c"
 DYNC__COLD_END
 #include "tensor/tensor.h"
+#include "tensor/sym.h"
 #include "tensor/dtype.c"
 DYNC__COLD_BEGIN
+#include "tensor/sym.c"
 #include "tensor/shape.c"
 DYNC__COLD_END
 #include "tensor/tensor.c"
@@ -169,6 +171,7 @@ DYNC__COLD_BEGIN
 #include "graph/print_fx.c"
 #include "graph/run.c"
 #include "graph/split.c"
+#include "graph/symbolic.c"
 #include "graph/text.c"
 DYNC__COLD_END
 #include "capture/capture.h"
@@ -177,6 +180,7 @@ DYNC__COLD_BEGIN
 #include "capture/value.c"
 DYNC__COLD_END
 #include "capture/guard.c"
+#include "capture/dynamic.c"
 #include "capture/segment.c"
 #include "capture/quick.c"
 DYNC__COLD_BEGIN
@@ -207,6 +211,7 @@ DYNC__COLD_END
 #include "aot/code.h"
 #include "aot/backward.c"
 #include "aot/runtime.c"
+#include "aot/sized.c"
 #include "inductor/inductor.h"
 DYNC__COLD_BEGIN
 #include "inductor/opaque.c"

@@ -167,6 +167,10 @@ DYNC__FN const dync__gnode_class *dync__aot_node_class(void);
 DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
+/* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
+typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
+DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+                                         dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif

@@ -327,9 +327,15 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     return DYNC_OK;
 }
 
+static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+{
+    return dync__aot_compile(graph, examples, n, options, user, out);
+}
+
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
+    if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     dync__aot_code *c = dync__calloc(sizeof *c);
     (void)n;
     if (!c) return DYNC_ERR_MEMORY;

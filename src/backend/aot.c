@@ -2,7 +2,7 @@
 #include "../dync.in.h"
 #include "backend.h"
 
-typedef struct dync__aot_user { dync_backend fw, bw; struct dync__aot_user *next; } dync__aot_user;
+typedef struct dync__aot_user { dync_backend fw, bw; dync__inner_compiler inner; struct dync__aot_user *next; } dync__aot_user;
 static struct { dync__mutex lock; dync__aot_user *first; } dync__aot_users;
 
 static void dync__aot_users_free(void)
@@ -75,8 +75,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
 static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    dync__inner_compiler inner = {dync__boxed_compile, user, false};
-    return dync__aot_compile(g, ex, n, options, &inner, out);
+    return dync__aot_compile(g, ex, n, options, &((dync__aot_user *)user)->inner, out);
 }
 
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null)
@@ -91,6 +90,7 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     }
     dync__aot_user *u = dync__calloc(sizeof *u);
     if (!u) return b;
+    u->inner = (dync__inner_compiler){dync__boxed_compile, u, false};
     u->fw = *fw_compiler;
     u->bw = bw_compiler_or_null ? *bw_compiler_or_null : *fw_compiler;
     dync__at_shutdown(dync__aot_users_free);

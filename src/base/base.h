@@ -38,6 +38,7 @@ typedef struct dync__thread {
     struct dync__scopes *scopes; /* tensor/scope.c */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     void *tensor_state, *op_state, *grad_state, *capture_state;
+    struct dync__symtab *syms;   /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;
 #if defined(DYNC__SPLIT)
 extern DYNC__TLS dync__thread dync__tls;

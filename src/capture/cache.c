@@ -13,6 +13,7 @@ static void dync__entry_free(dync__cache_entry *e)
     if (!e) return;
     dync__constants_free(e);
     dync__lint_free(e->lint);
+    dync__shapes_free(e);
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
@@ -64,6 +65,7 @@ static void dync__compiled_forget(dync_compiled *f)
     f->entries = f->grave = f->last_hit = NULL;
     f->n_entries = 0;
     f->gave_up = f->warned = false;
+    f->seen.n = 0;
     while (f->segments) {
         dync__segment *next = f->segments->next;
         dync__segment_free(f->segments);
@@ -82,6 +84,7 @@ DYNC_API void dync_compiled_free(dync_compiled *f)
         }
     dync__unlock(&dync__all_compiled.lock);
     dync__compiled_forget(f);
+    dync__vec_free(&f->seen);
     dync__strfree(f->name);
     dync__strfree(f->args);
     dync__strfree(f->options_text);
@@ -475,6 +478,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     dync__str_free(&reason);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
+    if (status == DYNC_OK) status = dync__shapes_choose(f, e, call);
     DYNC__COUNTER_ADD(frames, 1);
     dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);

@@ -105,12 +105,19 @@ typedef struct dync__quick {
 /* The result of a function that is assumed constant; the entry holds a reference. */
 typedef struct dync__constant { void (*fn)(void); void *object, *user; dync_value value; } dync__constant;
 
+/* Sizes that a function was captured with, by tensor argument: what differs the next time is symbolic. */
+typedef struct dync__seen { bool known; int ndim; uint32_t dynamic; int64_t size[DYNC_MAX_DIMS]; } dync__seen;
+typedef struct dync__shapes { dync__symtab *syms; struct dync__shapes *before; } dync__shapes;    /* before: other threads may still read it */
+
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
     bool flat, mutates, offsets;         /* flat: arguments are tensors only; mutates: something is written in place; offsets: storage offsets count */
     dync__guard_item *item;
     dync__tensor_guard *tensor;
+    uint32_t *dynamic;                   /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
+    dync__layout *leaf;                  /* by tensor: sizes and strides as the trace sees them; their tokens stand in tensor[].dims too */
+    dync__shapes *shapes;                /* symbols, ranges and relations that are guarded */
     bool grad_mode;
     uint8_t default_dtype;
     int threads;
@@ -153,6 +160,7 @@ struct dync_compiled {
     int depth;                           /* its calls in flight */
     int32_t shared;                      /* another thread called it */
     dync__segment *segments;
+    DYNC__VEC(dync__seen) seen;          /* under the lock */
     int n_frames;                        /* backend compiles */
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */
     const char *file;                    /* where the first operator stands that a trace met */
@@ -212,6 +220,12 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callarg
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
+/* dynamic.c */
+DYNC__FN dync_status dync__shapes_choose(dync_compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
+DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null, dync__str *out);   /* NULL: all; else the first that fails: true */
+DYNC__FN void dync__shapes_free(dync__cache_entry *);
+DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
 DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);

@@ -226,8 +226,9 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
 static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync_node **nodes)
 {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
+    dync_status made = dync__shapes_settle(t, g);
     dync__piece_sort(g);
-    dync_status made = dync__graph_output_list(g, n_out, nodes);
+    if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
     if (made != DYNC_OK) {
         dync_graph_free(g);
         return made;
@@ -655,6 +656,7 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     }
     dync__free(live, (size_t)made + 1);
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
+    if (status == DYNC_OK) status = dync__shapes_publish(t);
     if (status != DYNC_OK) return status;
     if (t->at) {
         t->at->result = *out;
@@ -736,6 +738,7 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
         dync_scope_end(&scope);
         dync__tracer_close(&t);
         dync__trace_undo(e);
+        dync__shapes_give_up(e, call);
         scope = dync_scope_begin();
         status = dync__tracer_open(&t, f, e, call);
         t.fresh = fresh;

@@ -105,7 +105,9 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
         ((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
         return false;
     for (int i = 0; i < g->ndim; i++)
-        if (t->lay.shape[i] != g->dims[i] || t->lay.stride[i] != g->dims[g->ndim + i]) return false;
+        if ((t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i])) ||
+            (t->lay.stride[i] != g->dims[g->ndim + i] && !dync__is_token(g->dims[g->ndim + i])))
+            return false;
     return true;
 }
 
@@ -237,6 +239,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     }
     for (int i = 0; i < e->n_tensors; i++)
         if (!dync__tensor_guard_holds(&e->tensor[i], c->tensor[i])) return false;
+    if (e->dynamic && !dync__shapes_hold(e, c)) return false;
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
@@ -263,13 +266,13 @@ static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor 
         dync__str_addf(out, "tensor '%s' rank mismatch. expected %d, actual %d", g->source, g->ndim, t->lay.ndim);
     } else {
         for (int i = 0; i < g->ndim; i++)
-            if (t->lay.shape[i] != g->dims[i]) {
+            if (t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i])) {
                 dync__str_addf(out, "tensor '%s' size mismatch at index %d. expected %lld, actual %lld", g->source, i,
                                (long long)g->dims[i], (long long)t->lay.shape[i]);
                 return true;
             }
         for (int i = 0; i < g->ndim; i++)
-            if (t->lay.stride[i] != g->dims[g->ndim + i]) {
+            if (t->lay.stride[i] != g->dims[g->ndim + i] && !dync__is_token(g->dims[g->ndim + i])) {
                 dync__str_addf(out, "tensor '%s' stride mismatch at index %d. expected %lld, actual %lld", g->source, i,
                                (long long)g->dims[g->ndim + i], (long long)t->lay.stride[i]);
                 return true;
@@ -400,6 +403,7 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return;
         }
+    if (e->dynamic && dync__shapes_text(e, c, out)) return;
     if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
     dync__str_add(out, "the entry was given up");
 }
@@ -415,6 +419,8 @@ static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
 
 DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
 {
+    dync__symtab *outer = dync__tls.syms;
+    dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;      /* sizes print as s0 */
     for (int i = 0; i < e->n_items; i++) {
         const dync__guard_item *g = &e->item[i];
         if (g->kind == DYNC_KIND_TENSOR) {
@@ -426,6 +432,8 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
             dync__str_add(out, "\n");
         }
     }
+    dync__tls.syms = outer;
+    if (e->dynamic) (void)dync__shapes_text(e, NULL, out);
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
     for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, i);

@@ -113,8 +113,7 @@ static bool dync__read_str(const dync_tensor *h, char **result)
 
 static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
 {
-    return a && b && a->lay.ndim == b->lay.ndim &&
-           memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
+    return a && b && a->lay.ndim == b->lay.ndim && dync__sz_same(a->lay.ndim, a->lay.shape, b->lay.shape);
 }
 
 static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
@@ -527,13 +526,3 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     if (!source || dync__tracer_foreign(t, real, address, source) < 0) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
-DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
-{
-    const dync__tensor *t = dync__open(x);
-    int d;
-    if (t) dync__dim_wrap(dim, t->lay.ndim, &d);
-}
-DYNC_API int64_t dync_dim(const dync_tensor *x, int dim) { return dync_size(x, dim); }
-DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) < n; }
-DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) == n; }
-DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) > n; }

@@ -345,8 +345,10 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry 
         dync__lint *outer = dync__lint_now;
         dync__lint_now = l;
         dync__tls.grad_enabled_off = !e->grad_mode;
+        scratch->dynamic = e->dynamic;                /* the same sizes are symbolic */
         if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
         dync__constants_free(scratch);
+        dync__shapes_free(scratch);
         dync__arena_free(&scratch->arena);
         dync__free(scratch, sizeof *scratch);
         dync__lint_now = outer;

@@ -288,7 +288,8 @@ static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay,
 {
     bool same = lay->ndim == want->ndim;
     for (int d = 0; same && d < want->ndim; d++)
-        same = lay->shape[d] == want->shape[d] && (!strides || lay->shape[d] < 2 || lay->stride[d] == want->stride[d]);
+        same = (lay->shape[d] == want->shape[d] || dync__is_token(want->shape[d])) &&
+               (!strides || lay->shape[d] < 2 || lay->stride[d] == want->stride[d] || dync__is_token(want->stride[d]));
     return same;
 }
 

@@ -41,9 +41,9 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
     return n;
 }
 
-static dync__tensor *dync__fake_of(const dync__tensor *real)
+static dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay)
 {
-    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &real->lay);
+    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, lay);
     if (!fake) return NULL;
     fake->storage->size_bytes = real->storage->size_bytes;
     fake->flags |= real->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
@@ -54,7 +54,7 @@ static dync__tensor *dync__fake_of(const dync__tensor *real)
 /* A real tensor met for the first time: an argument, or a foreign one (a global, a module's parameter). */
 DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
 {
-    return dync__tracer_env_add(t, real, dync__fake_of(real));
+    return dync__tracer_env_add(t, real, dync__fake_of(real, &real->lay));
 }
 
 static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__cache_entry *e)
@@ -167,23 +167,28 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
     return t->graph != NULL;
 }
 
-static dync_node *dync__tracer_placeholder(dync__tracer *t, int env)
+DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
 {
-    if (t->holder.at[env]) return t->holder.at[env];
     char name[64], stack_name[40];
     const char *source = dync__env_source(t, env), *target = NULL;
-    if (source) target = dync__source_name(&t->graph->arena, source, name);
+    if (source) target = dync__source_name(&g->arena, source, name);
     else dync__format(stack_name, sizeof stack_name, "stack%d", env);
     if (source)
         for (char *p = name; *p; p++)
             if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
     dync__info info = dync__info_of(t->fake.at[env]);
-    dync_node *n = dync__graph_placeholder(t->graph, source ? name : stack_name, source, &info);
+    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, &info);
     if (!n) return NULL;
     if (target) n->target = target;
     n->requires_grad[0] = (t->fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     n->env = env;
-    return t->holder.at[env] = n;
+    return n;
+}
+
+static dync_node *dync__tracer_placeholder(dync__tracer *t, int env)
+{
+    if (!t->holder.at[env]) t->holder.at[env] = dync__tracer_input(t, t->graph, env);
+    return t->holder.at[env];
 }
 
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
@@ -399,12 +404,14 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
+    DYNC__TRY(dync__shapes_open(t));
     bool fresh = !e->leaf_env;
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : dync__tracer_env_real(t, call->tensor[i]);
+        t->leaf_env[i] = same >= 0 ? t->leaf_env[same]
+                       : dync__tracer_env_add(t, call->tensor[i], dync__fake_of(call->tensor[i], t->syms ? &e->leaf[i] : &call->tensor[i]->lay));
         if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
         if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
@@ -437,6 +444,7 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__handler_pop(&t->handler);
     dync__tls.capture_state = t->outer;
     dync__tls.compiling = t->outer != NULL;
+    dync__shapes_close(t);
 }
 
 /* Real work in the middle of a trace (an opaque call, a backend): as if no trace were open. */
@@ -445,6 +453,7 @@ DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
     dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
     dync__tls.compiling = false;
     dync__tls.capture_state = NULL;
+    dync__tls.syms = NULL;
     if (t->taped) dync__bottom_swap(t->bottom_before);
     return p;
 }
@@ -454,6 +463,7 @@ DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
     if (t->taped) dync__bottom_swap(&t->recorder);
     dync__tls.compiling = p.compiling;
     dync__tls.capture_state = t;
+    dync__tls.syms = t->syms;
 }
 
 /* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */

@@ -49,6 +49,7 @@ typedef struct dync__tracer {
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
     struct dync__tracer *outer;
+    dync__symtab *syms, *syms_outer;     /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__tracer;
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 
@@ -108,6 +109,12 @@ DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);       
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
+/* dynamic.c */
+DYNC__FN dync_status dync__shapes_open(dync__tracer *);
+DYNC__FN void dync__shapes_close(dync__tracer *);
+DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
+DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
 /* cut.c */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);

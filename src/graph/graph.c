@@ -39,6 +39,7 @@ DYNC_API void dync_graph_free(dync_graph *g)
     if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
     for (int i = 0; i < g->attr.n; i++) dync__unref(g->attr.at[i]);
     dync__map_free(&g->names);
+    dync__symtab_free(g->syms);
     dync__arena_free(&g->arena);
     dync__free(g, sizeof *g);
 }

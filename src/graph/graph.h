@@ -41,6 +41,7 @@ struct dync_graph {
     dync__map names;                  /* taken names, and the last number of each base name */
     DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
+    struct dync__symtab *syms;        /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
     bool failed;                      /* sticky: no memory */
     bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     void *user;                       /* capture: owner */
@@ -108,6 +109,11 @@ DYNC__FN bool dync__graph_copy_arg(dync_graph *, const dync__arg *in, dync__arg 
 DYNC__FN dync_node *dync__graph_copy_call(dync_graph *, dync_node *old, dync__node_map, void *user);
 DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *, const dync_node *old, const char *name);
 DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *const *nodes);
+/* symbolic.c: graphs whose sizes are tokens */
+DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
+DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
+DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */
+DYNC__FN bool dync__graph_takes_symbols(dync_graph *, const dync_graph *from);                       /* names and table of another graph; false: no memory */
 /* Passes: fold.c cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
 DYNC__FN dync_status dync__graph_dce(dync_graph *);
 DYNC__FN dync_status dync__graph_cse(dync_graph *);

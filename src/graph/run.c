@@ -14,6 +14,7 @@ typedef struct dync__frame_env {
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
     int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
     int reader;    /* scratch while last_use is filled */
+    int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
 } dync__frame_env;
 
 static void dync__arg_retain(const dync__arg *a)
@@ -97,6 +98,35 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Symbolic sizes become those of this run. */
+static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dync__arg *out)
+{
+    const dync__symtab *t = env->graph->syms;
+    bool ok = true;
+    if (in->kind == DYNC__A_INT) {
+        out->as.i = dync__symtab_value(t, in->as.i, env->value, &ok);
+    } else {
+        int64_t *dims = dync__arena_alloc(env->arena, (size_t)(in->n + 1) * sizeof *dims);
+        if (!dims) return DYNC_ERR_MEMORY;
+        for (int i = 0; i < in->n; i++) dims[i] = dync__symtab_value(t, in->as.dims[i], env->value, &ok);
+        out->as.dims = dims;
+    }
+    return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", env->graph->name);
+}
+
+static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
+{
+    const dync_graph *g = env->graph;
+    size_t n = (size_t)g->syms->symbol.n + 1;
+    dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
+    bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
+    env->value = dync__arena_alloc(env->arena, n * sizeof *env->value);
+    if (!in || !known || !env->value) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
+    dync__graph_bind(g, in, env->value, known);
+    return DYNC_OK;
+}
+
 /* Node references of an argument become the values they stand for; tensors stay borrowed from the
  * environment. */
 static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dync__arg *out)
@@ -106,6 +136,7 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
         *out = env->slot[in->as.node->index];
         return DYNC_OK;
     }
+    if (env->value && (in->kind == DYNC__A_INT || in->kind == DYNC__A_DIMS)) return dync__env_sizes(env, in, out);
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;
@@ -262,6 +293,7 @@ DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int 
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
     if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;
+    if (g->syms) DYNC__TRY(dync__env_bind(&env, args, nargs));
     for (int i = 0; i < g->node.n; i++) {
         env.reader = env.last_use[i] = i;
         dync__node_each_input(g->node.at[i], dync__note_use, &env);

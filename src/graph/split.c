@@ -55,9 +55,7 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
     memset(s->here, 0, (size_t)whole->node.n * sizeof *s->here);
     s->part = *out = dync__graph_new(name);
     if (!s->part) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < whole->symbol.n; i++)
-        if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text))
-            return DYNC_ERR_MEMORY;
+    if (!dync__graph_takes_symbols(s->part, whole)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
         dync_node *old = whole->node.at[i];
         dync__arg result;

@@ -23,7 +23,7 @@
  */
 #ifndef DYNC__LOOP_H
 #define DYNC__LOOP_H
-#include "../tensor/tensor.h"
+#include "../tensor/sym.h"
 enum { DYNC__LOOP_MAX_DIMS = 16 };
 
 /* Scalar primitives, one row each. args: operands. types: allowed compute types (f F32, d F64, i I32, l I64, b BOOL).

@@ -107,7 +107,7 @@ static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x,
 {
     dync__cell_state s = {NULL, NULL};
     dync_make make = {0};
-    make.shape = dync_shape(n, dync_size(x, 1), hidden);
+    make.shape = dync_shape(n, dync__open(x)->lay.shape[1], hidden);
     make.dtype = dync_type(x);
     if (!state || state->kind == DYNC_KIND_NONE) {
         s.h = s.c = dync_zeros_opt(make);

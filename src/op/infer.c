@@ -124,8 +124,8 @@ static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const
     for (int k = 0; k < n; k++) {
         int64_t sa = stride[k][a], sb = stride[k][b];
         if (sa == 0 || sb == 0) continue;
-        if (sa != sb) return sa < sb ? -1 : 1;
-        if (shape[a] > shape[b]) return 1;
+        if (!dync__sz_eq(sa, sb)) return dync__sz_lt(sa, sb) ? -1 : 1;
+        if (dync__sz_lt(shape[b], shape[a])) return 1;
     }
     return 0;
 }
@@ -150,7 +150,7 @@ static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC
     }
     for (int i = 0; i < nd; i++) {
         out->stride[perm[i]] = next;
-        next *= DYNC__MAX(out->shape[perm[i]], 1);
+        next = dync__sz_mul(next, DYNC__MAX(out->shape[perm[i]], 1));
     }
 }
 
@@ -445,8 +445,7 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     DYNC__TRY(f.row->infer(&f, &value));
-    if (value.lay.ndim != self->lay.ndim ||
-        memcmp(value.lay.shape, self->lay.shape, (size_t)self->lay.ndim * sizeof(int64_t)) != 0) {
+    if (value.lay.ndim != self->lay.ndim || !dync__sz_same(self->lay.ndim, value.lay.shape, self->lay.shape)) {
         dync__str s = {0};
         dync__shape_text(&s, self->lay.ndim, self->lay.shape);
         dync__str_add(&s, " doesn't match the broadcast shape ");
@@ -656,7 +655,7 @@ DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &start));
     DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &end));
     if (start > end) return dync__fail(DYNC_ERR_VALUE, "start_dim cannot come after end_dim");
-    for (int i = start; i <= end && i < t->lay.ndim; i++) whole *= t->lay.shape[i];
+    for (int i = start; i <= end && i < t->lay.ndim; i++) whole = dync__sz_mul(whole, t->lay.shape[i]);
     for (int i = 0; i < start; i++) shape[n++] = t->lay.shape[i];
     shape[n++] = whole;
     for (int i = end + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
@@ -676,12 +675,12 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
     for (int i = 0; i < k; i++) {
         int64_t size = call->args[2].as.dims[i];
         if (size == -1 && open < 0) open = n;
-        else if (size < 0 || !dync__mul_ok(known, size, &known))
+        else if (size < 0 || !dync__sz_mul_ok(known, size, &known))
             return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
         shape[n++] = size;
     }
-    if (open >= 0) shape[open] = known ? t->lay.shape[dim] / known : 0;
-    if (open >= 0 ? known == 0 || known * shape[open] != t->lay.shape[dim] : known != t->lay.shape[dim])
+    if (open >= 0) shape[open] = known ? dync__sz_size(dync__sz_div(t->lay.shape[dim], known)) : 0;
+    if (open >= 0 ? known == 0 || !dync__sz_eq(dync__sz_mul(known, shape[open]), t->lay.shape[dim]) : !dync__sz_eq(known, t->lay.shape[dim]))
         return dync__fail(DYNC_ERR_SHAPE, "the sizes don't multiply up to the size of dim %d (%lld)", dim,
                           (long long)t->lay.shape[dim]);
     for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
@@ -794,7 +793,7 @@ DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out
         out->lay.shape[i] = out->lay.shape[i - 1];
         out->lay.stride[i] = out->lay.stride[i - 1];
     }
-    out->lay.stride[dim] = dim < t->lay.ndim ? t->lay.shape[dim] * t->lay.stride[dim] : 1;
+    out->lay.stride[dim] = dim < t->lay.ndim ? dync__sz_mul(t->lay.shape[dim], t->lay.stride[dim]) : 1;
     out->lay.shape[dim] = 1;
     return DYNC_OK;
 }
@@ -806,13 +805,22 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
     if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     int64_t size = in->shape[dim];
-    if (index < -size || index >= size)
+    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0) : !dync__sz_lt(index, size))
         return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld", (long long)index,
-                          dim, (long long)size);
+                          dim, (long long)dync__sz_hint(size));
     *out = *in;
-    out->offset += (index < 0 ? index + size : index) * in->stride[dim];
+    if (index < 0) index = dync__sz_add(index, size);
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(index, in->stride[dim]));
     dync__infer_drop_dim(out, dim);
     return DYNC_OK;
+}
+
+static int64_t dync__slice_edge(int64_t edge, int64_t size)
+{
+    if (edge == INT64_MAX) return size;
+    if (edge >= 0) return dync__sz_lt(size, edge) ? size : edge;
+    edge = dync__sz_add(edge, size);
+    return dync__sz_lt(edge, 0) ? 0 : edge;
 }
 
 /* Negative ends count from the end, ends past it are clipped, as in Python. */
@@ -825,13 +833,15 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     if (step <= 0) return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
     int64_t size = in->shape[dim];
-    start = start < -size ? 0 : start < 0 ? start + size : DYNC__MIN(start, size);
-    end = end < -size ? 0 : end < 0 ? end + size : DYNC__MIN(end, size);
+    start = dync__slice_edge(start, size);
+    end = dync__slice_edge(end, size);
     *out = *in;
-    out->shape[dim] = end > start ? (end - start - 1) / step + 1 : 0;
-    out->offset += start * in->stride[dim];
-    if (out->shape[dim] > 1 || step <= size)
-        out->stride[dim] = in->stride[dim] * DYNC__MIN(step, DYNC__MAX(size, 1));
+    out->shape[dim] = !dync__sz_lt(start, end) ? 0
+                      : step == 1              ? dync__sz_size(dync__sz_sub(end, start))
+                                               : dync__sz_size(dync__sz_add(dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
+    if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
+        out->stride[dim] = dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
     return DYNC_OK;
 }
 
@@ -845,11 +855,12 @@ DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset,
     DYNC__TRY(dync__infer_dim(&d2, in->ndim, &b));
     if (a == b) return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
     int64_t rows = in->shape[a], cols = in->shape[b],
-            skip = offset >= 0 ? DYNC__MIN(offset, cols) : DYNC__MIN(offset < -rows ? rows : -offset, rows);
-    int64_t n = offset >= 0 ? DYNC__MIN(rows, cols - skip) : DYNC__MIN(rows - skip, cols),
-            stride = in->stride[a] + in->stride[b];
+            skip = offset >= 0 ? dync__sz_min(offset, cols) : dync__sz_min(offset == INT64_MIN ? rows : -offset, rows);
+    int64_t n = offset >= 0 ? dync__sz_min(rows, dync__sz_sub(cols, skip)) : dync__sz_min(dync__sz_sub(rows, skip), cols),
+            stride = dync__sz_add(in->stride[a], in->stride[b]);
     *out = *in;
-    if (n > 0) out->offset += skip * in->stride[offset >= 0 ? b : a];
+    n = dync__sz_size(n);
+    if (n > 0) out->offset = dync__sz_add(out->offset, dync__sz_mul(skip, in->stride[offset >= 0 ? b : a]));
     dync__infer_drop_dim(out, DYNC__MAX(a, b));
     dync__infer_drop_dim(out, DYNC__MIN(a, b));
     out->shape[out->ndim] = DYNC__MAX(n, 0);
@@ -881,12 +892,12 @@ DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
     if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
     int64_t size = t->lay.shape[dim];
-    if (start < 0 && start >= -size) start += size;
+    if (start < 0 && !dync__sz_lt(dync__sz_add(size, start), 0)) start = dync__sz_add(start, size);
     if (length < 0) return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld", (long long)length);
-    if (start < 0 || start > size || length > size - start)
+    if (start < 0 || dync__sz_lt(size, start) || dync__sz_lt(dync__sz_sub(size, start), length))
         return dync__fail(DYNC_ERR_INDEX, "start (%lld) + length (%lld) exceeds dimension size (%lld)",
-                          (long long)call->args[2].as.i, (long long)length, (long long)size);
-    return dync__view_slice(&t->lay, dim, start, start + length, 1, &out->lay);
+                          (long long)dync__sz_hint(call->args[2].as.i), (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
+    return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
 }
 
 DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
@@ -899,7 +910,7 @@ DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
 DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset,
                                          int64_t items, dync__layout *out)
 {
-    int64_t numel, last = offset;
+    int64_t numel, last = dync__sz_hint(offset);
     if (size->n != stride->n)
         return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n,
                           size->n);
@@ -913,7 +924,7 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
         if (step < 0)
             return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld", (long long)step);
         out->stride[i] = step;
-        if (numel && (!dync__mul_ok(step, size->as.dims[i] - 1, &reach) || !dync__add_ok(last, reach, &last)))
+        if (numel && (!dync__mul_ok(dync__sz_hint(step), dync__sz_hint(size->as.dims[i]) - 1, &reach) || !dync__add_ok(last, reach, &last)))
             last = INT64_MAX;
     }
     if (numel && last >= items)
@@ -945,7 +956,7 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
     }
     DYNC__TRY(dync__layout_contiguous(&out->lay, size->n, size->as.dims));
     memcpy(out->lay.stride, stride->as.dims, (size_t)stride->n * sizeof(int64_t));
-    out->lay.offset = t->lay.offset + call->args[3].as.i;
+    out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
     return DYNC_OK;
 }
 

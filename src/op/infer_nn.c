@@ -11,7 +11,7 @@ static dync_status dync__infer_axis(const dync__opcall *call, int i, const dync_
 
 static bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b)
 {
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof(int64_t)) == 0;
+    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
 }
 
 /* "a[2, 3] and b[4]: text" */
@@ -180,13 +180,13 @@ static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, d
 
 static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, const dync__tensor *b, int64_t inner_b)
 {
-    if (inner_a == inner_b) return DYNC_OK;
+    if (dync__sz_eq(inner_a, inner_b)) return DYNC_OK;
     dync__str s = {0};
     dync__tensor_brief(&s, a);
     dync__str_add(&s, " x ");
     dync__tensor_brief(&s, b);
-    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s), (long long)inner_a,
-               (long long)inner_b);
+    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s), (long long)dync__sz_hint(inner_a),
+               (long long)dync__sz_hint(inner_b));
     dync__str_free(&s);
     return DYNC_ERR_SHAPE;
 }
@@ -210,7 +210,7 @@ DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
     DYNC__TRY(dync__infer_rank(a, 3, "batch1"));
     DYNC__TRY(dync__infer_rank(b, 3, "batch2"));
-    if (a->lay.shape[0] != b->lay.shape[0])
+    if (!dync__sz_eq(a->lay.shape[0], b->lay.shape[0]))
         return dync__infer_pair_error("expected equal batch sizes", &a->lay, &b->lay);
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[2], b, b->lay.shape[1]));
     int64_t shape[3] = {a->lay.shape[0], a->lay.shape[1], b->lay.shape[2]};
@@ -298,7 +298,7 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
         if (bias->dtype != x->dtype)
             return dync__fail(DYNC_ERR_DTYPE, "expected bias of dtype %s, got %s", dync__dtype_info(x->dtype)->name,
                               dync__dtype_info(bias->dtype)->name);
-        if (bias->lay.ndim != 1 || bias->lay.shape[0] != w->lay.shape[0])
+        if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
             return dync__infer_pair_error("expected a bias with one element per row of weight", &bias->lay,
                                           &w->lay);
     }
@@ -333,6 +333,12 @@ static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const
 static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding,
                                         int64_t dilation, bool ceil_mode)
 {
+    if (dync__any_token(size, kernel)) {
+        int64_t left = dync__sz_sub(dync__sz_add(size, 2 * padding - 1), dync__sz_mul(dilation, dync__sz_sub(kernel, 1)));
+        if (ceil_mode || dync__sz_lt(left, 0))        /* rounding up looks at the last window: decided for this size alone */
+            return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride, padding, dilation, ceil_mode);
+        return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
+    }
     int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
     if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
     int64_t n = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
@@ -353,15 +359,15 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_dims2(&call->args[3], "stride", one, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
     DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
-    if (groups < 1 || x->lay.shape[1] % groups != 0 || w->lay.shape[0] % groups != 0 ||
-        w->lay.shape[1] * groups != x->lay.shape[1])
+    if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) || !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
+        !dync__sz_eq(dync__sz_mul(w->lay.shape[1], groups), x->lay.shape[1]))
         return dync__infer_pair_error(
             "expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O", &x->lay,
             &w->lay);
     if (call->args[2].kind != DYNC__A_NONE) {
         DYNC__TRY(dync__infer_tensor(call, 2, &bias));
         if (bias->dtype != x->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected bias of the dtype of input");
-        if (bias->lay.ndim != 1 || bias->lay.shape[0] != w->lay.shape[0])
+        if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
             return dync__infer_pair_error("expected a bias with one element per output channel", &bias->lay,
                                           &w->lay);
     }
@@ -482,9 +488,9 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 1, size));
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
     for (int i = 0; i < 2; i++) {
-        if (shape[n - 2 + i] == 0 || shape[n - 2 + i] % size[i] != 0)
+        if (shape[n - 2 + i] == 0 || !dync__sz_eq(dync__sz_mod(shape[n - 2 + i], size[i]), 0))
             return dync__fail(DYNC_ERR_SHAPE, "output size %lld must divide input size %lld",
-                              (long long)size[i], (long long)shape[n - 2 + i]);
+                              (long long)size[i], (long long)dync__sz_hint(shape[n - 2 + i]));
         shape[n - 2 + i] = size[i];
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
@@ -497,9 +503,9 @@ static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, 
     dync__tensor *t;
     if (call->args[i].kind == DYNC__A_NONE) return DYNC_OK;
     DYNC__TRY(dync__infer_tensor(call, i, &t));
-    if (t->lay.ndim == 1 && t->lay.shape[0] == n) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what, (long long)n,
-                      (long long)t->numel);
+    if (t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], n)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what, (long long)dync__sz_hint(n),
+                      (long long)dync__sz_hint(t->numel));
 }
 
 DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__info *out)
@@ -517,9 +523,9 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     for (int i = 0; i < 4; i++) DYNC__TRY(dync__infer_optional_vector(call, i + 1, names[i], channels));
     if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
         return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in evaluation mode");
-    if (training && channels && x->numel / channels <= 1)
+    if (training && channels && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
-                          (long long)(x->numel / channels));
+                          (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape));
     for (int i = 1; i < 3; i++)
@@ -566,7 +572,7 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     DYNC__TRY(dync__infer_device(call, &device));
     int lead = x->lay.ndim - shape->n;
     if (shape->n < 1 || lead < 0 ||
-        memcmp(x->lay.shape + lead, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0) {
+        !dync__sz_same(shape->n, x->lay.shape + lead, shape->as.dims)) {
         dync__layout want = {.ndim = DYNC__MIN(DYNC__MAX(shape->n, 0), DYNC_MAX_DIMS)};
         memcpy(want.shape, shape->as.dims, (size_t)want.ndim * sizeof(int64_t));
         return dync__infer_pair_error("expected the trailing dims of input to be normalized_shape", &x->lay, &want);
@@ -574,8 +580,7 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     for (int i = 2; i < 4; i++) {
         if (call->args[i].kind == DYNC__A_NONE) continue;
         DYNC__TRY(dync__infer_tensor(call, i, &p));
-        if (p->lay.ndim != shape->n ||
-            memcmp(p->lay.shape, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0)
+        if (p->lay.ndim != shape->n || !dync__sz_same(shape->n, p->lay.shape, shape->as.dims))
             return dync__infer_pair_error("expected weight and bias of the normalized shape", &p->lay, &x->lay);
     }
     for (int i = 0; i < x->lay.ndim; i++) stats[i] = i < lead ? x->lay.shape[i] : 1;
@@ -687,7 +692,7 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype int64 (class indices), got %s",
                           dync__dtype_info(y->dtype)->name);
     bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
-    for (int i = 0; fits && i < y->lay.ndim; i++) fits = y->lay.shape[i] == x->lay.shape[i == 0 ? 0 : i + 1];
+    for (int i = 0; fits && i < y->lay.ndim; i++) fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
     if (!fits)
         return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the class dim",
                                       &x->lay, &y->lay);
@@ -720,11 +725,12 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
             memcpy(shape, t->lay.shape, sizeof shape);
         }
         bool fits = t->lay.ndim == first->lay.ndim;
-        for (int d = 0; fits && d < t->lay.ndim; d++) fits = d == dim || t->lay.shape[d] == shape[d];
+        for (int d = 0; fits && d < t->lay.ndim; d++) fits = d == dim || dync__sz_eq(t->lay.shape[d], shape[d]);
         if (!fits)
             return dync__infer_pair_error("Sizes of tensors must match except in the dim concatenated",
                                           &first->lay, &t->lay);
-        if (!dync__add_ok(total, t->lay.shape[dim], &total))
+        if (dync__any_token(total, t->lay.shape[dim])) total = dync__sz_add(total, t->lay.shape[dim]);
+        else if (!dync__add_ok(total, t->lay.shape[dim], &total))
             return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
     DYNC__TRY(dync__infer_device(call, &out->device));
@@ -785,7 +791,7 @@ DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__
     int64_t items = 1;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 1, &src));
-    for (int d = 0; d < t->lay.ndim; d++) items = t->numel ? items + (t->lay.shape[d] - 1) * t->lay.stride[d] : 0;
+    for (int d = 0; d < t->lay.ndim; d++) items = t->numel ? items + (dync__sz_hint(t->lay.shape[d]) - 1) * dync__sz_hint(t->lay.stride[d]) : 0;
     DYNC__TRY(dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
     if (!dync__infer_same_shape(&part, &src->lay))
         return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
@@ -839,7 +845,7 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
         if (r->as.dims[i] < 0)
             return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension %lld",
                               (long long)r->as.dims[i]);
-        if (!dync__mul_ok(size, r->as.dims[i], &shape[i]))
+        if (!dync__sz_mul_ok(size, r->as.dims[i], &shape[i]))
             return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
     return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
@@ -851,7 +857,7 @@ static dync_status dync__infer_index_fits(const dync__tensor *index, const dync_
 {
     bool fits = index->lay.ndim == other->ndim || index->numel == 0;
     for (int d = 0; fits && index->numel && d < other->ndim; d++)
-        fits = d == dim || index->lay.shape[d] <= other->shape[d];
+        fits = d == dim || !dync__sz_lt(other->shape[d], index->lay.shape[d]);
     return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
 }
 
@@ -939,7 +945,7 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
     if (t->dtype != src->dtype) return dync__fail(DYNC_ERR_DTYPE, "self and source must have the same scalar type");
     bool fits = src->lay.ndim == t->lay.ndim;
     for (int d = 0; fits && d < t->lay.ndim; d++)
-        fits = src->lay.shape[d] == (d == dim ? index->numel : t->lay.shape[d]);
+        fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);
     if (!fits)
         return dync__infer_pair_error("expected source of self's shape with index's length along dim", &t->lay,
                                       &src->lay);
@@ -977,7 +983,7 @@ DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
     int64_t shape[DYNC_MAX_DIMS], k = call->args[1].as.i;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), t->lay.ndim, &dim));
-    if (k < 0 || k > (t->lay.ndim ? t->lay.shape[dim] : 1))
+    if (k < 0 || dync__sz_lt(t->lay.ndim ? t->lay.shape[dim] : 1, k))
         return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
     memcpy(shape, t->lay.shape, sizeof shape);
     if (t->lay.ndim) shape[dim] = k;

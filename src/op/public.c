@@ -402,9 +402,9 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim)
     if (!t) return -1;
     if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return -1;
-    if (t->lay.shape[*dim] > INT_MAX)
-        return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)t->lay.shape[*dim]), -1;
-    return t->lay.shape[*dim];
+    int64_t size = dync__sz_number(t->lay.shape[*dim]);            /* how many pieces there are depends on it */
+    if (size > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
+    return size;
 }
 
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim)

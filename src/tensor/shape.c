@@ -3,12 +3,16 @@
  * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets within int64.
  * Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view), TensorIterator.cpp (order of dims of an output). */
 #include "../dync.in.h"
-#include "tensor.h"
+#include "sym.h"
 
 DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 {
     dync__str_addc(s, '[');
-    for (int i = 0; i < ndim; i++) dync__str_addf(s, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    for (int i = 0; i < ndim; i++) {
+        if (i) dync__str_add(s, ", ");
+        if (dync__tls.syms) dync__symtab_text(dync__tls.syms, shape[i], false, s);
+        else dync__str_addf(s, "%lld", (long long)shape[i]);
+    }
     dync__str_addc(s, ']');
 }
 
@@ -20,7 +24,7 @@ static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64
     size_t n = 1;
     if (ndim > DYNC_MAX_DIMS) return "(too many)";
     memcpy(b->at, "[", 2);
-    for (int i = 0; i < ndim; i++) n += (size_t)dync__format(b->at + n, sizeof b->at - n, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    for (int i = 0; i < ndim; i++) n += (size_t)dync__format(b->at + n, sizeof b->at - n, "%s%lld", i ? ", " : "", (long long)dync__sz_hint(shape[i]));
     memcpy(b->at + n, "]", 2);
     return b->at;
 }
@@ -37,10 +41,13 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
     int64_t n = 1;
     bool fits = true, empty = false;
     for (int i = 0; i < ndim; i++) {
+        if (shape[i] >= (int64_t)1 << 40 && dync__tls.compiling && (!dync__is_token(shape[i]) || !dync__symtab_find(dync__tls.syms, shape[i])))
+            return dync__fail(DYNC_ERR_SHAPE, "%lld is too large for a size; what dync_dim gives may only be passed on whole, as an element of a shape, "
+                              "inside the traced function", (long long)shape[i]);
         if (shape[i] < 0) return dync__fail(DYNC_ERR_SHAPE, "negative size in shape %s", dync__shape_show(&text, ndim, shape));
         empty = empty || shape[i] == 0;
     }
-    for (int i = 0; i < ndim && !empty; i++) fits = fits && dync__mul_ok(n, shape[i], &n);
+    for (int i = 0; i < ndim && !empty; i++) fits = fits && dync__sz_mul_ok(n, shape[i], &n);
     if (!fits) return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
     *out = empty ? 0 : n;
     return DYNC_OK;
@@ -54,9 +61,9 @@ DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const 
     int64_t strides[DYNC_MAX_DIMS];
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = span;
-        if (!dync__mul_ok(span, shape[i] > 1 ? shape[i] : 1, &span)) span = INT64_MAX;
+        if (!dync__sz_mul_ok(span, shape[i] > 1 ? shape[i] : 1, &span)) span = INT64_MAX;
     }
-    if (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16) {
+    if (!dync__is_token(span) && (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16)) {
         dync__shape_buffer text;
         return dync__fail(DYNC_ERR_SHAPE, "too many bytes in shape %s", dync__shape_show(&text, ndim, shape));
     }
@@ -83,8 +90,8 @@ DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
     bool matches = true;
     for (int i = lay->ndim - 1; i >= 0; i--) {
         if (lay->shape[i] == 1) continue;
-        matches = matches && lay->stride[i] == span;
-        span *= lay->shape[i];
+        matches = matches && dync__sz_eq(lay->stride[i], span);
+        span = dync__sz_mul(span, lay->shape[i]);
     }
     return matches || dync__layout_is_empty(lay);
 }
@@ -101,12 +108,12 @@ DYNC__FN bool dync__layout_is_dense(const dync__layout *lay)
         for (int i = 0; i < lay->ndim; i++) {
             if (used[i] || lay->shape[i] == 1) continue;
             left = true;
-            if (lay->stride[i] == span) next = i;
+            if (dync__sz_eq(lay->stride[i], span)) next = i;
         }
         if (!left) return true;
         if (next < 0) return false;
         used[next] = true;
-        span *= lay->shape[next];
+        span = dync__sz_mul(span, lay->shape[next]);
     }
 }
 
@@ -135,7 +142,7 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
     DYNC__TRY(dync__shape_check_rank(n));
     for (int i = 0; i < n; i++) {
         int64_t x = i >= n - na ? a[i - (n - na)] : 1, y = i >= n - nb ? b[i - (n - nb)] : 1;
-        if (x != y && x != 1 && y != 1) {
+        if (x != 1 && y != 1 && !dync__sz_eq(x, y)) {
             dync__shape_buffer ta, tb;
             return dync__fail(DYNC_ERR_SHAPE, "shapes %s and %s do not broadcast", dync__shape_show(&ta, na, a), dync__shape_show(&tb, nb, b));
         }
@@ -155,9 +162,10 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
     bool ok = lead >= 0;
     for (int i = 0; i < ndim && ok; i++) {
         int64_t have = i >= lead ? in->shape[i - lead] : 1, want = shape[i] == -1 && i >= lead ? have : shape[i];
-        ok = want >= 0 && (want == have || have == 1);
+        bool same = want == have || (have != 1 && want > 0 && dync__sz_eq(want, have));
+        ok = want >= 0 && (same || have == 1);
         result.shape[i] = want;
-        result.stride[i] = i >= lead && want == have ? in->stride[i - lead] : 0;
+        result.stride[i] = i >= lead && same ? in->stride[i - lead] : 0;
     }
     if (!ok) {
         return dync__fail(DYNC_ERR_SHAPE, "a tensor of shape %s cannot be expanded to %s",
@@ -183,17 +191,17 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
     for (int i = 0; i < ndim; i++) {
         out[i] = shape[i];
         if (shape[i] == -1 && unknown < 0) unknown = i;
-        else ok = ok && shape[i] >= 0 && dync__mul_ok(known, shape[i], &known);
+        else ok = ok && shape[i] >= 0 && dync__sz_mul_ok(known, shape[i], &known);
     }
     if (ok && unknown >= 0) {
-        ok = known != 0 && have % known == 0;
-        if (ok) out[unknown] = have / known;
+        ok = known != 0 && dync__sz_eq(dync__sz_mod(have, known), 0);
+        if (ok) out[unknown] = dync__sz_size(dync__sz_div(have, known));
     } else {
-        ok = ok && known == have;
+        ok = ok && dync__sz_eq(known, have);
     }
     if (ok) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "shape %s does not fit a tensor of shape %s with %lld elements", dync__shape_show(&to, ndim, shape),
-                      dync__shape_show(&from, in->ndim, in->shape), (long long)have);
+                      dync__shape_show(&from, in->ndim, in->shape), (long long)dync__sz_hint(have));
 }
 
 /* Dims of `in`, from the last, are gathered into chunks that are contiguous inside; each new dim must fall into one chunk. */
@@ -203,7 +211,7 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     DYNC__TRY(dync__view_sizes(in, ndim, shape, result.shape));
     *possible = true;
     if (dync__layout_is_empty(in)) {
-        bool same = ndim == in->ndim && memcmp(result.shape, in->shape, (size_t)ndim * sizeof in->shape[0]) == 0;
+        bool same = ndim == in->ndim && dync__sz_same(ndim, result.shape, in->shape);
         if (same) *out = *in;
         return same ? DYNC_OK : dync__layout_contiguous(out, ndim, result.shape);
     }
@@ -212,13 +220,13 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     int d = ndim - 1;
     int64_t base = in->ndim ? in->stride[in->ndim - 1] : 1, chunk = 1, made = 1;
     for (int i = in->ndim - 1; i >= 0; i--) {
-        chunk *= in->shape[i];
-        if (i > 0 && (in->shape[i - 1] == 1 || in->stride[i - 1] == chunk * base)) continue;
-        while (d >= 0 && (made < chunk || result.shape[d] == 1)) {
-            result.stride[d] = made * base;
-            made *= result.shape[d--];
+        chunk = dync__sz_mul(chunk, in->shape[i]);
+        if (i > 0 && (in->shape[i - 1] == 1 || dync__sz_eq(in->stride[i - 1], dync__sz_mul(chunk, base)))) continue;
+        while (d >= 0 && (result.shape[d] == 1 || dync__sz_lt(made, chunk))) {
+            result.stride[d] = dync__sz_mul(made, base);
+            made = dync__sz_mul(made, result.shape[d--]);
         }
-        if (made != chunk) {
+        if (!dync__sz_eq(made, chunk)) {
             *possible = false;
             return DYNC_OK;
         }
@@ -227,7 +235,7 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
             chunk = made = 1;
         }
     }
-    for (; d >= 0; d--) result.stride[d] = made * base;     /* rank 0 seen as sizes of 1 */
+    for (; d >= 0; d--) result.stride[d] = dync__sz_mul(made, base);     /* rank 0 seen as sizes of 1 */
     *out = result;
     return DYNC_OK;
 }
@@ -247,15 +255,15 @@ static int dync__like_compare(const dync__layout *out, int n_inputs, const dync_
     for (int i = 0; i < n_inputs; i++) {
         int64_t x = dync__like_stride(out, inputs[i], a), y = dync__like_stride(out, inputs[i], b);
         if (x == 0 || y == 0) continue;
-        if (x != y) return x < y ? -1 : 1;
-        if (out->shape[a] > out->shape[b]) return 1;
+        if (!dync__sz_eq(x, y)) return dync__sz_lt(x, y) ? -1 : 1;
+        if (dync__sz_lt(out->shape[b], out->shape[a])) return 1;
     }
     return 0;
 }
 
 static bool dync__like_same_shape(const dync__layout *a, const dync__layout *b)
 {
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof a->shape[0]) == 0;
+    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
 }
 
 /* All inputs of the output's shape with the same dense strides: those strides. */
@@ -264,7 +272,7 @@ static bool dync__like_all_same(dync__layout *out, int n_inputs, const dync__lay
     if (n_inputs == 0 || !dync__layout_is_dense(inputs[0])) return false;
     for (int i = 0; i < n_inputs; i++) {
         if (!dync__like_same_shape(out, inputs[i])) return false;
-        if (memcmp(inputs[i]->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]) != 0) return false;
+        if (!dync__sz_same(out->ndim, inputs[i]->stride, inputs[0]->stride)) return false;
     }
     memcpy(out->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]);
     return true;
@@ -293,6 +301,6 @@ DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__lay
     int64_t span = 1;
     for (int i = 0; i < out->ndim; i++) {
         out->stride[order[i]] = span;
-        span *= out->shape[order[i]] > 1 ? out->shape[order[i]] : 1;
+        span = dync__sz_mul(span, out->shape[order[i]] > 1 ? out->shape[order[i]] : 1);
     }
 }

@@ -7,7 +7,7 @@
  * Reference counts are atomic. A count of 1 that is one's own needs no atomic decrement: nobody else may touch it.
  * Ids of tensors and storages come in blocks per thread, one process-wide counter for both. */
 #include "../dync.in.h"
-#include "tensor.h"
+#include "sym.h"
 
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
@@ -276,6 +276,15 @@ DYNC__FN void dync__storage_unref(dync__storage *s)
 DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
 {
     int64_t last = lay->offset;
+    if (DYNC__UNLIKELY(dync__tls.syms != NULL) && dync__layout_has_tokens(lay)) {
+        dync__layout now = *lay;
+        now.offset = dync__sz_hint(now.offset);
+        for (int i = 0; i < now.ndim; i++) {
+            now.shape[i] = dync__sz_hint(now.shape[i]);
+            now.stride[i] = dync__sz_hint(now.stride[i]);
+        }
+        return dync__layout_span(&now);
+    }
     for (int i = 0; i < lay->ndim; i++) {
         if (lay->shape[i] == 0) return 0;
         last += (lay->shape[i] - 1) * lay->stride[i];
@@ -292,7 +301,7 @@ DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const d
     }
     dync__tensor *t = s->free[--s->n_free];
     int64_t numel = 1;
-    for (int i = 0; i < lay->ndim; i++) numel *= lay->shape[i];
+    for (int i = 0; i < lay->ndim; i++) numel = dync__sz_mul(numel, lay->shape[i]);
     t->retains = 0;
     t->dtype = (uint8_t)dtype;
     t->flags = taken->flags & DYNC__STORAGE_FAKE ? DYNC__T_FAKE : 0;
@@ -306,6 +315,7 @@ DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const d
     t->trace_id = 0;
     t->id = dync__tensor_next_id(s);
     t->name = NULL;
+    t->marked_dims = 0;
     t->op = dync__tls.op;
     t->at = dync__tls.at;
     dync__tensor_count(s, 1);

@@ -77,6 +77,7 @@ typedef struct dync__tensor {
     int32_t retains;                  /* of refs, those the user took with dync_retain */
     uint8_t dtype, flags;
     uint16_t device;                  /* dync_device, index in bits 8.. */
+    uint32_t marked_dims;             /* bit d: dync_mark_dynamic */
     int64_t numel;
     dync__layout lay;
     dync__storage *storage;

@@ -2,7 +2,7 @@
  *
  * A value owns nothing: tensors in it are handles, strings and pointers the caller's. A list is the exception (scope.c). */
 #include "../dync.in.h"
-#include "tensor.h"
+#include "sym.h"
 
 DYNC_API dync_value dync_v_value(dync_value v) { return v; }
 
@@ -189,19 +189,19 @@ static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int w
 DYNC_API int64_t dync_size(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
-    return t ? t->lay.shape[dim] : -1;
+    return t ? dync__sz_number(t->lay.shape[dim]) : -1;
 }
 
 DYNC_API int64_t dync_stride(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
-    return t ? t->lay.stride[dim] : -1;
+    return t ? dync__sz_number(t->lay.stride[dim]) : -1;
 }
 
 DYNC_API int64_t dync_numel(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NUMEL, 0);
-    return t ? t->numel : -1;
+    return t ? dync__sz_number(t->numel) : -1;
 }
 
 DYNC_API dync_dtype dync_type(const dync_tensor *handle)

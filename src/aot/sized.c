@@ -1,0 +1,256 @@
+/* aot/sized.c: a compiled graph of symbolic sizes, for compilers that want numbers: one instance for each set of sizes that is called, made
+ * when it is first met and kept while it is among the last ones used. After runtime.c.
+ *
+ * The symbolic graph was captured and handed over once; making an instance is no compile that anybody counts: numbers take the place of
+ * the symbols and the graph goes through the usual stages. Instances are counted by reference: one that leaves the list may still run. */
+#include "../dync.in.h"
+#include "aot.h"
+
+enum { DYNC__SIZED_KEPT = 64 };
+typedef struct dync__instance {
+    struct dync__instance *next;         /* the one used last first */
+    int32_t refs;                        /* the list, and calls in flight */
+    dync_callable code;
+    dync_graph *graph;
+    int64_t *key;
+} dync__instance;
+typedef struct dync__sized_symbol { int symbol, input, dim; int64_t token; } dync__sized_symbol;   /* token: of that size; the symbol itself where it is bare */
+typedef struct dync__sized {
+    dync__raw_state head;                /* first: what dync__raw_run reads */
+    dync__mutex lock;                    /* the list */
+    dync__instance *first;
+    int n_kept, n_symbols;
+    dync__sized_symbol *symbol;          /* in an order in which each can be solved */
+    dync_graph *graph;
+    char *options;
+    dync__graph_compiler compile;
+    void *user;
+    bool double_backward;                /* as the function was compiled */
+    bool *used;                          /* narrowed to these outputs; NULL: all */
+} dync__sized;
+
+/* ---- instances ----------------------------------------------------------------------------------------------------------------- */
+static void dync__instance_unref(dync__sized *s, dync__instance *x)
+{
+    if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
+    if (x->code.destroy) x->code.destroy(x->code.state);
+    dync_graph_free(x->graph);
+    dync__free(x->key, (size_t)s->n_symbols * sizeof *x->key);
+    dync__free(x, sizeof *x);
+}
+
+/* The instance of these sizes, with a reference; it becomes the first of the list. */
+static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
+{
+    size_t bytes = (size_t)s->n_symbols * sizeof *key;
+    dync__lock(&s->lock);
+    dync__instance **p = &s->first, *x = NULL;
+    while (*p && memcmp((*p)->key, key, bytes) != 0) p = &(*p)->next;
+    if (*p) {
+        x = *p;
+        *p = x->next;
+        x->next = s->first;
+        s->first = x;
+        DYNC__ATOMIC_INC(&x->refs);
+    }
+    dync__unlock(&s->lock);
+    return x;
+}
+
+/* Another thread may have made the same meanwhile: then there are two for a while, which does no harm. */
+static void dync__sized_insert(dync__sized *s, dync__instance *x)
+{
+    dync__instance *last = NULL;
+    dync__lock(&s->lock);
+    x->next = s->first;
+    s->first = x;
+    if (++s->n_kept > DYNC__SIZED_KEPT) {
+        dync__instance **p = &s->first;
+        while ((*p)->next) p = &(*p)->next;
+        last = *p;
+        *p = NULL;
+        s->n_kept--;
+    }
+    dync__unlock(&s->lock);
+    dync__instance_unref(s, last);
+}
+
+/* As if no trace were open: this happens inside calls. */
+static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const dync_value *examples)
+{
+    dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
+    dync__symtab *syms = dync__tls.syms;
+    bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
+    dync__tls.double_backward = s->double_backward;
+    dync__tls.compiling = false;
+    dync__tls.syms = NULL;
+    dync_status status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+    dync__lock(&s->lock);
+    if (status == DYNC_OK && s->used && x->code.narrow) status = x->code.narrow(x->code.state, s->used);
+    dync__unlock(&s->lock);
+    dync__tls.syms = syms;
+    dync__tls.compiling = compiling;
+    dync__tls.double_backward = twice;
+    dync__bottom_swap(bottom);
+    dync__handler_swap(stack);
+    return status;
+}
+
+static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out)
+{
+    int n = s->graph->n_inputs;
+    size_t bytes = (size_t)s->n_symbols * sizeof *key;
+    int64_t *value = dync__calloc((size_t)s->graph->syms->symbol.n * sizeof *value);
+    dync_value few[DYNC__FEW], *examples = dync__room(few, DYNC__FEW, n, sizeof *examples);
+    dync__instance *x = dync__calloc(sizeof *x);
+    dync_status status = value && examples && x && (x->key = dync__alloc(bytes)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (x) x->refs = 2;
+    for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) value[s->symbol[i].symbol] = key[i];
+    if (status == DYNC_OK) {
+        memcpy(x->key, key, bytes);
+        for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(in[i]));
+        status = dync__graph_concrete(s->graph, value, &x->graph);
+    }
+    if (status == DYNC_OK) status = dync__instance_compile(s, x, examples);
+    dync__free(value, (size_t)s->graph->syms->symbol.n * sizeof *value);
+    dync__room_end(examples, few, n, sizeof *examples);
+    if (status == DYNC_OK) {
+        dync__sized_insert(s, x);
+        *out = x;
+        return DYNC_OK;
+    }
+    if (x) {
+        x->refs = 1;
+        dync__instance_unref(s, x);
+    }
+    return status;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    dync__sized *s = state;
+    int64_t few[16], *key = dync__room(few, DYNC__COUNT_OF(few), s->n_symbols, sizeof *key);
+    int64_t few_values[16], *value = dync__room(few_values, DYNC__COUNT_OF(few_values), s->graph->syms->symbol.n, sizeof *value);
+    bool known[64] = {false};
+    dync_status status = key && value ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (n_in != s->graph->n_inputs) status = dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", s->graph->n_inputs, n_in);
+    for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) {
+        const dync__sized_symbol *y = &s->symbol[i];
+        int64_t size = in[y->input]->lay.shape[y->dim];
+        if (y->token == s->graph->syms->symbol.at[y->symbol].token) {
+            value[y->symbol] = size;
+            known[y->symbol] = true;
+        } else {
+            (void)dync__symtab_solve(s->graph->syms, y->token, size, value, known);
+        }
+        key[i] = value[y->symbol];
+    }
+    dync__instance *x = status == DYNC_OK ? dync__sized_find(s, key) : NULL;
+    if (status == DYNC_OK && !x) status = dync__instance_make(s, key, in, &x);
+    if (status == DYNC_OK) status = dync__callable_run(&x->code, n_in, in, n_out, out);
+    dync__instance_unref(s, x);
+    dync__room_end(key, few, s->n_symbols, sizeof *key);
+    dync__room_end(value, few_values, s->graph->syms->symbol.n, sizeof *value);
+    return status;
+}
+
+static dync_status dync__sized_narrow(void *state, const bool *used)
+{
+    dync__sized *s = state;
+    dync_status status = DYNC_OK;
+    dync__lock(&s->lock);
+    if (!s->used) s->used = dync__calloc((size_t)s->head.n_out + 1);
+    if (!s->used) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->head.n_out && status == DYNC_OK; i++) s->used[i] = used[i];
+    for (dync__instance *x = s->first; x && status == DYNC_OK; x = x->next)
+        if (x->code.narrow) status = x->code.narrow(x->code.state, used);
+    dync__unlock(&s->lock);
+    return status;
+}
+
+static void dync__sized_destroy(void *state)
+{
+    dync__sized *s = state;
+    while (s->first) {
+        dync__instance *x = s->first;
+        s->first = x->next;
+        dync__instance_unref(s, x);
+    }
+    if (s->used) dync__free(s->used, (size_t)s->head.n_out + 1);
+    if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
+    dync__strfree(s->options);
+    dync_graph_free(s->graph);
+    dync__free(s, sizeof *s);
+}
+
+/* Where the symbols are read off: sizes that are a symbol first, then what can be solved. */
+static dync_status dync__sized_bindings(dync__sized *s)
+{
+    const dync_graph *g = s->graph;
+    int64_t value[64] = {0};
+    bool known[64] = {false};
+    if (g->syms->symbol.n > DYNC__COUNT_OF(known)) return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
+    if (!(s->symbol = dync__calloc((size_t)g->syms->symbol.n * sizeof *s->symbol))) return DYNC_ERR_MEMORY;
+    for (bool more = true, bare = true; more; bare = false) {
+        more = bare;
+        for (int i = 0; i < g->n_inputs; i++)
+            for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++) {
+                bool before[64];
+                int64_t token = g->node.at[i]->info[0].lay.shape[d];
+                const dync__sz_expr *e = dync__is_token(token) ? dync__symtab_find(g->syms, token) : NULL;
+                memcpy(before, known, sizeof before);
+                if (!e || (bare && e->kind != -1) || !dync__symtab_solve(g->syms, token, 0, value, known)) continue;
+                more = true;
+                for (int k = 0; k < g->syms->symbol.n; k++)
+                    if (known[k] != before[k]) s->symbol[s->n_symbols++] = (dync__sized_symbol){k, i, d, token};
+            }
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
+                                         void *user, dync_callable *out)
+{
+    dync__sized *s = dync__calloc(sizeof *s);
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
+    dync_status status = s && in ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (s) {
+        s->graph = dync_graph_retain(graph);
+        s->compile = compile;
+        s->user = user;
+        s->double_backward = dync__tls.double_backward;
+        s->head.raw.run = dync__sized_run;
+        s->head.raw.state = s;
+        s->head.form = &graph->node.at[graph->node.n - 1]->args[0];
+        s->head.n_out = dync__arg_count_tensors(s->head.form);
+        s->head.compiled_from = s->graph;
+        if (options && !(s->options = dync__strdup(options))) status = DYNC_ERR_MEMORY;
+    }
+    if (status == DYNC_OK) status = dync__sized_bindings(s);
+    bool given = n == graph->n_inputs && (examples || !n);
+    for (int i = 0; given && i < n && status == DYNC_OK; i++)
+        if (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t)))
+            status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
+    if (status == DYNC_OK && given) {                 /* of the example's sizes: what cannot be compiled says so now */
+        int64_t key[64];
+        dync__instance *x = NULL;
+        int64_t value[64];
+        bool known[64];
+        dync__graph_bind(graph, in, value, known);
+        for (int i = 0; i < s->n_symbols; i++) key[i] = value[s->symbol[i].symbol];
+        status = dync__instance_make(s, key, in, &x);
+        if (x) dync__instance_unref(s, x);
+    }
+    dync__room_end(in, few, DYNC__MAX(n, 0), sizeof *in);
+    if (status != DYNC_OK) {
+        if (s) dync__sized_destroy(s);
+        return status;
+    }
+    memset(out, 0, sizeof *out);
+    out->run = dync__raw_run;
+    out->destroy = dync__sized_destroy;
+    out->narrow = dync__sized_narrow;
+    out->state = s;
+    return DYNC_OK;
+}

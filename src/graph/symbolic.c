@@ -1,0 +1,100 @@
+/* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the values of their symbols from actual
+ * inputs, and the graph of one set of sizes. After split.c. */
+#include "../dync.in.h"
+#include "graph.h"
+
+static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
+{
+    for (int d = 0; d < lay->ndim; d++)
+        if (!fn(user, &lay->shape[d]) || !fn(user, &lay->stride[d])) return false;
+    return fn(user, &lay->offset);
+}
+
+static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
+{
+    int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
+    if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
+    for (int i = 0; a->kind == DYNC__A_DIMS && i < a->n; i++)
+        if (!fn(user, &dims[i])) return false;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        if (!dync__arg_each_size(&a->as.list[i], fn, user)) return false;
+    return true;
+}
+
+DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_t *size), void *user)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        for (int k = 0; k < n->nargs; k++)
+            if (!dync__arg_each_size(&n->args[k], fn, user)) return false;
+        for (int k = 0; n->has_info && k < n->nout; k++)
+            if (!dync__layout_each_size(&n->info[k].lay, fn, user)) return false;
+    }
+    return true;
+}
+
+DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from)
+{
+    if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
+    for (int i = 0; i < from->symbol.n; i++)
+        if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
+    return true;
+}
+
+/* A size may hold several symbols: the inputs are gone through again as long as one more becomes known. */
+DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int64_t *value, bool *known)
+{
+    const dync__symtab *t = g->syms;
+    memset(known, 0, (size_t)t->symbol.n * sizeof *known);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0, k = 0; i < g->node.n && k < g->n_inputs; i++) {
+            const dync_node *n = g->node.at[i];
+            if (n->kind != DYNC__N_PLACEHOLDER) continue;
+            const dync__tensor *x = in[k++];
+            for (int d = 0; x && n->has_info && d < n->info[0].lay.ndim && d < x->lay.ndim; d++)
+                if (dync__symtab_solve(t, n->info[0].lay.shape[d], x->lay.shape[d], value, known)) more = true;
+        }
+    }
+    for (int i = 0; i < t->symbol.n; i++)
+        if (!known[i]) value[i] = 0;
+}
+
+/* ---- one set of sizes --------------------------------------------------------------------------------------------------------- */
+typedef struct dync__concrete { const dync__symtab *syms; const int64_t *value; bool ok; } dync__concrete;
+
+static bool dync__concrete_size(void *user, int64_t *size)
+{
+    dync__concrete *c = user;
+    *size = dync__symtab_value(c->syms, *size, c->value, &c->ok);
+    return c->ok;
+}
+
+static dync_node *dync__concrete_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+
+DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, dync_graph **out)
+{
+    dync_graph *to = dync__graph_new(g->name);
+    dync__concrete c = {g->syms, value, true};
+    dync_node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);       /* by index; the graph itself is other threads' too */
+    dync_status status = to && copy ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
+        dync_node *old = g->node.at[i];
+        dync__arg result;
+        if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
+        else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
+        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__concrete_node, copy)) copy[i] = dync__graph_output(to, &result);
+        if (!copy[i]) status = DYNC_ERR_MEMORY;
+    }
+    dync__free(copy, (size_t)(g->node.n + 1) * sizeof *copy);
+    if (status == DYNC_OK && !dync__graph_each_size(to, dync__concrete_size, &c))
+        status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
+    if (status == DYNC_OK && to->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK) {
+        dync_graph_free(to);
+        return status;
+    }
+    dync__graph_renumber(to);
+    *out = to;
+    return DYNC_OK;
+}

@@ -1,0 +1,93 @@
+/* tensor/sym.h: symbolic sizes. After tensor.h, before shape.c.
+ *
+ * While a function is traced, a size that may differ in later calls is a token: a sparse 60-bit hash in [2^60, 2^61) that stands for an
+ * expression over symbols s0, s1, ... Code that passes sizes on needs to know nothing; arithmetic and comparisons go through dync__sz_*,
+ * which are one test away from the plain operation. A comparison that the expressions do not decide is decided by the hint, the value
+ * that the size has in the call being traced, and becomes a guard. Equal expressions have equal tokens, in every table.
+ *
+ * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size. */
+#ifndef DYNC__SYM_H
+#define DYNC__SYM_H
+#include "tensor.h"
+
+typedef enum { DYNC__SZ_ADD, DYNC__SZ_SUB, DYNC__SZ_MUL, DYNC__SZ_DIV /* floor */, DYNC__SZ_MOD, DYNC__SZ_MIN, DYNC__SZ_MAX } dync__sz_op;
+typedef enum { DYNC__SZ_EQ, DYNC__SZ_LT, DYNC__SZ_NE, DYNC__SZ_LE } dync__sz_rel;
+enum { DYNC__SZ_DEGREE = 6 };
+typedef struct dync__sz_term { int64_t coef; int n; int64_t atom[DYNC__SZ_DEGREE]; } dync__sz_term;    /* coef * product of atoms; n 0: a number */
+typedef struct dync__sz_expr {
+    int64_t token, hint;
+    int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom */
+    int symbol;
+    int64_t a, b;                        /* numbers or tokens */
+    int n_terms;
+    dync__sz_term *term;
+} dync__sz_expr;
+typedef struct dync__sz_symbol {
+    int64_t token, low, high;            /* what comparisons have left of its range */
+    int64_t is;                          /* 0, or what it was found to be: a number or another token */
+    const char *source;                  /* "L['x'].size()[0]" */
+    bool marked;                         /* the user promised that it changes: making it a number is an error */
+    bool number;                         /* of the user's, not a size: any value, it may be 0 or 1 */
+    int tensor, dim;                     /* where a call finds it */
+} dync__sz_symbol;
+typedef struct dync__sz_guard { dync__sz_rel rel; int64_t a, b; dync_loc at; } dync__sz_guard;
+typedef struct dync__symtab {
+    dync__arena arena;
+    int32_t refs;
+    DYNC__VEC(dync__sz_expr) expr;
+    dync__map index;                     /* token -> place in expr */
+    DYNC__VEC(dync__sz_symbol) symbol;
+    DYNC__VEC(dync__sz_guard) guard;
+    int violated;                        /* symbol whose promise was broken, or -1 */
+    int64_t violated_value;
+    dync_loc violated_at;
+    bool failed;                         /* no memory */
+} dync__symtab;
+
+DYNC__FN dync__symtab *dync__symtab_new(void);                                  /* one reference */
+DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *);
+DYNC__FN void dync__symtab_free(dync__symtab *);                                /* gives a reference up */
+/* All of it. value, where given: hints are those of symbol i being value[i]. */
+DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *value);
+DYNC__FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source, bool number); /* its token; -1: no memory */
+DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);  /* NULL: not one of this table */
+/* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok false: a division by zero, an unknown token. */
+DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value, bool *ok);
+DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);     /* "2*s0 + 1" */
+DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);             /* with what its symbols were found to be */
+DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);    /* marks the symbols it is made of; false: an unknown token */
+/* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
+DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value, bool *known);
+DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
+
+DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
+DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
+DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
+DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
+DYNC__FN int64_t dync__sz_number(int64_t size);                                 /* the plain number: the symbols in it are guarded to give it */
+DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
+DYNC__FN int64_t dync__sz_hint(int64_t size);
+DYNC__INLINE int64_t dync__sz_add(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_ADD, a, b) : a + b; }
+DYNC__INLINE int64_t dync__sz_sub(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_SUB, a, b) : a - b; }
+DYNC__INLINE int64_t dync__sz_mul(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MUL, a, b) : a * b; }
+DYNC__INLINE int64_t dync__sz_div(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_DIV, a, b) : a / b; }   /* plain: b > 0, a >= 0 */
+DYNC__INLINE int64_t dync__sz_mod(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MOD, a, b) : a % b; }
+DYNC__INLINE bool dync__sz_eq(int64_t a, int64_t b) { return a == b || (dync__any_token(a, b) && dync__sz_decide(DYNC__SZ_EQ, a, b)); }
+DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_decide(DYNC__SZ_LT, a, b) : a < b; }
+DYNC__INLINE int64_t dync__sz_min(int64_t a, int64_t b) { return dync__sz_lt(b, a) ? b : a; }
+DYNC__INLINE int64_t dync__sz_max(int64_t a, int64_t b) { return dync__sz_lt(a, b) ? b : a; }
+/* A size that was computed: a plain number where the call has 0 or 1 there (guarded), else known to be 2 or more. */
+DYNC__INLINE int64_t dync__sz_size(int64_t a) { return DYNC__UNLIKELY(dync__is_token(a)) ? dync__sz_at_least_2(a) : a; }
+DYNC__INLINE bool dync__sz_mul_ok(int64_t a, int64_t b, int64_t *out)
+{
+    if (!dync__any_token(a, b)) return dync__mul_ok(a, b, out);
+    return (*out = dync__sz_make(DYNC__SZ_MUL, a, b)) >= 0;
+}
+DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
+{
+    for (int i = 0; i < n; i++)
+        if (!dync__sz_eq(a[i], b[i])) return false;
+    return true;
+}
+DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
+#endif

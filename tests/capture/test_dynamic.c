@@ -1,0 +1,305 @@
+/* tests/capture/test_dynamic.c: symbolic sizes: when a size becomes symbolic, what is guarded, what a backend sees, and that one capture
+ * serves all sizes. */
+#include "counter.h"
+
+static dync_tensor *twice(dync_tensor *x) { return dync_mul(dync_sin(x), 2); }
+static dync_tensor *rows(int64_t n) { return dync_rand(dync_shape(n, 3)); }
+
+static bool calls(dync_compiled *f, dync_tensor *(*fn)(dync_tensor *), dync_tensor *x)
+{
+    dync_tensor *r = dync_call(f, x), *e = fn(x);
+    return same(r, e, 1e-5);
+}
+
+TEST(automatic_after_the_first_change)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c));
+    for (int64_t n = 2; n < 40; n++) DYNC_SCOPE { EXPECT(calls(f, twice, rows(n))); }
+    EXPECT_EQ_INT(c.frame_count, 2);
+    const char *text = dync_graph_readable(c.graphs[1]);
+    EXPECT(strstr(text, "L_x_: \"f32[s0, 3]\"") && strstr(text, "sin: \"f32[s0, 3]\""));
+    EXPECT(strstr(dync_graph_readable(c.graphs[0]), "\"f32[2, 3]\""));
+    dync_compiled_free(f);
+}
+
+TEST(off_never_on_at_once)
+{
+    counter off = {0}, on = {0};
+    dync_compiled *f = dync_compile(twice, .backend_object = &COUNTER(off), .dynamic = DYNC_DYNAMIC_OFF);
+    dync_compiled *g = dync_compile(twice, .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 2; n < 7; n++) DYNC_SCOPE { EXPECT(calls(f, twice, rows(n)) && calls(g, twice, rows(n))); }
+    EXPECT_EQ_INT(off.frame_count, 5);
+    EXPECT_EQ_INT(on.frame_count, 1);
+    EXPECT(strstr(dync_graph_readable(on.graphs[0]), "\"f32[s0, s1]\""));
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+}
+
+TEST(zero_and_one_are_specialised)
+{
+    counter c = {0};
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
+                                    .guard_fail_user = reason);
+    EXPECT(calls(f, twice, rows(5)) && calls(f, twice, rows(1)));
+    EXPECT_EQ_INT(c.frame_count, 2);
+    EXPECT_EQ_STR(reason, "2 <= L['x'].size()[0]");
+    EXPECT(calls(f, twice, rows(0)));
+    EXPECT_EQ_INT(c.frame_count, 3);
+    EXPECT(calls(f, twice, rows(9)) && calls(f, twice, rows(1)) && calls(f, twice, rows(0)));
+    EXPECT_EQ_INT(c.frame_count, 3);
+    EXPECT(strstr(dync_graph_readable(c.graphs[1]), "\"f32[1, s0]\""));
+    dync_compiled_free(f);
+}
+
+static dync_tensor *add(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
+TEST(equal_sizes_share_a_symbol)
+{
+    counter c = {0};
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(add, .args = "x, y", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
+                                    .guard_fail_user = reason);
+    for (int64_t n = 4; n < 8; n++) EXPECT(same(dync_call(f, dync_ones(dync_shape(n)), dync_ones(dync_shape(n))), dync_full(dync_shape(n), 2.0), 0));
+    EXPECT_EQ_INT(c.frame_count, 1);
+    EXPECT(strstr(dync_graph_readable(c.graphs[0]), "L_x_: \"f32[s0]\", L_y_: \"f32[s0]\""));
+    EXPECT(dync_call(f, dync_ones(dync_shape(5)), dync_ones(dync_shape(1))) != NULL);
+    EXPECT_EQ_STR(reason, "L['y'].size()[0] == L['x'].size()[0]");
+    dync_compiled_free(f);
+}
+
+/* ---- marks ---- */
+TEST(marked_at_the_first_capture)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c));
+    dync_tensor *x = rows(5);
+    dync_mark_dynamic(x, 0);
+    EXPECT(calls(f, twice, x) && calls(f, twice, rows(7)));
+    EXPECT_EQ_INT(c.frame_count, 1);
+    EXPECT(strstr(dync_graph_readable(c.graphs[0]), "\"f32[s0, 3]\""));
+    dync_compiled_free(f);
+}
+
+static dync_tensor *reads_size(dync_tensor *x) { return dync_mul(x, (double)dync_size(x, 0)); }
+TEST(marked_and_specialised_is_an_error)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(reads_size, .args = "x", .backend_object = &COUNTER(c));
+    dync_tensor *x = rows(5);
+    dync_mark_dynamic(x, 0);
+    EXPECT(!dync_call(f, x));
+    EXPECT_EQ_STR(dync_error_class(), "ConstraintViolationError");
+    EXPECT(strstr(dync_error_message(), "Constraints violated (L['x'].size()[0])!"));
+    EXPECT(strstr(dync_error_message(), "because L['x'].size()[0] was inferred to be a constant (5)."));
+    dync_clear_error();
+    dync_compiled_free(f);
+}
+
+static dync_tensor *needs_three(dync_tensor *x) { return dync_add(x, dync_ones(dync_shape(5, 3))); }
+TEST(marked_and_forced_by_an_operator_is_an_error)
+{
+    dync_compiled *f = dync_compile(needs_three, .args = "x", .backend = "eager");
+    dync_tensor *x = rows(5);
+    dync_mark_dynamic(x, 0);
+    EXPECT(!dync_call(f, x));
+    EXPECT_EQ_STR(dync_error_class(), "ConstraintViolationError");
+    dync_clear_error();
+    dync_compiled_free(f);
+}
+
+TEST(marks_of_size_one_specialise_quietly)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c));
+    dync_tensor *x = rows(1);
+    dync_mark_dynamic(x, 0);
+    EXPECT(calls(f, twice, x));
+    dync_compiled_free(f);
+}
+
+/* ---- reads ---- */
+TEST(size_guards_on_equality)
+{
+    counter c = {0};
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(reads_size, .args = "x", .backend_object = &COUNTER(c), .guard_fail = keep_reason, .guard_fail_user = reason);
+    for (int64_t n = 2; n < 6; n++) DYNC_SCOPE { EXPECT(calls(f, reads_size, rows(n))); }
+    EXPECT_EQ_INT(c.frame_count, 4);
+    EXPECT_EQ_STR(reason, "tensor 'L['x']' size mismatch at index 0. expected 2, actual 5");   /* the oldest is asked last */
+    dync_compiled_free(f);
+}
+
+static dync_tensor *shaped(dync_tensor *x)
+{
+    dync_tensor *z = dync_zeros(dync_shape(dync_dim(x, 0), 2));
+    return dync_cat(dync_tuple(x, dync_add(z, 1)), 1);
+}
+TEST(dim_stays_symbolic_in_shapes)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(shaped, .args = "x", .backend_object = &COUNTER(c));
+    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE { EXPECT(calls(f, shaped, rows(n))); }
+    EXPECT_EQ_INT(c.frame_count, 2);
+    EXPECT(strstr(dync_graph_readable(c.graphs[1]), "cat: \"f32[s0, 5]\""));
+    dync_compiled_free(f);
+}
+
+static dync_tensor *made_alone(dync_tensor *x) { return dync_ones(dync_shape(dync_dim(x, 0))); }
+TEST(a_size_may_be_all_that_is_used)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(made_alone, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE { EXPECT(calls(f, made_alone, rows(n))); }
+    EXPECT_EQ_INT(c.frame_count, 1);
+    dync_compiled_free(f);
+}
+
+static dync_tensor *arithmetic(dync_tensor *x) { return dync_zeros(dync_shape(dync_dim(x, 0) * 2)); }
+TEST(a_dim_is_no_number)
+{
+    dync_compiled *f = dync_compile(arithmetic, .args = "x", .backend = "eager", .dynamic = DYNC_DYNAMIC_ON);
+    EXPECT(!dync_call(f, rows(3)));
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_SHAPE);
+    EXPECT(strstr(dync_error_message(), "dync_dim"));
+    dync_clear_error();
+    dync_compiled_free(f);
+}
+
+static dync_tensor *small_or_large(dync_tensor *x) { return dync_dim_lt(x, 0, 10) ? dync_sin(x) : dync_cos(x); }
+static dync_tensor *seven(dync_tensor *x) { return dync_dim_eq(x, 0, 7) ? dync_sin(x) : dync_dim_gt(x, 0, 20) ? dync_exp(x) : dync_cos(x); }
+TEST(tests_guard_on_their_outcome)
+{
+    counter c = {0}, d = {0};
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(small_or_large, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON,
+                                    .guard_fail = keep_reason, .guard_fail_user = reason);
+    dync_compiled *g = dync_compile(seven, .args = "x", .backend_object = &COUNTER(d), .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 2; n < 10; n++) DYNC_SCOPE { EXPECT(calls(f, small_or_large, rows(n))); }
+    EXPECT_EQ_INT(c.frame_count, 1);
+    for (int64_t n = 10; n < 30; n++) DYNC_SCOPE { EXPECT(calls(f, small_or_large, rows(n))); }
+    EXPECT_EQ_INT(c.frame_count, 2);
+    EXPECT_EQ_STR(reason, "2 <= L['x'].size()[0] <= 9");
+    for (int64_t n = 2; n < 30; n++) DYNC_SCOPE { EXPECT(calls(g, seven, rows(n))); }
+    EXPECT_EQ_INT(d.frame_count, 3);
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+}
+
+/* ---- relations ---- */
+static dync_tensor *halves(dync_tensor *x) { return dync_sum(dync_view(x, dync_shape(16, -1)), dync_shape(0), false); }
+TEST(divisibility_is_a_guard)
+{
+    counter c = {0};
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(halves, .args = "x", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
+                                    .guard_fail_user = reason);
+    for (int64_t n = 32; n < 200; n += 16) DYNC_SCOPE { EXPECT(calls(f, halves, dync_rand(dync_shape(n)))); }
+    EXPECT_EQ_INT(c.frame_count, 1);
+    EXPECT(!dync_call(f, dync_rand(dync_shape(33))));
+    EXPECT_EQ_STR(reason, "L['x'].size()[0] % 16 == 0");
+    dync_clear_error();
+    dync_compiled_free(f);
+}
+
+static dync_tensor *product(dync_tensor *x, dync_tensor *y) { return dync_matmul(x, y); }
+TEST(marked_sizes_that_must_agree)
+{
+    counter c = {0};
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(product, .args = "x, y", .backend_object = &COUNTER(c), .guard_fail = keep_reason, .guard_fail_user = reason);
+    dync_tensor *x = dync_rand(dync_shape(4, 6)), *y = dync_rand(dync_shape(6, 5));
+    dync_mark_dynamic(x, 1);
+    dync_mark_dynamic(y, 0);
+    EXPECT(dync_call(f, x, y) != NULL && dync_error() == DYNC_OK);
+    EXPECT(same(dync_call(f, dync_ones(dync_shape(4, 9)), dync_ones(dync_shape(9, 5))), dync_full(dync_shape(4, 5), 9.0), 0));
+    EXPECT_EQ_INT(c.frame_count, 1);
+    EXPECT(strstr(dync_graph_readable(c.graphs[0]), "L_x_: \"f32[4, s0]\", L_y_: \"f32[s0, 5]\""));
+    EXPECT(!dync_call(f, dync_ones(dync_shape(4, 9)), dync_ones(dync_shape(8, 5))));
+    EXPECT_EQ_STR(reason, "L['x'].size()[1] == L['y'].size()[0]");
+    dync_clear_error();
+    dync_compiled_free(f);
+}
+
+/* ---- whole programs on every backend ---- */
+static dync_tensor *layers(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *h = dync_gelu(dync_linear(x, w, NULL));
+    h = dync_add(h, dync_mean(h, dync_shape(0), true));
+    dync_tensor *a = dync_slice(h, 0, 1, DYNC_END, 1), *b = dync_slice(h, 0, 0, -1, 1);
+    h = dync_softmax(dync_matmul(a, dync_transpose(b, 0, 1)), -1);
+    return dync_mean(dync_mul(h, h), DYNC_ALL, false);
+}
+TEST(training_with_changing_batches)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor", "ts", "eager_noexcept", "cudagraphs"};
+    dync_tensor *w = dync_retain(dync_rand(dync_shape(8, 3), .requires_grad = true));
+    for (int k = 0; k < (int)(sizeof backends / sizeof *backends); k++) {
+        dync_compiled *f = dync_compile(layers, .args = "x, w", .backend = backends[k]);
+        int64_t frames = dync_get_counters().frames;
+        for (int64_t n = 4; n < 12; n++) DYNC_SCOPE {
+            dync_tensor *x = rows(n), *r = dync_call(f, x, w);
+            dync_backward(r);
+            dync_tensor *g = dync_clone(dync_grad(w));
+            dync_set_grad(w, NULL);
+            dync_tensor *e = layers(x, w);
+            dync_backward(e);
+            EXPECT(same(r, e, 1e-5) && dync_allclose(g, dync_grad(w), 1e-4, 1e-5));
+            dync_set_grad(w, NULL);
+        }
+        EXPECT_EQ_INT(dync_get_counters().frames - frames, 2);
+        dync_compiled_free(f);
+    }
+    dync_release(w);
+}
+
+static dync_tensor *branches(dync_tensor *x)
+{
+    dync_tensor *y = dync_add(x, 1);
+    if (dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0))) y = dync_mul(y, 3);
+    else y = dync_sub(y, dync_mean(y, dync_shape(0), true));
+    return dync_view(y, dync_shape(-1));
+}
+TEST(branches_with_changing_sizes)
+{
+    counter c = {.inner = "inductor"};
+    dync_compiled *f = dync_compile(branches, .args = "x", .backend_object = &COUNTER(c));
+    for (int i = 0; i < 24; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_sub(rows(2 + i % 7), i % 3 == 0 ? 8.0 : 0.0);
+        EXPECT(calls(f, branches, x));
+    }
+    EXPECT(c.frame_count <= 6);
+    EXPECT_EQ_INT(dync_get_counters().recompiles > 0, 1);
+    dync_compiled_free(f);
+}
+
+static dync_tensor *breaks(dync_tensor *x)
+{
+    dync_tensor *y = dync_cat(dync_tuple(x, x), 0);
+    dync_graph_break("here");
+    return dync_mul(dync_view(y, dync_shape(dync_dim(x, 0), -1)), 2);
+}
+TEST(breaks_with_changing_sizes)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(breaks, .args = "x", .backend_object = &COUNTER(c));
+    for (int64_t n = 2; n < 12; n++) DYNC_SCOPE { EXPECT(calls(f, breaks, rows(n))); }
+    EXPECT_EQ_INT(c.frame_count, 4);                        /* two pieces, static and symbolic */
+    dync_compiled_free(f);
+}
+
+TEST(churning_sizes_leak_nothing)
+{
+    dync_compiled *f = dync_compile(layers, .args = "x, w");
+    dync_tensor *w = dync_retain(dync_rand(dync_shape(4, 3)));
+    int64_t before = 0;
+    for (int i = 0; i < 3000; i++) DYNC_SCOPE {
+        if (i == 1500) before = dync_memory_stats().live_bytes;
+        EXPECT(dync_call(f, rows(3 + i * 7 % 200), w) != NULL);
+    }
+    EXPECT(dync_memory_stats().live_bytes <= before + before / 10);
+    dync_compiled_free(f);
+    dync_release(w);
+}
+
+TEST_MAIN
