@@ -2600,6 +2600,7 @@ typedef struct dync__thread {
     struct dync__scopes *scopes; /* tensor/scope.c */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     void *tensor_state, *op_state, *grad_state, *capture_state;
+    struct dync__symtab *syms;   /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;
 #if defined(DYNC__SPLIT)
 extern DYNC__TLS dync__thread dync__tls;
@@ -5969,6 +5970,7 @@ typedef struct dync__tensor {
     int32_t retains;                  /* of refs, those the user took with dync_retain */
     uint8_t dtype, flags;
     uint16_t device;                  /* dync_device, index in bits 8.. */
+    uint32_t marked_dims;             /* bit d: dync_mark_dynamic */
     int64_t numel;
     dync__layout lay;
     dync__storage *storage;
@@ -6085,6 +6087,100 @@ DYNC__FN void dync__list_unref(dync_list *);
 /* ---- printing (show.c) ------------------------------------------------------------------------------------------------------------ */
 DYNC__FN void dync__tensor_show(dync__str *, const dync__tensor *);  /* NumPy's form: tensor([[1., 2.], [3., 4.]]) as PyTorch prints */
 DYNC__FN void dync__tensor_brief(dync__str *, const dync__tensor *); /* f32[2, 3] for messages */
+#endif
+
+/* ==== tensor/sym.h ============================================================================================== */
+/* tensor/sym.h: symbolic sizes. After tensor.h, before shape.c.
+ *
+ * While a function is traced, a size that may differ in later calls is a token: a sparse 60-bit hash in [2^60, 2^61) that stands for an
+ * expression over symbols s0, s1, ... Code that passes sizes on needs to know nothing; arithmetic and comparisons go through dync__sz_*,
+ * which are one test away from the plain operation. A comparison that the expressions do not decide is decided by the hint, the value
+ * that the size has in the call being traced, and becomes a guard. Equal expressions have equal tokens, in every table.
+ *
+ * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size. */
+#ifndef DYNC__SYM_H
+#define DYNC__SYM_H
+
+typedef enum { DYNC__SZ_ADD, DYNC__SZ_SUB, DYNC__SZ_MUL, DYNC__SZ_DIV /* floor */, DYNC__SZ_MOD, DYNC__SZ_MIN, DYNC__SZ_MAX } dync__sz_op;
+typedef enum { DYNC__SZ_EQ, DYNC__SZ_LT, DYNC__SZ_NE, DYNC__SZ_LE } dync__sz_rel;
+enum { DYNC__SZ_DEGREE = 6 };
+typedef struct dync__sz_term { int64_t coef; int n; int64_t atom[DYNC__SZ_DEGREE]; } dync__sz_term;    /* coef * product of atoms; n 0: a number */
+typedef struct dync__sz_expr {
+    int64_t token, hint;
+    int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom */
+    int symbol;
+    int64_t a, b;                        /* numbers or tokens */
+    int n_terms;
+    dync__sz_term *term;
+} dync__sz_expr;
+typedef struct dync__sz_symbol {
+    int64_t token, low, high;            /* what comparisons have left of its range */
+    int64_t is;                          /* 0, or what it was found to be: a number or another token */
+    const char *source;                  /* "L['x'].size()[0]" */
+    bool marked;                         /* the user promised that it changes: making it a number is an error */
+    bool number;                         /* of the user's, not a size: any value, it may be 0 or 1 */
+    int tensor, dim;                     /* where a call finds it */
+} dync__sz_symbol;
+typedef struct dync__sz_guard { dync__sz_rel rel; int64_t a, b; dync_loc at; } dync__sz_guard;
+typedef struct dync__symtab {
+    dync__arena arena;
+    int32_t refs;
+    DYNC__VEC(dync__sz_expr) expr;
+    dync__map index;                     /* token -> place in expr */
+    DYNC__VEC(dync__sz_symbol) symbol;
+    DYNC__VEC(dync__sz_guard) guard;
+    int violated;                        /* symbol whose promise was broken, or -1 */
+    int64_t violated_value;
+    dync_loc violated_at;
+    bool failed;                         /* no memory */
+} dync__symtab;
+
+DYNC__FN dync__symtab *dync__symtab_new(void);                                  /* one reference */
+DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *);
+DYNC__FN void dync__symtab_free(dync__symtab *);                                /* gives a reference up */
+/* All of it. value, where given: hints are those of symbol i being value[i]. */
+DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *value);
+DYNC__FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source, bool number); /* its token; -1: no memory */
+DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);  /* NULL: not one of this table */
+/* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok false: a division by zero, an unknown token. */
+DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value, bool *ok);
+DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);     /* "2*s0 + 1" */
+DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);             /* with what its symbols were found to be */
+DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);    /* marks the symbols it is made of; false: an unknown token */
+/* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
+DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value, bool *known);
+DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
+
+DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
+DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
+DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
+DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
+DYNC__FN int64_t dync__sz_number(int64_t size);                                 /* the plain number: the symbols in it are guarded to give it */
+DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
+DYNC__FN int64_t dync__sz_hint(int64_t size);
+DYNC__INLINE int64_t dync__sz_add(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_ADD, a, b) : a + b; }
+DYNC__INLINE int64_t dync__sz_sub(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_SUB, a, b) : a - b; }
+DYNC__INLINE int64_t dync__sz_mul(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MUL, a, b) : a * b; }
+DYNC__INLINE int64_t dync__sz_div(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_DIV, a, b) : a / b; }   /* plain: b > 0, a >= 0 */
+DYNC__INLINE int64_t dync__sz_mod(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MOD, a, b) : a % b; }
+DYNC__INLINE bool dync__sz_eq(int64_t a, int64_t b) { return a == b || (dync__any_token(a, b) && dync__sz_decide(DYNC__SZ_EQ, a, b)); }
+DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_decide(DYNC__SZ_LT, a, b) : a < b; }
+DYNC__INLINE int64_t dync__sz_min(int64_t a, int64_t b) { return dync__sz_lt(b, a) ? b : a; }
+DYNC__INLINE int64_t dync__sz_max(int64_t a, int64_t b) { return dync__sz_lt(a, b) ? b : a; }
+/* A size that was computed: a plain number where the call has 0 or 1 there (guarded), else known to be 2 or more. */
+DYNC__INLINE int64_t dync__sz_size(int64_t a) { return DYNC__UNLIKELY(dync__is_token(a)) ? dync__sz_at_least_2(a) : a; }
+DYNC__INLINE bool dync__sz_mul_ok(int64_t a, int64_t b, int64_t *out)
+{
+    if (!dync__any_token(a, b)) return dync__mul_ok(a, b, out);
+    return (*out = dync__sz_make(DYNC__SZ_MUL, a, b)) >= 0;
+}
+DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
+{
+    for (int i = 0; i < n; i++)
+        if (!dync__sz_eq(a[i], b[i])) return false;
+    return true;
+}
+DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 #endif
 
 /* ==== tensor/dtype.c ============================================================================================ */
@@ -6245,6 +6341,630 @@ DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x)
 }
 DYNC__COLD_BEGIN
 
+/* ==== tensor/sym.c ============================================================================================== */
+/* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over symbols and atoms (floor division,
+ * remainder, minimum, maximum), kept in one canonical form, so that equal ones have equal tokens; what is known of their range; and the
+ * relations that were taken from hints, which become guards. After tensor.h, before shape.c.
+ *
+ * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives another one. */
+
+enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
+typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
+static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
+
+/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync__symtab *dync__symtab_new(void)
+{
+    dync__symtab *t = dync__calloc(sizeof *t);
+    if (!t) return NULL;
+    t->refs = 1;
+    t->violated = -1;
+    return t;
+}
+
+DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *t)
+{
+    if (t) DYNC__ATOMIC_INC(&t->refs);
+    return t;
+}
+
+DYNC__FN void dync__symtab_free(dync__symtab *t)
+{
+    if (!t || DYNC__ATOMIC_DEC(&t->refs) > 0) return;
+    dync__map_free(&t->index);
+    dync__arena_free(&t->arena);
+    dync__free(t, sizeof *t);
+}
+
+DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t token)
+{
+    uint64_t i;
+    return t && dync__map_get(&t->index, (uint64_t)token, &i) ? &t->expr.at[i] : NULL;
+}
+
+/* Adds an expression that is not there yet; gives its token. */
+static int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term)
+{
+    e.term = e.n_terms ? dync__arena_copy(&t->arena, term, (size_t)e.n_terms * sizeof *term) : NULL;
+    if ((e.n_terms && !e.term) || !dync__avec_push(&t->arena, &t->expr, e) ||
+        !dync__map_put(&t->index, (uint64_t)e.token, (uint64_t)(t->expr.n - 1))) {
+        t->failed = true;
+        return -1;
+    }
+    return e.token;
+}
+
+static int64_t dync__sz_token(uint64_t hash) { return (int64_t)((uint64_t)1 << 60 | (hash & (((uint64_t)1 << 60) - 1))); }
+
+DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number)
+{
+    int k = t->symbol.n;
+    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d, (uint64_t)k)), .hint = hint, .kind = DYNC__SZ_SYMBOL, .symbol = k};
+    dync__sz_symbol s = {.token = e.token, .low = number ? INT64_MIN : 2, .high = INT64_MAX, .number = number, .tensor = -1, .dim = -1};
+    s.source = dync__arena_strdup(&t->arena, source);
+    if (!s.source || dync__sz_put(t, e, NULL) < 0 || !dync__avec_push(&t->arena, &t->symbol, s)) {
+        t->failed = true;
+        return -1;
+    }
+    return e.token;
+}
+
+DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value)
+{
+    dync__symtab *t = dync__symtab_new();
+    for (int i = 0; t && i < from->symbol.n && !t->failed; i++) {
+        dync__sz_symbol s = from->symbol.at[i];
+        s.source = dync__arena_strdup(&t->arena, s.source);
+        if (!s.source || !dync__avec_push(&t->arena, &t->symbol, s)) t->failed = true;
+    }
+    for (int i = 0; t && i < from->expr.n && !t->failed; i++) {
+        bool ok = true;
+        dync__sz_put(t, from->expr.at[i], from->expr.at[i].term);
+        if (value && !t->failed) t->expr.at[i].hint = dync__symtab_value(t, t->expr.at[i].token, value, &ok);
+    }
+    for (int i = 0; t && i < from->guard.n && !t->failed; i++)
+        if (!dync__avec_push(&t->arena, &t->guard, from->guard.at[i])) t->failed = true;
+    if (!t || !t->failed) return t;
+    dync__symtab_free(t);
+    return NULL;
+}
+
+/* ---- polynomials ------------------------------------------------------------------------------------------------------------------ */
+static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b)
+{
+    if (a->n != b->n) return a->n > b->n ? -1 : 1;
+    for (int i = 0; i < a->n; i++)
+        if (a->atom[i] != b->atom[i]) return a->atom[i] < b->atom[i] ? -1 : 1;
+    return 0;
+}
+
+/* Adds a term where it belongs; false: too many of them, or a coefficient overflows. */
+static bool dync__sz_poly_add(dync__sz_poly *p, const dync__sz_term *term)
+{
+    int i = 0;
+    while (i < p->n && dync__sz_term_order(&p->term[i], term) < 0) i++;
+    if (i < p->n && dync__sz_term_order(&p->term[i], term) == 0) {
+        if (!dync__add_ok(p->term[i].coef, term->coef, &p->term[i].coef)) return false;
+        if (p->term[i].coef) return true;
+        memmove(&p->term[i], &p->term[i + 1], (size_t)(p->n - i - 1) * sizeof *term);
+        p->n--;
+        return true;
+    }
+    if (!term->coef) return true;
+    if (p->n == DYNC__SZ_TERMS) return false;
+    memmove(&p->term[i + 1], &p->term[i], (size_t)(p->n - i) * sizeof *term);
+    p->term[i] = *term;
+    p->n++;
+    return true;
+}
+
+/* The polynomial of a size; false: an unknown token. */
+static bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly *p)
+{
+    p->n = 0;
+    if (!dync__is_token(size)) {
+        dync__sz_term number = {.coef = size};
+        return dync__sz_poly_add(p, &number);
+    }
+    const dync__sz_expr *e = dync__symtab_find(t, size);
+    if (!e) return false;
+    if (e->kind == DYNC__SZ_SUM) {
+        memcpy(p->term, e->term, (size_t)e->n_terms * sizeof *e->term);
+        p->n = e->n_terms;
+        return true;
+    }
+    p->n = 1;
+    p->term[0] = (dync__sz_term){.coef = 1, .n = 1, .atom = {size}};
+    return true;
+}
+
+static bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b, dync__sz_term *out)
+{
+    if (a->n + b->n > DYNC__SZ_DEGREE || !dync__mul_ok(a->coef, b->coef, &out->coef)) return false;
+    out->n = 0;
+    for (int i = 0, j = 0; i < a->n || j < b->n;)
+        out->atom[out->n++] = j == b->n || (i < a->n && a->atom[i] < b->atom[j]) ? a->atom[i++] : b->atom[j++];
+    return true;
+}
+
+static int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size)
+{
+    const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    return e ? e->hint : size;
+}
+
+/* The token of a polynomial, or the number it is. */
+static int64_t dync__sz_of_poly(dync__symtab *t, const dync__sz_poly *p)
+{
+    if (p->n == 0) return 0;
+    if (p->n == 1 && p->term[0].n == 0) return p->term[0].coef;
+    if (p->n == 1 && p->term[0].n == 1 && p->term[0].coef == 1) return p->term[0].atom[0];
+    uint64_t h = 0x73756d, hint = 0;
+    for (int i = 0; i < p->n; i++) {
+        uint64_t product = (uint64_t)p->term[i].coef;
+        h = dync__hash_mix(dync__hash_mix(h, (uint64_t)p->term[i].coef), (uint64_t)p->term[i].n);
+        for (int k = 0; k < p->term[i].n; k++) {
+            h = dync__hash_mix(h, (uint64_t)p->term[i].atom[k]);
+            product *= (uint64_t)dync__sz_hint_in(t, p->term[i].atom[k]);
+        }
+        hint += product;
+    }
+    dync__sz_expr e = {.token = dync__sz_token(h), .hint = (int64_t)hint, .kind = DYNC__SZ_SUM, .n_terms = p->n};
+    return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, p->term);
+}
+
+static int64_t dync__floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+static int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case DYNC__SZ_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+    case DYNC__SZ_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
+    case DYNC__SZ_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case DYNC__SZ_DIV: return b == 0 || b == -1 ? (int64_t)(0 - (uint64_t)a) * (b != 0) : dync__floor_div(a, b);
+    case DYNC__SZ_MOD: return b == 0 || b == -1 ? 0 : a - dync__floor_div(a, b) * b;
+    case DYNC__SZ_MIN: return DYNC__MIN(a, b);
+    case DYNC__SZ_MAX: break;
+    }
+    return DYNC__MAX(a, b);
+}
+
+/* What no polynomial says. */
+static int64_t dync__sz_atom(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
+{
+    uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x61746f6d, (uint64_t)op), (uint64_t)a), (uint64_t)b);
+    dync__sz_expr e = {.token = dync__sz_token(h), .hint = dync__sz_plain(op, dync__sz_hint_in(t, a), dync__sz_hint_in(t, b)),
+                       .kind = (int8_t)op, .a = a, .b = b};
+    return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
+}
+
+/* Every term of a over the one term of b, where that leaves no remainder. */
+static bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync__sz_poly *out)
+{
+    if (b->n != 1 || b->term[0].coef == 0) return false;
+    const dync__sz_term *by = &b->term[0];
+    out->n = 0;
+    for (int i = 0; i < a->n; i++) {
+        dync__sz_term r = {.coef = a->term[i].coef / by->coef};
+        int k = 0;
+        if (a->term[i].coef % by->coef != 0) return false;
+        for (int j = 0; j < a->term[i].n; j++) {
+            if (k < by->n && by->atom[k] == a->term[i].atom[j]) k++;
+            else r.atom[r.n++] = a->term[i].atom[j];
+        }
+        if (k < by->n || !dync__sz_poly_add(out, &r)) return false;
+    }
+    return true;
+}
+
+static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
+{
+    dync__sz_poly x, y, r = {.n = 0};
+    if (!dync__is_token(a) && !dync__is_token(b)) return dync__sz_plain(op, a, b);
+    if (!dync__sz_poly_of(t, a, &x) || !dync__sz_poly_of(t, b, &y)) return -1;
+    bool ok = true;
+    if (op == DYNC__SZ_ADD || op == DYNC__SZ_SUB) {
+        r = x;
+        for (int i = 0; i < y.n && ok; i++) {
+            if (op == DYNC__SZ_SUB) ok = dync__mul_ok(y.term[i].coef, -1, &y.term[i].coef);
+            ok = ok && dync__sz_poly_add(&r, &y.term[i]);
+        }
+    } else if (op == DYNC__SZ_MUL) {
+        for (int i = 0; i < x.n && ok; i++)
+            for (int j = 0; j < y.n && ok; j++) {
+                dync__sz_term product;
+                ok = dync__sz_term_times(&x.term[i], &y.term[j], &product) && dync__sz_poly_add(&r, &product);
+            }
+    } else if (op == DYNC__SZ_DIV) {
+        ok = dync__sz_exact(&x, &y, &r);
+    } else if (op == DYNC__SZ_MOD && dync__sz_exact(&x, &y, &r)) {
+        return 0;
+    } else {
+        ok = a == b;
+        r = x;
+    }
+    return ok ? dync__sz_of_poly(t, &r) : dync__sz_atom(t, op, a, b);
+}
+
+/* ---- what symbols were found to be --------------------------------------------------------------------------------------------------- */
+DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
+{
+    if (!dync__is_token(size)) return size;
+    const dync__sz_expr *found = dync__symtab_find(t, size);
+    if (!found) return size;
+    dync__sz_expr e = *found;
+    if (e.kind == DYNC__SZ_SYMBOL) return t->symbol.at[e.symbol].is ? dync__symtab_simple(t, t->symbol.at[e.symbol].is) : size;
+    if (e.kind != DYNC__SZ_SUM) return dync__sz_build(t, (dync__sz_op)e.kind, dync__symtab_simple(t, e.a), dync__symtab_simple(t, e.b));
+    int64_t sum = 0;
+    for (int i = 0; i < e.n_terms; i++) {
+        int64_t product = e.term[i].coef;
+        for (int k = 0; k < e.term[i].n; k++) product = dync__sz_build(t, DYNC__SZ_MUL, product, dync__symtab_simple(t, e.term[i].atom[k]));
+        sum = dync__sz_build(t, DYNC__SZ_ADD, sum, product);
+    }
+    return sum;
+}
+
+/* The table in force; NULL + error where a token has outlived its trace, or is none. */
+static dync__symtab *dync__sz_table(int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__tls.syms;
+    bool known = t && (!dync__is_token(a) || dync__symtab_find(t, a)) && (!dync__is_token(b) || dync__symtab_find(t, b));
+    if (known) return t;
+    dync__fail(DYNC_ERR_VALUE, "%lld is no size: what dync_dim gives may only be passed on whole, as an element of a shape, inside the traced function",
+               (long long)(dync__is_token(a) ? a : b));
+    return NULL;
+}
+
+DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__sz_table(a, b);
+    if (!t) return -1;
+    int64_t r = dync__sz_build(t, op, dync__symtab_simple(t, a), dync__symtab_simple(t, b));
+    if (t->failed) dync__fail_memory(0);
+    return t->failed ? -1 : r;
+}
+
+DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls.syms, size); }
+
+DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay)
+{
+    bool any = dync__is_token(lay->offset);
+    for (int i = 0; i < lay->ndim; i++) any = any || dync__is_token(lay->shape[i]) || dync__is_token(lay->stride[i]);
+    return any;
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__sz_range { double low, high; } dync__sz_range;       /* infinities: open */
+
+static double dync__sz_bound(int64_t x) { return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x; }
+static double dync__sz_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+
+static dync__sz_range dync__sz_range_times(dync__sz_range a, dync__sz_range b)
+{
+    double p[4] = {dync__sz_product(a.low, b.low), dync__sz_product(a.low, b.high), dync__sz_product(a.high, b.low), dync__sz_product(a.high, b.high)};
+    dync__sz_range r = {p[0], p[0]};
+    for (int i = 1; i < 4; i++) {
+        r.low = DYNC__MIN(r.low, p[i]);
+        r.high = DYNC__MAX(r.high, p[i]);
+    }
+    return r;
+}
+
+static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
+{
+    dync__sz_range all = {-HUGE_VAL, HUGE_VAL}, r = {dync__sz_bound(size), dync__sz_bound(size)};
+    if (!dync__is_token(size)) return r;
+    const dync__sz_expr *e = dync__symtab_find(t, size);
+    if (!e) return all;
+    if (e->kind == DYNC__SZ_SYMBOL) {
+        r.low = dync__sz_bound(t->symbol.at[e->symbol].low);
+        r.high = dync__sz_bound(t->symbol.at[e->symbol].high);
+        return r;
+    }
+    if (e->kind == DYNC__SZ_SUM) {
+        r.low = r.high = 0;
+        for (int i = 0; i < e->n_terms; i++) {
+            dync__sz_range p = {(double)e->term[i].coef, (double)e->term[i].coef};
+            for (int k = 0; k < e->term[i].n; k++) p = dync__sz_range_times(p, dync__sz_range_of(t, e->term[i].atom[k]));
+            r.low += p.low;
+            r.high += p.high;
+        }
+        return r;
+    }
+    dync__sz_range a = dync__sz_range_of(t, e->a), b = dync__sz_range_of(t, e->b);
+    switch (e->kind) {
+    case DYNC__SZ_DIV:
+        if (b.low < 1) return all;
+        r.low = a.low < 0 ? a.low : floor(a.low / b.high);
+        r.high = a.high < 0 ? 0 : floor(a.high / b.low);
+        return r;
+    case DYNC__SZ_MOD:
+        if (b.low < 1) return all;
+        r.low = 0;
+        r.high = b.high - 1;
+        return r;
+    case DYNC__SZ_MIN: return (dync__sz_range){DYNC__MIN(a.low, b.low), DYNC__MIN(a.high, b.high)};
+    case DYNC__SZ_MAX: return (dync__sz_range){DYNC__MAX(a.low, b.low), DYNC__MAX(a.high, b.high)};
+    default: return all;
+    }
+}
+
+/* ---- decisions --------------------------------------------------------------------------------------------------------------------------- */
+/* coef * symbol + rest, rest a number. */
+static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, int64_t *coef, int64_t *rest)
+{
+    dync__sz_poly p;
+    if (!dync__sz_poly_of(t, size, &p) || p.n < 1 || p.n > 2 || p.term[0].n != 1 || (p.n == 2 && p.term[1].n != 0)) return false;
+    const dync__sz_expr *e = dync__symtab_find(t, p.term[0].atom[0]);
+    if (!e || e->kind != DYNC__SZ_SYMBOL) return false;
+    *symbol = e->symbol;
+    *coef = p.term[0].coef;
+    *rest = p.n == 2 ? p.term[1].coef : 0;
+    return true;
+}
+
+static void dync__sz_guard_add(dync__symtab *t, dync__sz_rel rel, int64_t a, int64_t b)
+{
+    for (int i = 0; i < t->guard.n; i++)
+        if (t->guard.at[i].rel == rel && t->guard.at[i].a == a && t->guard.at[i].b == b) return;
+    dync__sz_guard g = {rel, a, b, dync__tls.at};
+    if (!dync__avec_push(&t->arena, &t->guard, g)) t->failed = true;
+}
+
+static void dync__sz_found(dync__symtab *t, int symbol, int64_t is)
+{
+    dync__sz_symbol *s = &t->symbol.at[symbol];
+    s->is = is;
+    if (!s->marked || dync__is_token(is) || t->violated >= 0) return;
+    t->violated = symbol;
+    t->violated_value = is;
+    t->violated_at = dync__tls.at;
+}
+
+/* a == b holds from here on: a symbol in it may be known now. */
+static void dync__sz_equal(dync__symtab *t, int64_t a, int64_t b)
+{
+    int symbol;
+    int64_t coef, rest, d = dync__sz_build(t, DYNC__SZ_SUB, a, b);
+    const dync__sz_expr *x = dync__symtab_find(t, a), *y = dync__symtab_find(t, b);
+    if (dync__sz_linear(t, d, &symbol, &coef, &rest) && -rest % coef == 0 && -rest / coef != 0) {
+        dync__sz_found(t, symbol, -rest / coef);
+    } else if (x && y && x->kind == DYNC__SZ_SYMBOL && y->kind == DYNC__SZ_SYMBOL) {
+        int first = DYNC__MIN(x->symbol, y->symbol), second = DYNC__MAX(x->symbol, y->symbol);
+        t->symbol.at[first].marked |= t->symbol.at[second].marked;
+        dync__sz_found(t, second, t->symbol.at[first].token);
+    }
+    dync__sz_guard_add(t, DYNC__SZ_EQ, a, b);
+}
+
+/* a < b, or not: where that bounds one symbol, its range is the guard. */
+static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
+{
+    int symbol;
+    int64_t coef, rest, d = dync__sz_build(t, DYNC__SZ_SUB, a, b);       /* d < 0, or d >= 0 */
+    if (!dync__sz_linear(t, d, &symbol, &coef, &rest)) {
+        dync__sz_guard_add(t, less ? DYNC__SZ_LT : DYNC__SZ_LE, less ? a : b, less ? b : a);
+        return;
+    }
+    dync__sz_symbol *s = &t->symbol.at[symbol];
+    bool high = less == (coef > 0);                                       /* an upper bound */
+    int64_t size = coef > 0 ? coef : -coef, edge = coef > 0 ? -rest : rest;
+    /* coef > 0: s*size < edge, or >= edge; coef < 0: s*size > edge, or <= edge */
+    if (coef > 0) edge = less ? dync__floor_div(edge - 1, size) : -dync__floor_div(-edge, size);
+    else edge = less ? dync__floor_div(edge, size) + 1 : dync__floor_div(edge, size);
+    if (high) s->high = DYNC__MIN(s->high, edge);
+    else s->low = DYNC__MAX(s->low, edge);
+}
+
+DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__sz_table(a, b);
+    if (!t) return false;
+    a = dync__symtab_simple(t, a);
+    b = dync__symtab_simple(t, b);
+    dync__sz_range d = dync__sz_range_of(t, dync__sz_build(t, DYNC__SZ_SUB, a, b));
+    if (d.low > 0 || (rel == DYNC__SZ_LT && d.low >= 0)) return false;
+    if (d.high < 0) return rel == DYNC__SZ_LT;
+    if (d.low >= 0 && d.high <= 0) return rel == DYNC__SZ_EQ;
+    int64_t x = dync__sz_hint_in(t, a), y = dync__sz_hint_in(t, b);
+    bool answer = rel == DYNC__SZ_EQ ? x == y : x < y;
+    if (rel == DYNC__SZ_LT) dync__sz_bounded(t, a, b, answer);
+    else if (answer) dync__sz_equal(t, a, b);
+    else dync__sz_guard_add(t, DYNC__SZ_NE, a, b);
+    return answer;
+}
+
+DYNC__FN int64_t dync__sz_number(int64_t size)
+{
+    if (!dync__is_token(size)) return size;
+    dync__symtab *t = dync__sz_table(size, 0);
+    if (!t) return -1;
+    int64_t simple = dync__symtab_simple(t, size), hint = dync__sz_hint_in(t, simple);
+    if (dync__is_token(simple)) dync__sz_equal(t, simple, hint);
+    return hint;
+}
+
+DYNC__FN int64_t dync__sz_at_least_2(int64_t token)
+{
+    dync__symtab *t = dync__sz_table(token, 0);
+    if (!t) return -1;
+    int64_t size = dync__symtab_simple(t, token);
+    if (!dync__is_token(size)) return size;
+    if (dync__sz_hint_in(t, size) < 2) return dync__sz_number(size);
+    (void)dync__sz_decide(DYNC__SZ_LT, 1, size);
+    return size;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value, bool *ok)
+{
+    if (!dync__is_token(size)) return size;
+    const dync__sz_expr *e = dync__symtab_find(t, size);
+    if (!e) return *ok = false, -1;
+    if (e->kind == DYNC__SZ_SYMBOL) return value[e->symbol];
+    if (e->kind != DYNC__SZ_SUM) {
+        int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
+        if (dync__any_token(a, b)) return dync__sz_make((dync__sz_op)e->kind, a, b);
+        if (b == 0 && (e->kind == DYNC__SZ_DIV || e->kind == DYNC__SZ_MOD)) *ok = false;
+        return dync__sz_plain((dync__sz_op)e->kind, a, b);
+    }
+    int64_t sum = 0;
+    for (int i = 0; i < e->n_terms; i++) {
+        int64_t product = e->term[i].coef;
+        for (int k = 0; k < e->term[i].n; k++) {
+            int64_t by = dync__symtab_value(t, e->term[i].atom[k], value, ok);
+            product = dync__any_token(product, by) ? dync__sz_make(DYNC__SZ_MUL, product, by) : dync__sz_plain(DYNC__SZ_MUL, product, by);
+        }
+        sum = dync__any_token(sum, product) ? dync__sz_make(DYNC__SZ_ADD, sum, product) : dync__sz_plain(DYNC__SZ_ADD, sum, product);
+    }
+    return sum;
+}
+
+DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols)
+{
+    if (!dync__is_token(size)) return true;
+    const dync__sz_expr *e = dync__symtab_find(t, size);
+    if (!e) return false;
+    if (e->kind == DYNC__SZ_SYMBOL) return symbols[e->symbol] = true;
+    if (e->kind != DYNC__SZ_SUM) return dync__symtab_uses(t, e->a, symbols) && dync__symtab_uses(t, e->b, symbols);
+    for (int i = 0; i < e->n_terms; i++)
+        for (int k = 0; k < e->term[i].n; k++)
+            if (!dync__symtab_uses(t, e->term[i].atom[k], symbols)) return false;
+    return true;
+}
+
+DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t actual, int64_t *value, bool *known)
+{
+    dync__sz_poly p;
+    int unknown = -1;
+    int64_t coef = 0, rest = 0;
+    bool ok = true;
+    if (!dync__is_token(size) || !dync__sz_poly_of(t, size, &p)) return false;
+    for (int i = 0; i < p.n && ok; i++) {
+        int64_t product = p.term[i].coef;
+        int here = -1;
+        for (int k = 0; k < p.term[i].n && ok; k++) {
+            const dync__sz_expr *e = dync__symtab_find(t, p.term[i].atom[k]);
+            if (!e || e->kind != DYNC__SZ_SYMBOL) ok = false;
+            else if (known[e->symbol]) product = dync__sz_mul(product, value[e->symbol]);
+            else if (here >= 0) ok = false;
+            else here = e->symbol;
+        }
+        if (here < 0) rest = dync__sz_add(rest, product);
+        else if (unknown >= 0) ok = false;
+        else {
+            unknown = here;
+            coef = product;
+        }
+    }
+    if (!ok || unknown < 0 || coef == 0) return false;
+    int64_t left = dync__sz_sub(actual, rest);
+    value[unknown] = coef == 1 ? left : dync__sz_div(left, coef);
+    return known[unknown] = true;
+}
+
+DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g, const int64_t *value)
+{
+    bool ok = true;
+    int64_t a = dync__symtab_value(t, g->a, value, &ok), b = dync__symtab_value(t, g->b, value, &ok);
+    if (!ok) return false;
+    switch (g->rel) {
+    case DYNC__SZ_EQ: return a == b;
+    case DYNC__SZ_NE: return a != b;
+    case DYNC__SZ_LT: return a < b;
+    case DYNC__SZ_LE: break;
+    }
+    return a <= b;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------------------------------ */
+static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind, dync__str *s)
+{
+    static const char *const binary[] = {" + ", " - ", "*", "//", " % "};
+    const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    if (!e) dync__str_addf(s, "%lld", (long long)size);
+    else if (e->kind == DYNC__SZ_SYMBOL && sources) dync__str_add(s, t->symbol.at[e->symbol].source);
+    else if (e->kind == DYNC__SZ_SYMBOL) dync__str_addf(s, "s%d", e->symbol);
+    else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX || (e->kind == DYNC__SZ_MOD && !sources)) {
+        dync__str_addf(s, "%s(", e->kind == DYNC__SZ_MIN ? "Min" : e->kind == DYNC__SZ_MAX ? "Max" : "Mod");
+        dync__sz_text_atom(t, e->a, sources, false, s);
+        dync__str_add(s, ", ");
+        dync__sz_text_atom(t, e->b, sources, false, s);
+        dync__str_add(s, ")");
+    } else if (e->kind == DYNC__SZ_SUM) {
+        if (bind) dync__str_add(s, "(");
+        dync__symtab_text(t, size, sources, s);
+        if (bind) dync__str_add(s, ")");
+    } else {
+        bool brackets = bind || (e->kind == DYNC__SZ_DIV && !sources);
+        if (brackets) dync__str_add(s, "(");
+        dync__sz_text_atom(t, e->a, sources, true, s);
+        dync__str_add(s, binary[e->kind]);
+        dync__sz_text_atom(t, e->b, sources, true, s);
+        if (brackets) dync__str_add(s, ")");
+    }
+}
+
+/* Symbols of lower number first; atoms of other kinds last. */
+static int dync__sz_atom_rank(const dync__symtab *t, int64_t atom)
+{
+    const dync__sz_expr *e = dync__symtab_find(t, atom);
+    return e && e->kind == DYNC__SZ_SYMBOL ? e->symbol : INT_MAX;
+}
+
+static int dync__sz_term_rank(const dync__symtab *t, const dync__sz_term *a, const dync__sz_term *b)
+{
+    if (a->n != b->n) return a->n > b->n ? -1 : 1;
+    for (int i = 0; i < a->n; i++) {
+        int x = dync__sz_atom_rank(t, a->atom[i]), y = dync__sz_atom_rank(t, b->atom[i]);
+        if (x != y) return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term, bool sources, bool first, dync__str *s)
+{
+    int64_t coef = term->coef, size = coef < 0 ? -coef : coef;
+    if (!first) dync__str_add(s, coef < 0 ? " - " : " + ");
+    else if (coef < 0) dync__str_add(s, "-");
+    if (size != 1 || term->n == 0) dync__str_addf(s, "%lld", (long long)size);
+    for (int k = 0; k < term->n; k++) {
+        int power = 1;
+        if (k || size != 1) dync__str_add(s, "*");
+        dync__sz_text_atom(t, term->atom[k], sources, true, s);
+        while (k + 1 < term->n && term->atom[k + 1] == term->atom[k]) {
+            power++;
+            k++;
+        }
+        if (power > 1) dync__str_addf(s, "**%d", power);
+    }
+}
+
+DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool sources, dync__str *s)
+{
+    const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    if (!e || e->kind != DYNC__SZ_SUM) {
+        dync__sz_text_atom(t, size, sources, false, s);
+        return;
+    }
+    dync__sz_term term[DYNC__SZ_TERMS];
+    memcpy(term, e->term, (size_t)e->n_terms * sizeof *term);
+    for (int i = 0; i < e->n_terms; i++) {
+        dync__sz_term *x = &term[i];
+        for (int k = 1; k < x->n; k++)
+            for (int j = k; j > 0 && dync__sz_atom_rank(t, x->atom[j - 1]) > dync__sz_atom_rank(t, x->atom[j]); j--) {
+                int64_t hold = x->atom[j];
+                x->atom[j] = x->atom[j - 1];
+                x->atom[j - 1] = hold;
+            }
+        dync__sz_term now = *x;
+        int k = i;
+        for (; k > 0 && dync__sz_term_rank(t, &term[k - 1], &now) > 0; k--) term[k] = term[k - 1];
+        term[k] = now;
+    }
+    for (int i = 0; i < e->n_terms; i++) dync__sz_text_term(t, &term[i], sources, i == 0, s);
+}
+
 /* ==== tensor/shape.c ============================================================================================ */
 /* tensor/shape.c: sizes, strides, broadcasting, views. Sizes and strides count elements; nothing here touches data.
  *
@@ -6254,7 +6974,11 @@ DYNC__COLD_BEGIN
 DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 {
     dync__str_addc(s, '[');
-    for (int i = 0; i < ndim; i++) dync__str_addf(s, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    for (int i = 0; i < ndim; i++) {
+        if (i) dync__str_add(s, ", ");
+        if (dync__tls.syms) dync__symtab_text(dync__tls.syms, shape[i], false, s);
+        else dync__str_addf(s, "%lld", (long long)shape[i]);
+    }
     dync__str_addc(s, ']');
 }
 
@@ -6266,7 +6990,7 @@ static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64
     size_t n = 1;
     if (ndim > DYNC_MAX_DIMS) return "(too many)";
     memcpy(b->at, "[", 2);
-    for (int i = 0; i < ndim; i++) n += (size_t)dync__format(b->at + n, sizeof b->at - n, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    for (int i = 0; i < ndim; i++) n += (size_t)dync__format(b->at + n, sizeof b->at - n, "%s%lld", i ? ", " : "", (long long)dync__sz_hint(shape[i]));
     memcpy(b->at + n, "]", 2);
     return b->at;
 }
@@ -6277,16 +7001,29 @@ static dync_status dync__shape_check_rank(int ndim)
     return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS, ndim);
 }
 
+/* A size that no memory has: a symbolic one, or a mistake. */
+static dync_status dync__size_is_known(int ndim, const int64_t *shape, int64_t size)
+{
+    dync__shape_buffer text;
+    if (dync__is_token(size) && dync__symtab_find(dync__tls.syms, size)) return DYNC_OK;
+    if (dync__tls.compiling)
+        return dync__fail(DYNC_ERR_SHAPE, "%lld is too large for a size; what dync_dim gives may only be passed on whole, as an element of a "
+                          "shape, inside the traced function", (long long)size);
+    if (!dync__is_token(size)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
+}
+
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
 {
     dync__shape_buffer text;
     int64_t n = 1;
     bool fits = true, empty = false;
     for (int i = 0; i < ndim; i++) {
+        if (DYNC__UNLIKELY(shape[i] >= (int64_t)1 << 40)) DYNC__TRY(dync__size_is_known(ndim, shape, shape[i]));
         if (shape[i] < 0) return dync__fail(DYNC_ERR_SHAPE, "negative size in shape %s", dync__shape_show(&text, ndim, shape));
         empty = empty || shape[i] == 0;
     }
-    for (int i = 0; i < ndim && !empty; i++) fits = fits && dync__mul_ok(n, shape[i], &n);
+    for (int i = 0; i < ndim && !empty; i++) fits = fits && dync__sz_mul_ok(n, shape[i], &n);
     if (!fits) return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
     *out = empty ? 0 : n;
     return DYNC_OK;
@@ -6300,9 +7037,9 @@ DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const 
     int64_t strides[DYNC_MAX_DIMS];
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = span;
-        if (!dync__mul_ok(span, shape[i] > 1 ? shape[i] : 1, &span)) span = INT64_MAX;
+        if (!dync__sz_mul_ok(span, shape[i] > 1 ? shape[i] : 1, &span)) span = INT64_MAX;
     }
-    if (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16) {
+    if (!dync__is_token(span) && (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16)) {
         dync__shape_buffer text;
         return dync__fail(DYNC_ERR_SHAPE, "too many bytes in shape %s", dync__shape_show(&text, ndim, shape));
     }
@@ -6329,8 +7066,8 @@ DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
     bool matches = true;
     for (int i = lay->ndim - 1; i >= 0; i--) {
         if (lay->shape[i] == 1) continue;
-        matches = matches && lay->stride[i] == span;
-        span *= lay->shape[i];
+        matches = matches && dync__sz_eq(lay->stride[i], span);
+        span = dync__sz_mul(span, lay->shape[i]);
     }
     return matches || dync__layout_is_empty(lay);
 }
@@ -6347,12 +7084,12 @@ DYNC__FN bool dync__layout_is_dense(const dync__layout *lay)
         for (int i = 0; i < lay->ndim; i++) {
             if (used[i] || lay->shape[i] == 1) continue;
             left = true;
-            if (lay->stride[i] == span) next = i;
+            if (dync__sz_eq(lay->stride[i], span)) next = i;
         }
         if (!left) return true;
         if (next < 0) return false;
         used[next] = true;
-        span *= lay->shape[next];
+        span = dync__sz_mul(span, lay->shape[next]);
     }
 }
 
@@ -6381,7 +7118,7 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
     DYNC__TRY(dync__shape_check_rank(n));
     for (int i = 0; i < n; i++) {
         int64_t x = i >= n - na ? a[i - (n - na)] : 1, y = i >= n - nb ? b[i - (n - nb)] : 1;
-        if (x != y && x != 1 && y != 1) {
+        if (x != 1 && y != 1 && !dync__sz_eq(x, y)) {
             dync__shape_buffer ta, tb;
             return dync__fail(DYNC_ERR_SHAPE, "shapes %s and %s do not broadcast", dync__shape_show(&ta, na, a), dync__shape_show(&tb, nb, b));
         }
@@ -6401,9 +7138,10 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
     bool ok = lead >= 0;
     for (int i = 0; i < ndim && ok; i++) {
         int64_t have = i >= lead ? in->shape[i - lead] : 1, want = shape[i] == -1 && i >= lead ? have : shape[i];
-        ok = want >= 0 && (want == have || have == 1);
+        bool same = want == have || (have != 1 && want > 0 && dync__sz_eq(want, have));
+        ok = want >= 0 && (same || have == 1);
         result.shape[i] = want;
-        result.stride[i] = i >= lead && want == have ? in->stride[i - lead] : 0;
+        result.stride[i] = i >= lead && same ? in->stride[i - lead] : 0;
     }
     if (!ok) {
         return dync__fail(DYNC_ERR_SHAPE, "a tensor of shape %s cannot be expanded to %s",
@@ -6429,17 +7167,17 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
     for (int i = 0; i < ndim; i++) {
         out[i] = shape[i];
         if (shape[i] == -1 && unknown < 0) unknown = i;
-        else ok = ok && shape[i] >= 0 && dync__mul_ok(known, shape[i], &known);
+        else ok = ok && shape[i] >= 0 && dync__sz_mul_ok(known, shape[i], &known);
     }
     if (ok && unknown >= 0) {
-        ok = known != 0 && have % known == 0;
-        if (ok) out[unknown] = have / known;
+        ok = known != 0 && dync__sz_eq(dync__sz_mod(have, known), 0);
+        if (ok) out[unknown] = dync__sz_size(dync__sz_div(have, known));
     } else {
-        ok = ok && known == have;
+        ok = ok && dync__sz_eq(known, have);
     }
     if (ok) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "shape %s does not fit a tensor of shape %s with %lld elements", dync__shape_show(&to, ndim, shape),
-                      dync__shape_show(&from, in->ndim, in->shape), (long long)have);
+                      dync__shape_show(&from, in->ndim, in->shape), (long long)dync__sz_hint(have));
 }
 
 /* Dims of `in`, from the last, are gathered into chunks that are contiguous inside; each new dim must fall into one chunk. */
@@ -6449,7 +7187,7 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     DYNC__TRY(dync__view_sizes(in, ndim, shape, result.shape));
     *possible = true;
     if (dync__layout_is_empty(in)) {
-        bool same = ndim == in->ndim && memcmp(result.shape, in->shape, (size_t)ndim * sizeof in->shape[0]) == 0;
+        bool same = ndim == in->ndim && dync__sz_same(ndim, result.shape, in->shape);
         if (same) *out = *in;
         return same ? DYNC_OK : dync__layout_contiguous(out, ndim, result.shape);
     }
@@ -6458,13 +7196,13 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     int d = ndim - 1;
     int64_t base = in->ndim ? in->stride[in->ndim - 1] : 1, chunk = 1, made = 1;
     for (int i = in->ndim - 1; i >= 0; i--) {
-        chunk *= in->shape[i];
-        if (i > 0 && (in->shape[i - 1] == 1 || in->stride[i - 1] == chunk * base)) continue;
-        while (d >= 0 && (made < chunk || result.shape[d] == 1)) {
-            result.stride[d] = made * base;
-            made *= result.shape[d--];
+        chunk = dync__sz_mul(chunk, in->shape[i]);
+        if (i > 0 && (in->shape[i - 1] == 1 || dync__sz_eq(in->stride[i - 1], dync__sz_mul(chunk, base)))) continue;
+        while (d >= 0 && (result.shape[d] == 1 || dync__sz_lt(made, chunk))) {
+            result.stride[d] = dync__sz_mul(made, base);
+            made = dync__sz_mul(made, result.shape[d--]);
         }
-        if (made != chunk) {
+        if (!dync__sz_eq(made, chunk)) {
             *possible = false;
             return DYNC_OK;
         }
@@ -6473,7 +7211,7 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
             chunk = made = 1;
         }
     }
-    for (; d >= 0; d--) result.stride[d] = made * base;     /* rank 0 seen as sizes of 1 */
+    for (; d >= 0; d--) result.stride[d] = dync__sz_mul(made, base);     /* rank 0 seen as sizes of 1 */
     *out = result;
     return DYNC_OK;
 }
@@ -6493,15 +7231,15 @@ static int dync__like_compare(const dync__layout *out, int n_inputs, const dync_
     for (int i = 0; i < n_inputs; i++) {
         int64_t x = dync__like_stride(out, inputs[i], a), y = dync__like_stride(out, inputs[i], b);
         if (x == 0 || y == 0) continue;
-        if (x != y) return x < y ? -1 : 1;
-        if (out->shape[a] > out->shape[b]) return 1;
+        if (!dync__sz_eq(x, y)) return dync__sz_lt(x, y) ? -1 : 1;
+        if (dync__sz_lt(out->shape[b], out->shape[a])) return 1;
     }
     return 0;
 }
 
 static bool dync__like_same_shape(const dync__layout *a, const dync__layout *b)
 {
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof a->shape[0]) == 0;
+    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
 }
 
 /* All inputs of the output's shape with the same dense strides: those strides. */
@@ -6510,7 +7248,7 @@ static bool dync__like_all_same(dync__layout *out, int n_inputs, const dync__lay
     if (n_inputs == 0 || !dync__layout_is_dense(inputs[0])) return false;
     for (int i = 0; i < n_inputs; i++) {
         if (!dync__like_same_shape(out, inputs[i])) return false;
-        if (memcmp(inputs[i]->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]) != 0) return false;
+        if (!dync__sz_same(out->ndim, inputs[i]->stride, inputs[0]->stride)) return false;
     }
     memcpy(out->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]);
     return true;
@@ -6539,7 +7277,7 @@ DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__lay
     int64_t span = 1;
     for (int i = 0; i < out->ndim; i++) {
         out->stride[order[i]] = span;
-        span *= out->shape[order[i]] > 1 ? out->shape[order[i]] : 1;
+        span = dync__sz_mul(span, out->shape[order[i]] > 1 ? out->shape[order[i]] : 1);
     }
 }
 DYNC__COLD_END
@@ -6821,6 +7559,15 @@ DYNC__FN void dync__storage_unref(dync__storage *s)
 DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
 {
     int64_t last = lay->offset;
+    if (DYNC__UNLIKELY(dync__tls.syms != NULL) && dync__layout_has_tokens(lay)) {
+        dync__layout now = *lay;
+        now.offset = dync__sz_hint(now.offset);
+        for (int i = 0; i < now.ndim; i++) {
+            now.shape[i] = dync__sz_hint(now.shape[i]);
+            now.stride[i] = dync__sz_hint(now.stride[i]);
+        }
+        return dync__layout_span(&now);
+    }
     for (int i = 0; i < lay->ndim; i++) {
         if (lay->shape[i] == 0) return 0;
         last += (lay->shape[i] - 1) * lay->stride[i];
@@ -6837,7 +7584,7 @@ DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const d
     }
     dync__tensor *t = s->free[--s->n_free];
     int64_t numel = 1;
-    for (int i = 0; i < lay->ndim; i++) numel *= lay->shape[i];
+    for (int i = 0; i < lay->ndim; i++) numel = dync__sz_mul(numel, lay->shape[i]);
     t->retains = 0;
     t->dtype = (uint8_t)dtype;
     t->flags = taken->flags & DYNC__STORAGE_FAKE ? DYNC__T_FAKE : 0;
@@ -6851,6 +7598,7 @@ DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const d
     t->trace_id = 0;
     t->id = dync__tensor_next_id(s);
     t->name = NULL;
+    t->marked_dims = 0;
     t->op = dync__tls.op;
     t->at = dync__tls.at;
     dync__tensor_count(s, 1);
@@ -7459,19 +8207,19 @@ static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int w
 DYNC_API int64_t dync_size(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
-    return t ? t->lay.shape[dim] : -1;
+    return t ? dync__sz_number(t->lay.shape[dim]) : -1;
 }
 
 DYNC_API int64_t dync_stride(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
-    return t ? t->lay.stride[dim] : -1;
+    return t ? dync__sz_number(t->lay.stride[dim]) : -1;
 }
 
 DYNC_API int64_t dync_numel(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NUMEL, 0);
-    return t ? t->numel : -1;
+    return t ? dync__sz_number(t->numel) : -1;
 }
 
 DYNC_API dync_dtype dync_type(const dync_tensor *handle)
@@ -25532,8 +26280,8 @@ static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const
     for (int k = 0; k < n; k++) {
         int64_t sa = stride[k][a], sb = stride[k][b];
         if (sa == 0 || sb == 0) continue;
-        if (sa != sb) return sa < sb ? -1 : 1;
-        if (shape[a] > shape[b]) return 1;
+        if (!dync__sz_eq(sa, sb)) return dync__sz_lt(sa, sb) ? -1 : 1;
+        if (dync__sz_lt(shape[b], shape[a])) return 1;
     }
     return 0;
 }
@@ -25558,7 +26306,7 @@ static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC
     }
     for (int i = 0; i < nd; i++) {
         out->stride[perm[i]] = next;
-        next *= DYNC__MAX(out->shape[perm[i]], 1);
+        next = dync__sz_mul(next, DYNC__MAX(out->shape[perm[i]], 1));
     }
 }
 
@@ -25853,8 +26601,7 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);
     DYNC__TRY(f.row->infer(&f, &value));
-    if (value.lay.ndim != self->lay.ndim ||
-        memcmp(value.lay.shape, self->lay.shape, (size_t)self->lay.ndim * sizeof(int64_t)) != 0) {
+    if (value.lay.ndim != self->lay.ndim || !dync__sz_same(self->lay.ndim, value.lay.shape, self->lay.shape)) {
         dync__str s = {0};
         dync__shape_text(&s, self->lay.ndim, self->lay.shape);
         dync__str_add(&s, " doesn't match the broadcast shape ");
@@ -26064,7 +26811,7 @@ DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &start));
     DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &end));
     if (start > end) return dync__fail(DYNC_ERR_VALUE, "start_dim cannot come after end_dim");
-    for (int i = start; i <= end && i < t->lay.ndim; i++) whole *= t->lay.shape[i];
+    for (int i = start; i <= end && i < t->lay.ndim; i++) whole = dync__sz_mul(whole, t->lay.shape[i]);
     for (int i = 0; i < start; i++) shape[n++] = t->lay.shape[i];
     shape[n++] = whole;
     for (int i = end + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
@@ -26084,12 +26831,12 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
     for (int i = 0; i < k; i++) {
         int64_t size = call->args[2].as.dims[i];
         if (size == -1 && open < 0) open = n;
-        else if (size < 0 || !dync__mul_ok(known, size, &known))
+        else if (size < 0 || !dync__sz_mul_ok(known, size, &known))
             return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
         shape[n++] = size;
     }
-    if (open >= 0) shape[open] = known ? t->lay.shape[dim] / known : 0;
-    if (open >= 0 ? known == 0 || known * shape[open] != t->lay.shape[dim] : known != t->lay.shape[dim])
+    if (open >= 0) shape[open] = known ? dync__sz_size(dync__sz_div(t->lay.shape[dim], known)) : 0;
+    if (open >= 0 ? known == 0 || !dync__sz_eq(dync__sz_mul(known, shape[open]), t->lay.shape[dim]) : !dync__sz_eq(known, t->lay.shape[dim]))
         return dync__fail(DYNC_ERR_SHAPE, "the sizes don't multiply up to the size of dim %d (%lld)", dim,
                           (long long)t->lay.shape[dim]);
     for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
@@ -26202,7 +26949,7 @@ DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out
         out->lay.shape[i] = out->lay.shape[i - 1];
         out->lay.stride[i] = out->lay.stride[i - 1];
     }
-    out->lay.stride[dim] = dim < t->lay.ndim ? t->lay.shape[dim] * t->lay.stride[dim] : 1;
+    out->lay.stride[dim] = dim < t->lay.ndim ? dync__sz_mul(t->lay.shape[dim], t->lay.stride[dim]) : 1;
     out->lay.shape[dim] = 1;
     return DYNC_OK;
 }
@@ -26214,13 +26961,22 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
     if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     int64_t size = in->shape[dim];
-    if (index < -size || index >= size)
+    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0) : !dync__sz_lt(index, size))
         return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld", (long long)index,
-                          dim, (long long)size);
+                          dim, (long long)dync__sz_hint(size));
     *out = *in;
-    out->offset += (index < 0 ? index + size : index) * in->stride[dim];
+    if (index < 0) index = dync__sz_add(index, size);
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(index, in->stride[dim]));
     dync__infer_drop_dim(out, dim);
     return DYNC_OK;
+}
+
+static int64_t dync__slice_edge(int64_t edge, int64_t size)
+{
+    if (edge == INT64_MAX) return size;
+    if (edge >= 0) return dync__sz_lt(size, edge) ? size : edge;
+    edge = dync__sz_add(edge, size);
+    return dync__sz_lt(edge, 0) ? 0 : edge;
 }
 
 /* Negative ends count from the end, ends past it are clipped, as in Python. */
@@ -26233,13 +26989,15 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     if (step <= 0) return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
     int64_t size = in->shape[dim];
-    start = start < -size ? 0 : start < 0 ? start + size : DYNC__MIN(start, size);
-    end = end < -size ? 0 : end < 0 ? end + size : DYNC__MIN(end, size);
+    start = dync__slice_edge(start, size);
+    end = dync__slice_edge(end, size);
     *out = *in;
-    out->shape[dim] = end > start ? (end - start - 1) / step + 1 : 0;
-    out->offset += start * in->stride[dim];
-    if (out->shape[dim] > 1 || step <= size)
-        out->stride[dim] = in->stride[dim] * DYNC__MIN(step, DYNC__MAX(size, 1));
+    out->shape[dim] = !dync__sz_lt(start, end) ? 0
+                      : step == 1              ? dync__sz_size(dync__sz_sub(end, start))
+                                               : dync__sz_size(dync__sz_add(dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
+    if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
+        out->stride[dim] = dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
     return DYNC_OK;
 }
 
@@ -26253,11 +27011,12 @@ DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset,
     DYNC__TRY(dync__infer_dim(&d2, in->ndim, &b));
     if (a == b) return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
     int64_t rows = in->shape[a], cols = in->shape[b],
-            skip = offset >= 0 ? DYNC__MIN(offset, cols) : DYNC__MIN(offset < -rows ? rows : -offset, rows);
-    int64_t n = offset >= 0 ? DYNC__MIN(rows, cols - skip) : DYNC__MIN(rows - skip, cols),
-            stride = in->stride[a] + in->stride[b];
+            skip = offset >= 0 ? dync__sz_min(offset, cols) : dync__sz_min(offset == INT64_MIN ? rows : -offset, rows);
+    int64_t n = offset >= 0 ? dync__sz_min(rows, dync__sz_sub(cols, skip)) : dync__sz_min(dync__sz_sub(rows, skip), cols),
+            stride = dync__sz_add(in->stride[a], in->stride[b]);
     *out = *in;
-    if (n > 0) out->offset += skip * in->stride[offset >= 0 ? b : a];
+    n = dync__sz_size(n);
+    if (n > 0) out->offset = dync__sz_add(out->offset, dync__sz_mul(skip, in->stride[offset >= 0 ? b : a]));
     dync__infer_drop_dim(out, DYNC__MAX(a, b));
     dync__infer_drop_dim(out, DYNC__MIN(a, b));
     out->shape[out->ndim] = DYNC__MAX(n, 0);
@@ -26289,12 +27048,12 @@ DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
     if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
     int64_t size = t->lay.shape[dim];
-    if (start < 0 && start >= -size) start += size;
+    if (start < 0 && !dync__sz_lt(dync__sz_add(size, start), 0)) start = dync__sz_add(start, size);
     if (length < 0) return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld", (long long)length);
-    if (start < 0 || start > size || length > size - start)
+    if (start < 0 || dync__sz_lt(size, start) || dync__sz_lt(dync__sz_sub(size, start), length))
         return dync__fail(DYNC_ERR_INDEX, "start (%lld) + length (%lld) exceeds dimension size (%lld)",
-                          (long long)call->args[2].as.i, (long long)length, (long long)size);
-    return dync__view_slice(&t->lay, dim, start, start + length, 1, &out->lay);
+                          (long long)dync__sz_hint(call->args[2].as.i), (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
+    return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
 }
 
 DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
@@ -26307,7 +27066,7 @@ DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
 DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset,
                                          int64_t items, dync__layout *out)
 {
-    int64_t numel, last = offset;
+    int64_t numel, last = dync__sz_hint(offset);
     if (size->n != stride->n)
         return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n,
                           size->n);
@@ -26321,7 +27080,7 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
         if (step < 0)
             return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld", (long long)step);
         out->stride[i] = step;
-        if (numel && (!dync__mul_ok(step, size->as.dims[i] - 1, &reach) || !dync__add_ok(last, reach, &last)))
+        if (numel && (!dync__mul_ok(dync__sz_hint(step), dync__sz_hint(size->as.dims[i]) - 1, &reach) || !dync__add_ok(last, reach, &last)))
             last = INT64_MAX;
     }
     if (numel && last >= items)
@@ -26353,7 +27112,7 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
     }
     DYNC__TRY(dync__layout_contiguous(&out->lay, size->n, size->as.dims));
     memcpy(out->lay.stride, stride->as.dims, (size_t)stride->n * sizeof(int64_t));
-    out->lay.offset = t->lay.offset + call->args[3].as.i;
+    out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
     return DYNC_OK;
 }
 
@@ -26438,7 +27197,7 @@ static dync_status dync__infer_axis(const dync__opcall *call, int i, const dync_
 
 static bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b)
 {
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof(int64_t)) == 0;
+    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
 }
 
 /* "a[2, 3] and b[4]: text" */
@@ -26607,13 +27366,13 @@ static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, d
 
 static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, const dync__tensor *b, int64_t inner_b)
 {
-    if (inner_a == inner_b) return DYNC_OK;
+    if (dync__sz_eq(inner_a, inner_b)) return DYNC_OK;
     dync__str s = {0};
     dync__tensor_brief(&s, a);
     dync__str_add(&s, " x ");
     dync__tensor_brief(&s, b);
-    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s), (long long)inner_a,
-               (long long)inner_b);
+    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s), (long long)dync__sz_hint(inner_a),
+               (long long)dync__sz_hint(inner_b));
     dync__str_free(&s);
     return DYNC_ERR_SHAPE;
 }
@@ -26637,7 +27396,7 @@ DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
     DYNC__TRY(dync__infer_rank(a, 3, "batch1"));
     DYNC__TRY(dync__infer_rank(b, 3, "batch2"));
-    if (a->lay.shape[0] != b->lay.shape[0])
+    if (!dync__sz_eq(a->lay.shape[0], b->lay.shape[0]))
         return dync__infer_pair_error("expected equal batch sizes", &a->lay, &b->lay);
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[2], b, b->lay.shape[1]));
     int64_t shape[3] = {a->lay.shape[0], a->lay.shape[1], b->lay.shape[2]};
@@ -26725,7 +27484,7 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
         if (bias->dtype != x->dtype)
             return dync__fail(DYNC_ERR_DTYPE, "expected bias of dtype %s, got %s", dync__dtype_info(x->dtype)->name,
                               dync__dtype_info(bias->dtype)->name);
-        if (bias->lay.ndim != 1 || bias->lay.shape[0] != w->lay.shape[0])
+        if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
             return dync__infer_pair_error("expected a bias with one element per row of weight", &bias->lay,
                                           &w->lay);
     }
@@ -26760,6 +27519,12 @@ static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const
 static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride, int64_t padding,
                                         int64_t dilation, bool ceil_mode)
 {
+    if (dync__any_token(size, kernel)) {
+        int64_t left = dync__sz_sub(dync__sz_add(size, 2 * padding - 1), dync__sz_mul(dilation, dync__sz_sub(kernel, 1)));
+        if (ceil_mode || dync__sz_lt(left, 0))        /* rounding up looks at the last window: decided for this size alone */
+            return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride, padding, dilation, ceil_mode);
+        return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
+    }
     int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
     if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
     int64_t n = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
@@ -26780,15 +27545,15 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_dims2(&call->args[3], "stride", one, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
     DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
-    if (groups < 1 || x->lay.shape[1] % groups != 0 || w->lay.shape[0] % groups != 0 ||
-        w->lay.shape[1] * groups != x->lay.shape[1])
+    if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) || !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
+        !dync__sz_eq(dync__sz_mul(w->lay.shape[1], groups), x->lay.shape[1]))
         return dync__infer_pair_error(
             "expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O", &x->lay,
             &w->lay);
     if (call->args[2].kind != DYNC__A_NONE) {
         DYNC__TRY(dync__infer_tensor(call, 2, &bias));
         if (bias->dtype != x->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected bias of the dtype of input");
-        if (bias->lay.ndim != 1 || bias->lay.shape[0] != w->lay.shape[0])
+        if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
             return dync__infer_pair_error("expected a bias with one element per output channel", &bias->lay,
                                           &w->lay);
     }
@@ -26909,9 +27674,9 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 1, size));
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
     for (int i = 0; i < 2; i++) {
-        if (shape[n - 2 + i] == 0 || shape[n - 2 + i] % size[i] != 0)
+        if (shape[n - 2 + i] == 0 || !dync__sz_eq(dync__sz_mod(shape[n - 2 + i], size[i]), 0))
             return dync__fail(DYNC_ERR_SHAPE, "output size %lld must divide input size %lld",
-                              (long long)size[i], (long long)shape[n - 2 + i]);
+                              (long long)size[i], (long long)dync__sz_hint(shape[n - 2 + i]));
         shape[n - 2 + i] = size[i];
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
@@ -26924,9 +27689,9 @@ static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, 
     dync__tensor *t;
     if (call->args[i].kind == DYNC__A_NONE) return DYNC_OK;
     DYNC__TRY(dync__infer_tensor(call, i, &t));
-    if (t->lay.ndim == 1 && t->lay.shape[0] == n) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what, (long long)n,
-                      (long long)t->numel);
+    if (t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], n)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what, (long long)dync__sz_hint(n),
+                      (long long)dync__sz_hint(t->numel));
 }
 
 DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__info *out)
@@ -26944,9 +27709,9 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     for (int i = 0; i < 4; i++) DYNC__TRY(dync__infer_optional_vector(call, i + 1, names[i], channels));
     if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
         return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in evaluation mode");
-    if (training && channels && x->numel / channels <= 1)
+    if (training && channels && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
-                          (long long)(x->numel / channels));
+                          (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape));
     for (int i = 1; i < 3; i++)
@@ -26993,7 +27758,7 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     DYNC__TRY(dync__infer_device(call, &device));
     int lead = x->lay.ndim - shape->n;
     if (shape->n < 1 || lead < 0 ||
-        memcmp(x->lay.shape + lead, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0) {
+        !dync__sz_same(shape->n, x->lay.shape + lead, shape->as.dims)) {
         dync__layout want = {.ndim = DYNC__MIN(DYNC__MAX(shape->n, 0), DYNC_MAX_DIMS)};
         memcpy(want.shape, shape->as.dims, (size_t)want.ndim * sizeof(int64_t));
         return dync__infer_pair_error("expected the trailing dims of input to be normalized_shape", &x->lay, &want);
@@ -27001,8 +27766,7 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     for (int i = 2; i < 4; i++) {
         if (call->args[i].kind == DYNC__A_NONE) continue;
         DYNC__TRY(dync__infer_tensor(call, i, &p));
-        if (p->lay.ndim != shape->n ||
-            memcmp(p->lay.shape, shape->as.dims, (size_t)shape->n * sizeof(int64_t)) != 0)
+        if (p->lay.ndim != shape->n || !dync__sz_same(shape->n, p->lay.shape, shape->as.dims))
             return dync__infer_pair_error("expected weight and bias of the normalized shape", &p->lay, &x->lay);
     }
     for (int i = 0; i < x->lay.ndim; i++) stats[i] = i < lead ? x->lay.shape[i] : 1;
@@ -27114,7 +27878,7 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype int64 (class indices), got %s",
                           dync__dtype_info(y->dtype)->name);
     bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
-    for (int i = 0; fits && i < y->lay.ndim; i++) fits = y->lay.shape[i] == x->lay.shape[i == 0 ? 0 : i + 1];
+    for (int i = 0; fits && i < y->lay.ndim; i++) fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
     if (!fits)
         return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the class dim",
                                       &x->lay, &y->lay);
@@ -27147,11 +27911,12 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
             memcpy(shape, t->lay.shape, sizeof shape);
         }
         bool fits = t->lay.ndim == first->lay.ndim;
-        for (int d = 0; fits && d < t->lay.ndim; d++) fits = d == dim || t->lay.shape[d] == shape[d];
+        for (int d = 0; fits && d < t->lay.ndim; d++) fits = d == dim || dync__sz_eq(t->lay.shape[d], shape[d]);
         if (!fits)
             return dync__infer_pair_error("Sizes of tensors must match except in the dim concatenated",
                                           &first->lay, &t->lay);
-        if (!dync__add_ok(total, t->lay.shape[dim], &total))
+        if (dync__any_token(total, t->lay.shape[dim])) total = dync__sz_add(total, t->lay.shape[dim]);
+        else if (!dync__add_ok(total, t->lay.shape[dim], &total))
             return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
     DYNC__TRY(dync__infer_device(call, &out->device));
@@ -27212,7 +27977,7 @@ DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__
     int64_t items = 1;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 1, &src));
-    for (int d = 0; d < t->lay.ndim; d++) items = t->numel ? items + (t->lay.shape[d] - 1) * t->lay.stride[d] : 0;
+    for (int d = 0; d < t->lay.ndim; d++) items = t->numel ? items + (dync__sz_hint(t->lay.shape[d]) - 1) * dync__sz_hint(t->lay.stride[d]) : 0;
     DYNC__TRY(dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
     if (!dync__infer_same_shape(&part, &src->lay))
         return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
@@ -27266,7 +28031,7 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
         if (r->as.dims[i] < 0)
             return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension %lld",
                               (long long)r->as.dims[i]);
-        if (!dync__mul_ok(size, r->as.dims[i], &shape[i]))
+        if (!dync__sz_mul_ok(size, r->as.dims[i], &shape[i]))
             return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
     return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
@@ -27278,7 +28043,7 @@ static dync_status dync__infer_index_fits(const dync__tensor *index, const dync_
 {
     bool fits = index->lay.ndim == other->ndim || index->numel == 0;
     for (int d = 0; fits && index->numel && d < other->ndim; d++)
-        fits = d == dim || index->lay.shape[d] <= other->shape[d];
+        fits = d == dim || !dync__sz_lt(other->shape[d], index->lay.shape[d]);
     return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
 }
 
@@ -27366,7 +28131,7 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
     if (t->dtype != src->dtype) return dync__fail(DYNC_ERR_DTYPE, "self and source must have the same scalar type");
     bool fits = src->lay.ndim == t->lay.ndim;
     for (int d = 0; fits && d < t->lay.ndim; d++)
-        fits = src->lay.shape[d] == (d == dim ? index->numel : t->lay.shape[d]);
+        fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);
     if (!fits)
         return dync__infer_pair_error("expected source of self's shape with index's length along dim", &t->lay,
                                       &src->lay);
@@ -27404,7 +28169,7 @@ DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
     int64_t shape[DYNC_MAX_DIMS], k = call->args[1].as.i;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), t->lay.ndim, &dim));
-    if (k < 0 || k > (t->lay.ndim ? t->lay.shape[dim] : 1))
+    if (k < 0 || dync__sz_lt(t->lay.ndim ? t->lay.shape[dim] : 1, k))
         return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
     memcpy(shape, t->lay.shape, sizeof shape);
     if (t->lay.ndim) shape[dim] = k;
@@ -28866,9 +29631,9 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim)
     if (!t) return -1;
     if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return -1;
-    if (t->lay.shape[*dim] > INT_MAX)
-        return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)t->lay.shape[*dim]), -1;
-    return t->lay.shape[*dim];
+    int64_t size = dync__sz_number(t->lay.shape[*dim]);            /* how many pieces there are depends on it */
+    if (size > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
+    return size;
 }
 
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim)
@@ -34103,7 +34868,7 @@ static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x,
 {
     dync__cell_state s = {NULL, NULL};
     dync_make make = {0};
-    make.shape = dync_shape(n, dync_size(x, 1), hidden);
+    make.shape = dync_shape(n, dync__open(x)->lay.shape[1], hidden);
     make.dtype = dync_type(x);
     if (!state || state->kind == DYNC_KIND_NONE) {
         s.h = s.c = dync_zeros_opt(make);
@@ -34280,6 +35045,7 @@ struct dync_graph {
     dync__map names;                  /* taken names, and the last number of each base name */
     DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
+    struct dync__symtab *syms;        /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
     bool failed;                      /* sticky: no memory */
     bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     void *user;                       /* capture: owner */
@@ -34347,6 +35113,11 @@ DYNC__FN bool dync__graph_copy_arg(dync_graph *, const dync__arg *in, dync__arg 
 DYNC__FN dync_node *dync__graph_copy_call(dync_graph *, dync_node *old, dync__node_map, void *user);
 DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *, const dync_node *old, const char *name);
 DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *const *nodes);
+/* symbolic.c: graphs whose sizes are tokens */
+DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
+DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
+DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */
+DYNC__FN bool dync__graph_takes_symbols(dync_graph *, const dync_graph *from);                       /* names and table of another graph; false: no memory */
 /* Passes: fold.c cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
 DYNC__FN dync_status dync__graph_dce(dync_graph *);
 DYNC__FN dync_status dync__graph_cse(dync_graph *);
@@ -35291,6 +36062,7 @@ DYNC_API void dync_graph_free(dync_graph *g)
     if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
     for (int i = 0; i < g->attr.n; i++) dync__unref(g->attr.at[i]);
     dync__map_free(&g->names);
+    dync__symtab_free(g->syms);
     dync__arena_free(&g->arena);
     dync__free(g, sizeof *g);
 }
@@ -37316,6 +38088,7 @@ typedef struct dync__frame_env {
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
     int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
     int reader;    /* scratch while last_use is filled */
+    int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
 } dync__frame_env;
 
 static void dync__arg_retain(const dync__arg *a)
@@ -37399,6 +38172,35 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Symbolic sizes become those of this run. */
+static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dync__arg *out)
+{
+    const dync__symtab *t = env->graph->syms;
+    bool ok = true;
+    if (in->kind == DYNC__A_INT) {
+        out->as.i = dync__symtab_value(t, in->as.i, env->value, &ok);
+    } else {
+        int64_t *dims = dync__arena_alloc(env->arena, (size_t)(in->n + 1) * sizeof *dims);
+        if (!dims) return DYNC_ERR_MEMORY;
+        for (int i = 0; i < in->n; i++) dims[i] = dync__symtab_value(t, in->as.dims[i], env->value, &ok);
+        out->as.dims = dims;
+    }
+    return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", env->graph->name);
+}
+
+static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
+{
+    const dync_graph *g = env->graph;
+    size_t n = (size_t)g->syms->symbol.n + 1;
+    dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
+    bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
+    env->value = dync__arena_alloc(env->arena, n * sizeof *env->value);
+    if (!in || !known || !env->value) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
+    dync__graph_bind(g, in, env->value, known);
+    return DYNC_OK;
+}
+
 /* Node references of an argument become the values they stand for; tensors stay borrowed from the
  * environment. */
 static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dync__arg *out)
@@ -37408,6 +38210,7 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
         *out = env->slot[in->as.node->index];
         return DYNC_OK;
     }
+    if (env->value && (in->kind == DYNC__A_INT || in->kind == DYNC__A_DIMS)) return dync__env_sizes(env, in, out);
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;
@@ -37564,6 +38367,7 @@ DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int 
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
     if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;
+    if (g->syms) DYNC__TRY(dync__env_bind(&env, args, nargs));
     for (int i = 0; i < g->node.n; i++) {
         env.reader = env.last_use[i] = i;
         dync__node_each_input(g->node.at[i], dync__note_use, &env);
@@ -37661,9 +38465,7 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
     memset(s->here, 0, (size_t)whole->node.n * sizeof *s->here);
     s->part = *out = dync__graph_new(name);
     if (!s->part) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < whole->symbol.n; i++)
-        if (!dync__graph_symbol(s->part, whole->symbol.at[i].token, whole->symbol.at[i].text))
-            return DYNC_ERR_MEMORY;
+    if (!dync__graph_takes_symbols(s->part, whole)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
         dync_node *old = whole->node.at[i];
         dync__arg result;
@@ -37731,6 +38533,106 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
     if (status == DYNC_OK) *nparts = count;
     dync__arena_free(&arena);
     return status;
+}
+
+/* ==== graph/symbolic.c ========================================================================================== */
+/* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the values of their symbols from actual
+ * inputs, and the graph of one set of sizes. After split.c. */
+
+static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
+{
+    for (int d = 0; d < lay->ndim; d++)
+        if (!fn(user, &lay->shape[d]) || !fn(user, &lay->stride[d])) return false;
+    return fn(user, &lay->offset);
+}
+
+static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
+{
+    int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
+    if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
+    for (int i = 0; a->kind == DYNC__A_DIMS && i < a->n; i++)
+        if (!fn(user, &dims[i])) return false;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        if (!dync__arg_each_size(&a->as.list[i], fn, user)) return false;
+    return true;
+}
+
+DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_t *size), void *user)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        for (int k = 0; k < n->nargs; k++)
+            if (!dync__arg_each_size(&n->args[k], fn, user)) return false;
+        for (int k = 0; n->has_info && k < n->nout; k++)
+            if (!dync__layout_each_size(&n->info[k].lay, fn, user)) return false;
+    }
+    return true;
+}
+
+DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from)
+{
+    if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
+    for (int i = 0; i < from->symbol.n; i++)
+        if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
+    return true;
+}
+
+/* A size may hold several symbols: the inputs are gone through again as long as one more becomes known. */
+DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int64_t *value, bool *known)
+{
+    const dync__symtab *t = g->syms;
+    memset(known, 0, (size_t)t->symbol.n * sizeof *known);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0, k = 0; i < g->node.n && k < g->n_inputs; i++) {
+            const dync_node *n = g->node.at[i];
+            if (n->kind != DYNC__N_PLACEHOLDER) continue;
+            const dync__tensor *x = in[k++];
+            for (int d = 0; x && n->has_info && d < n->info[0].lay.ndim && d < x->lay.ndim; d++)
+                if (dync__symtab_solve(t, n->info[0].lay.shape[d], x->lay.shape[d], value, known)) more = true;
+        }
+    }
+    for (int i = 0; i < t->symbol.n; i++)
+        if (!known[i]) value[i] = 0;
+}
+
+/* ---- one set of sizes --------------------------------------------------------------------------------------------------------- */
+typedef struct dync__concrete { const dync__symtab *syms; const int64_t *value; bool ok; } dync__concrete;
+
+static bool dync__concrete_size(void *user, int64_t *size)
+{
+    dync__concrete *c = user;
+    *size = dync__symtab_value(c->syms, *size, c->value, &c->ok);
+    return c->ok;
+}
+
+static dync_node *dync__concrete_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+
+DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, dync_graph **out)
+{
+    dync_graph *to = dync__graph_new(g->name);
+    dync__concrete c = {g->syms, value, true};
+    dync_node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);       /* by index; the graph itself is other threads' too */
+    dync_status status = to && copy ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
+        dync_node *old = g->node.at[i];
+        dync__arg result;
+        if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
+        else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
+        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__concrete_node, copy)) copy[i] = dync__graph_output(to, &result);
+        if (!copy[i]) status = DYNC_ERR_MEMORY;
+    }
+    dync__free(copy, (size_t)(g->node.n + 1) * sizeof *copy);
+    if (status == DYNC_OK && !dync__graph_each_size(to, dync__concrete_size, &c))
+        status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
+    if (status == DYNC_OK && to->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK) {
+        dync_graph_free(to);
+        return status;
+    }
+    dync__graph_renumber(to);
+    *out = to;
+    return DYNC_OK;
 }
 
 /* ==== graph/text.c ============================================================================================== */
@@ -37983,12 +38885,19 @@ typedef struct dync__quick {
 /* The result of a function that is assumed constant; the entry holds a reference. */
 typedef struct dync__constant { void (*fn)(void); void *object, *user; dync_value value; } dync__constant;
 
+/* Sizes that a function was captured with, by tensor argument: what differs the next time is symbolic. */
+typedef struct dync__seen { bool known; int ndim; uint32_t dynamic; int64_t size[DYNC_MAX_DIMS]; } dync__seen;
+typedef struct dync__shapes { dync__symtab *syms; struct dync__shapes *before; } dync__shapes;    /* before: other threads may still read it */
+
 typedef struct dync__cache_entry {
     dync__arena arena;
     int n_args, n_items, n_tensors, n_env;
     bool flat, mutates, offsets;         /* flat: arguments are tensors only; mutates: something is written in place; offsets: storage offsets count */
     dync__guard_item *item;
     dync__tensor_guard *tensor;
+    uint32_t *dynamic;                   /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
+    dync__layout *leaf;                  /* by tensor: sizes and strides as the trace sees them; their tokens stand in tensor[].dims too */
+    dync__shapes *shapes;                /* symbols, ranges and relations that are guarded */
     bool grad_mode;
     uint8_t default_dtype;
     int threads;
@@ -38031,6 +38940,7 @@ struct dync_compiled {
     int depth;                           /* its calls in flight */
     int32_t shared;                      /* another thread called it */
     dync__segment *segments;
+    DYNC__VEC(dync__seen) seen;          /* under the lock */
     int n_frames;                        /* backend compiles */
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */
     const char *file;                    /* where the first operator stands that a trace met */
@@ -38090,6 +39000,12 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callarg
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
+/* dynamic.c */
+DYNC__FN dync_status dync__shapes_choose(dync_compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
+DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null, dync__str *out);   /* NULL: all; else the first that fails: true */
+DYNC__FN void dync__shapes_free(dync__cache_entry *);
+DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
 DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);
@@ -38222,6 +39138,7 @@ typedef struct dync__tracer {
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
     struct dync__tracer *outer;
+    dync__symtab *syms, *syms_outer;     /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__tracer;
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 
@@ -38281,6 +39198,12 @@ DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);       
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
+/* dynamic.c */
+DYNC__FN dync_status dync__shapes_open(dync__tracer *);
+DYNC__FN void dync__shapes_close(dync__tracer *);
+DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
+DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
 /* cut.c */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
@@ -38612,7 +39535,9 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
         ((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
         return false;
     for (int i = 0; i < g->ndim; i++)
-        if (t->lay.shape[i] != g->dims[i] || t->lay.stride[i] != g->dims[g->ndim + i]) return false;
+        if ((t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i])) ||
+            (t->lay.stride[i] != g->dims[g->ndim + i] && !dync__is_token(g->dims[g->ndim + i])))
+            return false;
     return true;
 }
 
@@ -38744,6 +39669,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     }
     for (int i = 0; i < e->n_tensors; i++)
         if (!dync__tensor_guard_holds(&e->tensor[i], c->tensor[i])) return false;
+    if (e->dynamic && !dync__shapes_hold(e, c)) return false;
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
@@ -38770,13 +39696,13 @@ static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor 
         dync__str_addf(out, "tensor '%s' rank mismatch. expected %d, actual %d", g->source, g->ndim, t->lay.ndim);
     } else {
         for (int i = 0; i < g->ndim; i++)
-            if (t->lay.shape[i] != g->dims[i]) {
+            if (t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i])) {
                 dync__str_addf(out, "tensor '%s' size mismatch at index %d. expected %lld, actual %lld", g->source, i,
                                (long long)g->dims[i], (long long)t->lay.shape[i]);
                 return true;
             }
         for (int i = 0; i < g->ndim; i++)
-            if (t->lay.stride[i] != g->dims[g->ndim + i]) {
+            if (t->lay.stride[i] != g->dims[g->ndim + i] && !dync__is_token(g->dims[g->ndim + i])) {
                 dync__str_addf(out, "tensor '%s' stride mismatch at index %d. expected %lld, actual %lld", g->source, i,
                                (long long)g->dims[g->ndim + i], (long long)t->lay.stride[i]);
                 return true;
@@ -38907,6 +39833,7 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return;
         }
+    if (e->dynamic && dync__shapes_text(e, c, out)) return;
     if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
     dync__str_add(out, "the entry was given up");
 }
@@ -38922,6 +39849,8 @@ static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
 
 DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
 {
+    dync__symtab *outer = dync__tls.syms;
+    dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;      /* sizes print as s0 */
     for (int i = 0; i < e->n_items; i++) {
         const dync__guard_item *g = &e->item[i];
         if (g->kind == DYNC_KIND_TENSOR) {
@@ -38933,6 +39862,8 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
             dync__str_add(out, "\n");
         }
     }
+    dync__tls.syms = outer;
+    if (e->dynamic) (void)dync__shapes_text(e, NULL, out);
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
     for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, i);
@@ -38947,6 +39878,385 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
                        (unsigned long long)dync__entry_item(&e->modules, i)->version);
     dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
                    dync__dtype_info(e->default_dtype)->name, e->threads);
+}
+
+/* ==== capture/dynamic.c ========================================================================================= */
+/* capture/dynamic.c: which sizes of the arguments are symbolic, and the guards that follow. After guard.c, before trace.c.
+ *
+ * A size is static at first. One that differed between two captures of a function is symbolic from then on, one that the user marked
+ * from the first; sizes 0 and 1 never are. Equal sizes share a symbol, as in PyTorch ("duck shaping"); marked ones have one of their own.
+ * A stride that is the product of another dimension's size and stride says so.
+ *
+ * Each trace has a table of its own (tensor/sym.h). What it learnt becomes the entry's: symbols are bound from the call's sizes, then
+ * ranges and relations are checked. Published tables are never written: a trace that extends the entry begins with a copy. */
+
+enum { DYNC__MAX_SYMBOLS = 64 };
+
+/* ---- choosing ----------------------------------------------------------------------------------------------------------------- */
+static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)
+{
+    bool before = seen->known && seen->ndim == lay->ndim;
+    if (!before) seen->dynamic = 0;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (before && seen->size[d] != lay->shape[d]) seen->dynamic |= 1u << d;
+        seen->size[d] = lay->shape[d];
+    }
+    seen->known = true;
+    seen->ndim = lay->ndim;
+    return seen->dynamic;
+}
+
+/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic. */
+DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call)
+{
+    uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *dynamic);
+    if (!dynamic) return DYNC_ERR_MEMORY;
+    dync__lock(&f->lock);
+    bool room = dync__vec_reserve(&f->seen, call->n_tensors);
+    for (int k = 0; k < call->n_tensors && room; k++) {
+        const dync__tensor *t = call->tensor[k];
+        if (k == f->seen.n) f->seen.at[f->seen.n++] = (dync__seen){.known = false};
+        dynamic[k] = dync__seen_changes(&f->seen.at[k], &t->lay);
+        if (f->opt.dynamic == DYNC_DYNAMIC_ON) dynamic[k] = ~0u;
+        if (f->opt.dynamic == DYNC_DYNAMIC_OFF) dynamic[k] = 0;
+        dynamic[k] |= t->marked_dims;
+        for (int d = 0; d < 32; d++)
+            if (d >= t->lay.ndim || t->lay.shape[d] < 2) dynamic[k] &= ~(1u << d);
+        any |= dynamic[k];
+    }
+    dync__unlock(&f->lock);
+    if (!room) return DYNC_ERR_MEMORY;
+    e->dynamic = any ? dynamic : NULL;
+    return DYNC_OK;
+}
+
+static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
+{
+    const dync__tensor *x = t->call->tensor[k];
+    bool marked = (x->marked_dims & 1u << d) != 0;
+    int64_t size = x->lay.shape[d];
+    dync__symtab *s = t->syms;
+    for (int i = 0; i < s->symbol.n && !marked; i++)
+        if (!s->symbol.at[i].marked && dync__symtab_find(s, s->symbol.at[i].token)->hint == size) return s->symbol.at[i].token;
+    if (s->symbol.n == DYNC__MAX_SYMBOLS) return size;
+    const char *source = dync__arena_printf(&s->arena, "%s.size()[%d]", t->entry->tensor[k].source, d);
+    int64_t token = source ? dync__symtab_symbol(s, size, source, false) : -1;
+    if (token < 0) return -1;
+    dync__sz_symbol *symbol = &s->symbol.at[s->symbol.n - 1];
+    symbol->marked = marked;
+    symbol->tensor = k;
+    symbol->dim = d;
+    return token;
+}
+
+/* Strides from the smallest on: each that is another dimension's size times its stride is written so. */
+static void dync__shape_strides(const dync__layout *real, dync__layout *lay)
+{
+    bool done[DYNC_MAX_DIMS] = {false};
+    for (int n = 0; n < lay->ndim; n++) {
+        int at = -1;
+        for (int d = lay->ndim - 1; d >= 0; d--)
+            if (!done[d] && (at < 0 || real->stride[d] < real->stride[at])) at = d;
+        for (int j = 0; j < lay->ndim && real->stride[at] > 1; j++)
+            if (done[j] && real->stride[j] > 0 && real->stride[at] == real->shape[j] * real->stride[j]) {
+                lay->stride[at] = dync__sz_mul(lay->shape[j], lay->stride[j]);
+                if (dync__is_token(lay->stride[at])) break;
+            }
+        done[at] = true;
+    }
+}
+
+static dync_status dync__shape_leaf(dync__tracer *t, int k)
+{
+    dync__cache_entry *e = t->entry;
+    const dync__layout *real = &t->call->tensor[k]->lay;
+    dync__layout *lay = &e->leaf[k];
+    *lay = *real;
+    for (int d = 0; d < real->ndim; d++) {
+        if (!(e->dynamic[k] & 1u << d)) continue;
+        lay->shape[d] = dync__shape_symbol(t, k, d);
+        if (lay->shape[d] < 0) return DYNC_ERR_MEMORY;
+    }
+    if (e->dynamic[k]) dync__shape_strides(real, lay);
+    int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;            /* in the entry's arena: the guard of this leaf */
+    memcpy(dims, lay->shape, (size_t)lay->ndim * sizeof *dims);
+    memcpy(dims + lay->ndim, lay->stride, (size_t)lay->ndim * sizeof *dims);
+    return DYNC_OK;
+}
+
+/* ---- one trace ------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
+{
+    int64_t value[DYNC__MAX_SYMBOLS];
+    for (int i = 0; i < old->symbol.n; i++) value[i] = t->call->tensor[old->symbol.at[i].tensor]->lay.shape[old->symbol.at[i].dim];
+    t->syms = dync__symtab_copy(old, value);
+    return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is plain. */
+DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
+{
+    dync__cache_entry *e = t->entry;
+    t->syms_outer = dync__tls.syms;
+    dync__tls.syms = NULL;
+    if (!e->dynamic) return DYNC_OK;
+    const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
+    if (known) DYNC__TRY(dync__shapes_reopen(t, known->syms));
+    else if (!(t->syms = dync__symtab_new())) return DYNC_ERR_MEMORY;
+    dync__tls.syms = t->syms;
+    if (known) return DYNC_OK;
+    e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
+    if (!e->leaf) return DYNC_ERR_MEMORY;
+    for (int k = 0; k < t->call->n_tensors; k++) DYNC__TRY(dync__shape_leaf(t, k));
+    return t->syms->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+DYNC__FN void dync__shapes_close(dync__tracer *t)
+{
+    dync__tls.syms = t->syms_outer;
+    dync__symtab_free(t->syms);
+    t->syms = NULL;
+}
+
+static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
+{
+    bool grew = old->guard.n != now->guard.n;
+    for (int i = 0; i < now->symbol.n && !grew; i++)
+        grew = old->symbol.at[i].low != now->symbol.at[i].low || old->symbol.at[i].high != now->symbol.at[i].high;
+    return grew;
+}
+
+/* The trace went well: what it took for granted guards the entry from now on. */
+DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
+{
+    dync__cache_entry *e = t->entry;
+    dync__symtab *s = t->syms;
+    if (!s) return DYNC_OK;
+    if (s->violated >= 0) {
+        const char *source = s->symbol.at[s->violated].source;
+        dync__tls.at = s->violated_at;
+        return dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
+                                "Constraints violated (%s)! For more information, run with DYNC_LOG=\"guards\".\n"
+                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid because %s was inferred to be a constant (%lld).",
+                                source, source, source, (long long)s->violated_value);
+    }
+    dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
+    if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s))) return DYNC_OK;
+    dync__shapes *now = s->failed ? NULL : dync__arena_alloc(&e->arena, sizeof *now);
+    if (!now) return DYNC_ERR_MEMORY;
+    now->syms = dync__symtab_retain(s);
+    now->before = before;
+    DYNC__ATOMIC_STORE(&e->shapes, now);
+    return DYNC_OK;
+}
+
+/* The table that is left behind is what the entry's texts are in. */
+DYNC__FN void dync__shapes_free(dync__cache_entry *e)
+{
+    for (dync__shapes *s = e->shapes; s; s = s->before) dync__symtab_free(s->syms);
+    e->shapes = NULL;
+}
+
+/* A trace that begins again with plain sizes: a backward inside, whose rules are written for them. */
+DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call)
+{
+    for (int k = 0; e->dynamic && k < call->n_tensors; k++) {
+        const dync__layout *real = &call->tensor[k]->lay;
+        int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
+        memcpy(dims, real->shape, (size_t)real->ndim * sizeof *dims);
+        memcpy(dims + real->ndim, real->stride, (size_t)real->ndim * sizeof *dims);
+    }
+    e->dynamic = NULL;
+}
+
+/* ---- graphs that leave the trace ----------------------------------------------------------------------------------------------------- */
+typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
+
+static bool dync__shape_simplify(void *user, int64_t *size)
+{
+    dync__shape_pass *p = user;
+    if (!dync__is_token(*size)) return true;
+    *size = dync__symtab_simple(p->t->syms, *size);
+    p->any = p->any || dync__is_token(*size);
+    return dync__symtab_uses(p->t->syms, *size, p->uses);
+}
+
+static bool dync__shape_name(void *user, int64_t *size)
+{
+    dync_graph *g = user;
+    if (!dync__is_token(*size) || dync__graph_symbol_text(g, *size)) return true;
+    dync__str s = {0};
+    dync__symtab_text(g->syms, *size, false, &s);
+    bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
+
+/* Which of the symbols used the inputs tell. */
+static void dync__shape_known(const dync_graph *g, bool *known)
+{
+    int64_t value[DYNC__MAX_SYMBOLS];
+    const dync__symtab *s = g->syms;
+    memset(known, 0, DYNC__MAX_SYMBOLS);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < g->n_inputs; i++)
+            for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
+                if (dync__symtab_solve(s, g->node.at[i]->info[0].lay.shape[d], 0, value, known)) more = true;
+    }
+}
+
+/* A graph that is complete but for its output: sizes in their simplest form, their names and table, and the arguments that tell them. */
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph *g)
+{
+    dync__shape_pass pass = {.t = t};
+    bool known[DYNC__MAX_SYMBOLS];
+    if (!t->syms) return DYNC_OK;
+    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->syms->failed)
+        return dync_error() != DYNC_OK ? dync_error() : t->syms->failed ? DYNC_ERR_MEMORY
+            : dync__fail(DYNC_ERR_VALUE, "what dync_dim gives may only be passed on whole, as an element of a shape");
+    if (!pass.any) return DYNC_OK;
+    if (!(g->syms = dync__symtab_copy(t->syms, NULL))) return DYNC_ERR_MEMORY;
+    dync__shape_known(g, known);
+    for (int i = 0; i < t->syms->symbol.n; i++) {
+        if (!pass.uses[i] || known[i]) continue;
+        dync_node *n = dync__tracer_input(t, g, t->leaf_env[t->syms->symbol.at[i].tensor]);
+        if (!n) return DYNC_ERR_MEMORY;
+        dync__layout *lay = &n->info[0].lay;
+        for (int d = 0; d < lay->ndim; d++)
+            if (!dync__shape_simplify(&pass, &lay->shape[d]) || !dync__shape_simplify(&pass, &lay->stride[d])) return DYNC_ERR_MEMORY;
+        dync__shape_known(g, known);
+    }
+    return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- checking --------------------------------------------------------------------------------------------------------------------------- */
+static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g, const dync__tensor *x, const int64_t *value)
+{
+    bool ok = true;
+    for (int i = 0; i < 2 * g->ndim && ok; i++) {
+        int64_t actual = i < g->ndim ? x->lay.shape[i] : x->lay.stride[i - g->ndim];
+        ok = !dync__is_token(g->dims[i]) || (dync__symtab_value(s, g->dims[i], value, &ok) == actual && ok);
+    }
+    return ok;
+}
+
+DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs *c)
+{
+    const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
+    int64_t value[DYNC__MAX_SYMBOLS];
+    for (int i = 0; i < s->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &s->symbol.at[i];
+        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
+        if (value[i] < symbol->low || value[i] > symbol->high) return false;
+    }
+    for (int k = 0; k < e->n_tensors; k++)
+        if (e->dynamic[k] && !dync__shape_fits(s, &e->tensor[k], c->tensor[k], value)) return false;
+    for (int i = 0; i < s->guard.n; i++)
+        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
+    return true;
+}
+
+static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)
+{
+    dync__str_addf(out, "%lld <= %s", (long long)s->low, s->source);
+    if (s->high != INT64_MAX) dync__str_addf(out, " <= %lld", (long long)s->high);
+}
+
+static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g, int i, dync__str *out)
+{
+    dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride", i < g->ndim ? i : i - g->ndim);
+    dync__symtab_text(s, g->dims[i], true, out);
+}
+
+static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g, dync__str *out)
+{
+    static const char *const names[] = {" == ", " < ", " != ", " <= "};
+    dync__symtab_text(s, g->a, true, out);
+    dync__str_add(out, names[g->rel]);
+    dync__symtab_text(s, g->b, true, out);
+}
+
+/* Does this size of a guarded tensor bind a symbol, so that there is nothing to compare? */
+static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token)
+{
+    const dync__sz_expr *x = dync__symtab_find(s, token);
+    return x && x->kind == -1 && s->symbol.at[x->symbol].tensor == k && s->symbol.at[x->symbol].dim == d;
+}
+
+/* Every shape guard (c NULL, one per line), or the first that fails. */
+DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+{
+    const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
+    int64_t value[DYNC__MAX_SYMBOLS] = {0};
+    for (int i = 0; i < s->symbol.n && c; i++) value[i] = c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
+    for (int k = 0; k < e->n_tensors; k++)
+        for (int i = 0; e->dynamic[k] && i < 2 * e->tensor[k].ndim; i++) {
+            const dync__tensor_guard *g = &e->tensor[k];
+            bool ok = true;
+            if (!dync__is_token(g->dims[i]) || (i < g->ndim && dync__shape_binds(s, k, i, g->dims[i]))) continue;
+            if (c && dync__symtab_value(s, g->dims[i], value, &ok) == (i < g->ndim ? c->tensor[k]->lay.shape[i] : c->tensor[k]->lay.stride[i - g->ndim]))
+                continue;
+            dync__shape_dim_text(s, g, i, out);
+            if (c) return true;
+            dync__str_add(out, "\n");
+        }
+    for (int i = 0; i < s->guard.n; i++) {
+        if (c && dync__guard_holds(s, &s->guard.at[i], value)) continue;
+        dync__shape_relation_text(s, &s->guard.at[i], out);
+        if (c) return true;
+        dync__str_add(out, "\n");
+    }
+    for (int i = 0; i < s->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &s->symbol.at[i];
+        if (c ? value[i] >= symbol->low && value[i] <= symbol->high : symbol->is != 0) continue;
+        dync__shape_range_text(symbol, out);
+        if (c) return true;
+        dync__str_add(out, "\n");
+    }
+    return false;
+}
+
+/* ---- public -------------------------------------------------------------------------------------------------------------------------------- */
+DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
+{
+    dync__tensor *t = dync__open(x);
+    int d;
+    if (t && dync__dim_wrap(dim, t->lay.ndim, &d) == DYNC_OK && t->lay.ndim) t->marked_dims |= 1u << d;
+}
+
+/* The size as it is, symbolic or not; false: an error is recorded. */
+static bool dync__dim_of(const dync_tensor *x, int dim, int64_t *size)
+{
+    const dync__tensor *t = dync__open(x);
+    *size = -1;
+    if (!t) return false;
+    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d", dim), false;
+    if (dync__dim_wrap(dim, t->lay.ndim, &dim) != DYNC_OK) return false;
+    *size = t->lay.shape[dim];
+    return true;
+}
+
+DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
+{
+    int64_t size;
+    (void)dync__dim_of(x, dim, &size);
+    return size;
+}
+DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n)
+{
+    int64_t size;
+    return dync__dim_of(x, dim, &size) && dync__sz_lt(size, n);
+}
+DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n)
+{
+    int64_t size;
+    return dync__dim_of(x, dim, &size) && dync__sz_eq(size, n);
+}
+DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
+{
+    int64_t size;
+    return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
 }
 
 /* ==== capture/segment.c ========================================================================================= */
@@ -39238,7 +40548,8 @@ static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay,
 {
     bool same = lay->ndim == want->ndim;
     for (int d = 0; same && d < want->ndim; d++)
-        same = lay->shape[d] == want->shape[d] && (!strides || lay->shape[d] < 2 || lay->stride[d] == want->stride[d]);
+        same = (lay->shape[d] == want->shape[d] || dync__is_token(want->shape[d])) &&
+               (!strides || lay->shape[d] < 2 || lay->stride[d] == want->stride[d] || dync__is_token(want->stride[d]));
     return same;
 }
 
@@ -39461,7 +40772,7 @@ static int dync__quick_result(const dync__cache_entry *e, const dync__segref *re
 DYNC__FN void dync__quick_make(dync__cache_entry *e)
 {
     const dync__tnode *n = e->root;
-    if (!e->flat || e->open || e->mutates || e->offsets || e->foreign.n || e->ints.n || e->modules.n || e->n_tensors > DYNC__QUICK_TENSORS ||
+    if (!e->flat || e->dynamic || e->open || e->mutates || e->offsets || e->foreign.n || e->ints.n || e->modules.n || e->n_tensors > DYNC__QUICK_TENSORS ||
         !n || n->kind != DYNC__TN_RETURN || n->seg.n != 1 || n->foreign.n || n->effect.n || n->grad_mode_after >= 0)
         return;
     const dync__segref *ref = &n->seg.at[0];
@@ -39903,8 +41214,10 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry 
         dync__lint *outer = dync__lint_now;
         dync__lint_now = l;
         dync__tls.grad_enabled_off = !e->grad_mode;
+        scratch->dynamic = e->dynamic;                /* the same sizes are symbolic */
         if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
         dync__constants_free(scratch);
+        dync__shapes_free(scratch);
         dync__arena_free(&scratch->arena);
         dync__free(scratch, sizeof *scratch);
         dync__lint_now = outer;
@@ -39974,9 +41287,9 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
     return n;
 }
 
-static dync__tensor *dync__fake_of(const dync__tensor *real)
+static dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay)
 {
-    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &real->lay);
+    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, lay);
     if (!fake) return NULL;
     fake->storage->size_bytes = real->storage->size_bytes;
     fake->flags |= real->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
@@ -39987,7 +41300,7 @@ static dync__tensor *dync__fake_of(const dync__tensor *real)
 /* A real tensor met for the first time: an argument, or a foreign one (a global, a module's parameter). */
 DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
 {
-    return dync__tracer_env_add(t, real, dync__fake_of(real));
+    return dync__tracer_env_add(t, real, dync__fake_of(real, &real->lay));
 }
 
 static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__cache_entry *e)
@@ -40100,23 +41413,28 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
     return t->graph != NULL;
 }
 
-static dync_node *dync__tracer_placeholder(dync__tracer *t, int env)
+DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
 {
-    if (t->holder.at[env]) return t->holder.at[env];
     char name[64], stack_name[40];
     const char *source = dync__env_source(t, env), *target = NULL;
-    if (source) target = dync__source_name(&t->graph->arena, source, name);
+    if (source) target = dync__source_name(&g->arena, source, name);
     else dync__format(stack_name, sizeof stack_name, "stack%d", env);
     if (source)
         for (char *p = name; *p; p++)
             if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
     dync__info info = dync__info_of(t->fake.at[env]);
-    dync_node *n = dync__graph_placeholder(t->graph, source ? name : stack_name, source, &info);
+    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, &info);
     if (!n) return NULL;
     if (target) n->target = target;
     n->requires_grad[0] = (t->fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     n->env = env;
-    return t->holder.at[env] = n;
+    return n;
+}
+
+static dync_node *dync__tracer_placeholder(dync__tracer *t, int env)
+{
+    if (!t->holder.at[env]) t->holder.at[env] = dync__tracer_input(t, t->graph, env);
+    return t->holder.at[env];
 }
 
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
@@ -40332,12 +41650,14 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
+    DYNC__TRY(dync__shapes_open(t));
     bool fresh = !e->leaf_env;
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : dync__tracer_env_real(t, call->tensor[i]);
+        t->leaf_env[i] = same >= 0 ? t->leaf_env[same]
+                       : dync__tracer_env_add(t, call->tensor[i], dync__fake_of(call->tensor[i], t->syms ? &e->leaf[i] : &call->tensor[i]->lay));
         if (t->leaf_env[i] < 0) return DYNC_ERR_MEMORY;
         if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
@@ -40370,6 +41690,7 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__handler_pop(&t->handler);
     dync__tls.capture_state = t->outer;
     dync__tls.compiling = t->outer != NULL;
+    dync__shapes_close(t);
 }
 
 /* Real work in the middle of a trace (an opaque call, a backend): as if no trace were open. */
@@ -40378,6 +41699,7 @@ DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
     dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
     dync__tls.compiling = false;
     dync__tls.capture_state = NULL;
+    dync__tls.syms = NULL;
     if (t->taped) dync__bottom_swap(t->bottom_before);
     return p;
 }
@@ -40387,6 +41709,7 @@ DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
     if (t->taped) dync__bottom_swap(&t->recorder);
     dync__tls.compiling = p.compiling;
     dync__tls.capture_state = t;
+    dync__tls.syms = t->syms;
 }
 
 /* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
@@ -40896,8 +42219,9 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
 static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync_node **nodes)
 {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
+    dync_status made = dync__shapes_settle(t, g);
     dync__piece_sort(g);
-    dync_status made = dync__graph_output_list(g, n_out, nodes);
+    if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
     if (made != DYNC_OK) {
         dync_graph_free(g);
         return made;
@@ -41325,6 +42649,7 @@ static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outva
     }
     dync__free(live, (size_t)made + 1);
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
+    if (status == DYNC_OK) status = dync__shapes_publish(t);
     if (status != DYNC_OK) return status;
     if (t->at) {
         t->at->result = *out;
@@ -41406,6 +42731,7 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
         dync_scope_end(&scope);
         dync__tracer_close(&t);
         dync__trace_undo(e);
+        dync__shapes_give_up(e, call);
         scope = dync_scope_begin();
         status = dync__tracer_open(&t, f, e, call);
         t.fresh = fresh;
@@ -41687,8 +43013,7 @@ static bool dync__read_str(const dync_tensor *h, char **result)
 
 static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
 {
-    return a && b && a->lay.ndim == b->lay.ndim &&
-           memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
+    return a && b && a->lay.ndim == b->lay.ndim && dync__sz_same(a->lay.ndim, a->lay.shape, b->lay.shape);
 }
 
 static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
@@ -42101,16 +43426,6 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     if (!source || dync__tracer_foreign(t, real, address, source) < 0) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
-DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
-{
-    const dync__tensor *t = dync__open(x);
-    int d;
-    if (t) dync__dim_wrap(dim, t->lay.ndim, &d);
-}
-DYNC_API int64_t dync_dim(const dync_tensor *x, int dim) { return dync_size(x, dim); }
-DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) < n; }
-DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) == n; }
-DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) { return dync_size(x, dim) > n; }
 
 /* ==== capture/frame.c =========================================================================================== */
 /* capture/frame.c: calls of functions inside traced code: frames, and the wrappers that say how a function is taken: disabled (it runs
@@ -43058,6 +44373,7 @@ static void dync__entry_free(dync__cache_entry *e)
     if (!e) return;
     dync__constants_free(e);
     dync__lint_free(e->lint);
+    dync__shapes_free(e);
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
@@ -43109,6 +44425,7 @@ static void dync__compiled_forget(dync_compiled *f)
     f->entries = f->grave = f->last_hit = NULL;
     f->n_entries = 0;
     f->gave_up = f->warned = false;
+    f->seen.n = 0;
     while (f->segments) {
         dync__segment *next = f->segments->next;
         dync__segment_free(f->segments);
@@ -43127,6 +44444,7 @@ DYNC_API void dync_compiled_free(dync_compiled *f)
         }
     dync__unlock(&dync__all_compiled.lock);
     dync__compiled_forget(f);
+    dync__vec_free(&f->seen);
     dync__strfree(f->name);
     dync__strfree(f->args);
     dync__strfree(f->options_text);
@@ -43520,6 +44838,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     dync__str_free(&reason);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
+    if (status == DYNC_OK) status = dync__shapes_choose(f, e, call);
     DYNC__COUNTER_ADD(frames, 1);
     dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e) : NULL;
     if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
@@ -44154,6 +45473,10 @@ DYNC__FN const dync__gnode_class *dync__aot_node_class(void);
 DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
+/* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
+typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
+DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+                                         dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
@@ -46515,9 +47838,15 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     return DYNC_OK;
 }
 
+static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+{
+    return dync__aot_compile(graph, examples, n, options, user, out);
+}
+
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
+    if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     dync__aot_code *c = dync__calloc(sizeof *c);
     (void)n;
     if (!c) return DYNC_ERR_MEMORY;
@@ -46551,6 +47880,262 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     out->destroy = dync__aot_destroy;
     out->narrow = dync__aot_narrow;
     out->state = c;
+    return DYNC_OK;
+}
+
+/* ==== aot/sized.c =============================================================================================== */
+/* aot/sized.c: a compiled graph of symbolic sizes, for compilers that want numbers: one instance for each set of sizes that is called, made
+ * when it is first met and kept while it is among the last ones used. After runtime.c.
+ *
+ * The symbolic graph was captured and handed over once; making an instance is no compile that anybody counts: numbers take the place of
+ * the symbols and the graph goes through the usual stages. Instances are counted by reference: one that leaves the list may still run. */
+
+enum { DYNC__SIZED_KEPT = 64 };
+typedef struct dync__instance {
+    struct dync__instance *next;         /* the one used last first */
+    int32_t refs;                        /* the list, and calls in flight */
+    dync_callable code;
+    dync_graph *graph;
+    int64_t *key;
+} dync__instance;
+typedef struct dync__sized_symbol { int symbol, input, dim; int64_t token; } dync__sized_symbol;   /* token: of that size; the symbol itself where it is bare */
+typedef struct dync__sized {
+    dync__raw_state head;                /* first: what dync__raw_run reads */
+    dync__mutex lock;                    /* the list */
+    dync__instance *first;
+    int n_kept, n_symbols;
+    dync__sized_symbol *symbol;          /* in an order in which each can be solved */
+    dync_graph *graph;
+    char *options;
+    dync__graph_compiler compile;
+    void *user;
+    bool double_backward;                /* as the function was compiled */
+    bool *used;                          /* narrowed to these outputs; NULL: all */
+} dync__sized;
+
+/* ---- instances ----------------------------------------------------------------------------------------------------------------- */
+static void dync__instance_unref(dync__sized *s, dync__instance *x)
+{
+    if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
+    if (x->code.destroy) x->code.destroy(x->code.state);
+    dync_graph_free(x->graph);
+    dync__free(x->key, (size_t)s->n_symbols * sizeof *x->key);
+    dync__free(x, sizeof *x);
+}
+
+/* The instance of these sizes, with a reference; it becomes the first of the list. */
+static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
+{
+    size_t bytes = (size_t)s->n_symbols * sizeof *key;
+    dync__lock(&s->lock);
+    dync__instance **p = &s->first, *x = NULL;
+    while (*p && memcmp((*p)->key, key, bytes) != 0) p = &(*p)->next;
+    if (*p) {
+        x = *p;
+        *p = x->next;
+        x->next = s->first;
+        s->first = x;
+        DYNC__ATOMIC_INC(&x->refs);
+    }
+    dync__unlock(&s->lock);
+    return x;
+}
+
+/* Another thread may have made the same meanwhile: then there are two for a while, which does no harm. */
+static void dync__sized_insert(dync__sized *s, dync__instance *x)
+{
+    dync__instance *last = NULL;
+    dync__lock(&s->lock);
+    x->next = s->first;
+    s->first = x;
+    if (++s->n_kept > DYNC__SIZED_KEPT) {
+        dync__instance **p = &s->first;
+        while ((*p)->next) p = &(*p)->next;
+        last = *p;
+        *p = NULL;
+        s->n_kept--;
+    }
+    dync__unlock(&s->lock);
+    dync__instance_unref(s, last);
+}
+
+/* As if no trace were open: this happens inside calls. */
+static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const dync_value *examples)
+{
+    dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
+    dync__symtab *syms = dync__tls.syms;
+    bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
+    dync__tls.double_backward = s->double_backward;
+    dync__tls.compiling = false;
+    dync__tls.syms = NULL;
+    dync_status status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+    dync__lock(&s->lock);
+    if (status == DYNC_OK && s->used && x->code.narrow) status = x->code.narrow(x->code.state, s->used);
+    dync__unlock(&s->lock);
+    dync__tls.syms = syms;
+    dync__tls.compiling = compiling;
+    dync__tls.double_backward = twice;
+    dync__bottom_swap(bottom);
+    dync__handler_swap(stack);
+    return status;
+}
+
+static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out)
+{
+    int n = s->graph->n_inputs;
+    size_t bytes = (size_t)s->n_symbols * sizeof *key;
+    int64_t *value = dync__calloc((size_t)s->graph->syms->symbol.n * sizeof *value);
+    dync_value few[DYNC__FEW], *examples = dync__room(few, DYNC__FEW, n, sizeof *examples);
+    dync__instance *x = dync__calloc(sizeof *x);
+    dync_status status = value && examples && x && (x->key = dync__alloc(bytes)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (x) x->refs = 2;
+    for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) value[s->symbol[i].symbol] = key[i];
+    if (status == DYNC_OK) {
+        memcpy(x->key, key, bytes);
+        for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(in[i]));
+        status = dync__graph_concrete(s->graph, value, &x->graph);
+    }
+    if (status == DYNC_OK) status = dync__instance_compile(s, x, examples);
+    dync__free(value, (size_t)s->graph->syms->symbol.n * sizeof *value);
+    dync__room_end(examples, few, n, sizeof *examples);
+    if (status == DYNC_OK) {
+        dync__sized_insert(s, x);
+        *out = x;
+        return DYNC_OK;
+    }
+    if (x) {
+        x->refs = 1;
+        dync__instance_unref(s, x);
+    }
+    return status;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    dync__sized *s = state;
+    int64_t few[16], *key = dync__room(few, DYNC__COUNT_OF(few), s->n_symbols, sizeof *key);
+    int64_t few_values[16], *value = dync__room(few_values, DYNC__COUNT_OF(few_values), s->graph->syms->symbol.n, sizeof *value);
+    bool known[64] = {false};
+    dync_status status = key && value ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (n_in != s->graph->n_inputs) status = dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", s->graph->n_inputs, n_in);
+    for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) {
+        const dync__sized_symbol *y = &s->symbol[i];
+        int64_t size = in[y->input]->lay.shape[y->dim];
+        if (y->token == s->graph->syms->symbol.at[y->symbol].token) {
+            value[y->symbol] = size;
+            known[y->symbol] = true;
+        } else {
+            (void)dync__symtab_solve(s->graph->syms, y->token, size, value, known);
+        }
+        key[i] = value[y->symbol];
+    }
+    dync__instance *x = status == DYNC_OK ? dync__sized_find(s, key) : NULL;
+    if (status == DYNC_OK && !x) status = dync__instance_make(s, key, in, &x);
+    if (status == DYNC_OK) status = dync__callable_run(&x->code, n_in, in, n_out, out);
+    dync__instance_unref(s, x);
+    dync__room_end(key, few, s->n_symbols, sizeof *key);
+    dync__room_end(value, few_values, s->graph->syms->symbol.n, sizeof *value);
+    return status;
+}
+
+static dync_status dync__sized_narrow(void *state, const bool *used)
+{
+    dync__sized *s = state;
+    dync_status status = DYNC_OK;
+    dync__lock(&s->lock);
+    if (!s->used) s->used = dync__calloc((size_t)s->head.n_out + 1);
+    if (!s->used) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->head.n_out && status == DYNC_OK; i++) s->used[i] = used[i];
+    for (dync__instance *x = s->first; x && status == DYNC_OK; x = x->next)
+        if (x->code.narrow) status = x->code.narrow(x->code.state, used);
+    dync__unlock(&s->lock);
+    return status;
+}
+
+static void dync__sized_destroy(void *state)
+{
+    dync__sized *s = state;
+    while (s->first) {
+        dync__instance *x = s->first;
+        s->first = x->next;
+        dync__instance_unref(s, x);
+    }
+    if (s->used) dync__free(s->used, (size_t)s->head.n_out + 1);
+    if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
+    dync__strfree(s->options);
+    dync_graph_free(s->graph);
+    dync__free(s, sizeof *s);
+}
+
+/* Where the symbols are read off: sizes that are a symbol first, then what can be solved. */
+static dync_status dync__sized_bindings(dync__sized *s)
+{
+    const dync_graph *g = s->graph;
+    int64_t value[64] = {0};
+    bool known[64] = {false};
+    if (g->syms->symbol.n > DYNC__COUNT_OF(known)) return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
+    if (!(s->symbol = dync__calloc((size_t)g->syms->symbol.n * sizeof *s->symbol))) return DYNC_ERR_MEMORY;
+    for (bool more = true, bare = true; more; bare = false) {
+        more = bare;
+        for (int i = 0; i < g->n_inputs; i++)
+            for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++) {
+                bool before[64];
+                int64_t token = g->node.at[i]->info[0].lay.shape[d];
+                const dync__sz_expr *e = dync__is_token(token) ? dync__symtab_find(g->syms, token) : NULL;
+                memcpy(before, known, sizeof before);
+                if (!e || (bare && e->kind != -1) || !dync__symtab_solve(g->syms, token, 0, value, known)) continue;
+                more = true;
+                for (int k = 0; k < g->syms->symbol.n; k++)
+                    if (known[k] != before[k]) s->symbol[s->n_symbols++] = (dync__sized_symbol){k, i, d, token};
+            }
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
+                                         void *user, dync_callable *out)
+{
+    dync__sized *s = dync__calloc(sizeof *s);
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
+    dync_status status = s && in ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (s) {
+        s->graph = dync_graph_retain(graph);
+        s->compile = compile;
+        s->user = user;
+        s->double_backward = dync__tls.double_backward;
+        s->head.raw.run = dync__sized_run;
+        s->head.raw.state = s;
+        s->head.form = &graph->node.at[graph->node.n - 1]->args[0];
+        s->head.n_out = dync__arg_count_tensors(s->head.form);
+        s->head.compiled_from = s->graph;
+        if (options && !(s->options = dync__strdup(options))) status = DYNC_ERR_MEMORY;
+    }
+    if (status == DYNC_OK) status = dync__sized_bindings(s);
+    bool given = n == graph->n_inputs && (examples || !n);
+    for (int i = 0; given && i < n && status == DYNC_OK; i++)
+        if (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t)))
+            status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
+    if (status == DYNC_OK && given) {                 /* of the example's sizes: what cannot be compiled says so now */
+        int64_t key[64];
+        dync__instance *x = NULL;
+        int64_t value[64];
+        bool known[64];
+        dync__graph_bind(graph, in, value, known);
+        for (int i = 0; i < s->n_symbols; i++) key[i] = value[s->symbol[i].symbol];
+        status = dync__instance_make(s, key, in, &x);
+        if (x) dync__instance_unref(s, x);
+    }
+    dync__room_end(in, few, DYNC__MAX(n, 0), sizeof *in);
+    if (status != DYNC_OK) {
+        if (s) dync__sized_destroy(s);
+        return status;
+    }
+    memset(out, 0, sizeof *out);
+    out->run = dync__raw_run;
+    out->destroy = dync__sized_destroy;
+    out->narrow = dync__sized_narrow;
+    out->state = s;
     return DYNC_OK;
 }
 
@@ -47332,7 +48917,7 @@ DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int 
 /* ==== backend/aot.c ============================================================================================= */
 /* backend/aot.c: dync_aot_autograd: a backend made of the user's compilers for the forward and backward graph. */
 
-typedef struct dync__aot_user { dync_backend fw, bw; struct dync__aot_user *next; } dync__aot_user;
+typedef struct dync__aot_user { dync_backend fw, bw; dync__inner_compiler inner; struct dync__aot_user *next; } dync__aot_user;
 static struct { dync__mutex lock; dync__aot_user *first; } dync__aot_users;
 
 static void dync__aot_users_free(void)
@@ -47405,8 +48990,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
 static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    dync__inner_compiler inner = {dync__boxed_compile, user, false};
-    return dync__aot_compile(g, ex, n, options, &inner, out);
+    return dync__aot_compile(g, ex, n, options, &((dync__aot_user *)user)->inner, out);
 }
 
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null)
@@ -47421,6 +49005,7 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     }
     dync__aot_user *u = dync__calloc(sizeof *u);
     if (!u) return b;
+    u->inner = (dync__inner_compiler){dync__boxed_compile, u, false};
     u->fw = *fw_compiler;
     u->bw = bw_compiler_or_null ? *bw_compiler_or_null : *fw_compiler;
     dync__at_shutdown(dync__aot_users_free);
@@ -49894,7 +51479,7 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
                                       const char *options, dync_callable *out, void *user)
 {
     dync__str bytes = {0};
-    (void)ex, (void)n, (void)user;
+    if (g->syms) return dync__sized_compile(g, ex, n, options, dync__backend_ts, user, out);
     dync__options_ignored(options, "ts");
     dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
     dync_status status = written ? dync__program_write(written, &bytes) : dync_error();

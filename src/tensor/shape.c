@@ -35,15 +35,25 @@ static dync_status dync__shape_check_rank(int ndim)
     return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS, ndim);
 }
 
+/* A size that no memory has: a symbolic one, or a mistake. */
+static dync_status dync__size_is_known(int ndim, const int64_t *shape, int64_t size)
+{
+    dync__shape_buffer text;
+    if (dync__is_token(size) && dync__symtab_find(dync__tls.syms, size)) return DYNC_OK;
+    if (dync__tls.compiling)
+        return dync__fail(DYNC_ERR_SHAPE, "%lld is too large for a size; what dync_dim gives may only be passed on whole, as an element of a "
+                          "shape, inside the traced function", (long long)size);
+    if (!dync__is_token(size)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
+}
+
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
 {
     dync__shape_buffer text;
     int64_t n = 1;
     bool fits = true, empty = false;
     for (int i = 0; i < ndim; i++) {
-        if (shape[i] >= (int64_t)1 << 40 && dync__tls.compiling && (!dync__is_token(shape[i]) || !dync__symtab_find(dync__tls.syms, shape[i])))
-            return dync__fail(DYNC_ERR_SHAPE, "%lld is too large for a size; what dync_dim gives may only be passed on whole, as an element of a shape, "
-                              "inside the traced function", (long long)shape[i]);
+        if (DYNC__UNLIKELY(shape[i] >= (int64_t)1 << 40)) DYNC__TRY(dync__size_is_known(ndim, shape, shape[i]));
         if (shape[i] < 0) return dync__fail(DYNC_ERR_SHAPE, "negative size in shape %s", dync__shape_show(&text, ndim, shape));
         empty = empty || shape[i] == 0;
     }
