@@ -2492,14 +2492,29 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__TLS _Thread_local
 #endif
 
-/* Around modules that make things once (inference, graphs, capture's slow side): compiled for size of the build, not for speed, which
- * halves the time the merged header takes under -O2. What runs in every call stands outside. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
+/* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2.
+ *   DYNC__COLD_BEGIN .. END   makes things once (captures, compiles, prints, reads files): not optimised
+ *   DYNC__WARM_BEGIN .. END   runs in every eager operator or training step beside much more work: quickly optimised
+ * What runs in every compiled call, and the loops over elements, stand outside both. Who asks for a small program (-Os) or compiles
+ * the files one by one gets what he asks for. */
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
+#if defined(__clang__)
+#define DYNC__COLD_BEGIN _Pragma("clang optimize off")
+#define DYNC__COLD_END _Pragma("clang optimize on")
+#elif defined(__GNUC__)
+#define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define DYNC__COLD_END _Pragma("GCC pop_options")
-#else
+#define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
+#define DYNC__WARM_END _Pragma("GCC pop_options")
+#endif
+#endif
+#if !defined(DYNC__COLD_BEGIN)
 #define DYNC__COLD_BEGIN
 #define DYNC__COLD_END
+#endif
+#if !defined(DYNC__WARM_BEGIN)
+#define DYNC__WARM_BEGIN
+#define DYNC__WARM_END
 #endif
 
 /* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads. */
@@ -5634,6 +5649,8 @@ DYNC__FN void dync__json_quote(dync__str *s, const char *text)
     }
     dync__str_addc(s, '"');
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== base/profile.c ============================================================================================ */
 /* base/profile.c: the profiler: a record of what ran: who, when, how long, inside what. Before op/ (operators), autograd/ (backward nodes)
@@ -5889,7 +5906,7 @@ DYNC__FN dync_status dync__profile_table(dync__str *s)
     dync__unlock(&dync__profile.lock);
     return row && !s->failed ? DYNC_OK : dync__fail_memory(bytes);
 }
-DYNC__COLD_END
+DYNC__WARM_END
 
 /* ==== tensor/tensor.h =========================================================================================== */
 /* tensor/tensor.h: dtypes, shapes, storage, tensors, scopes. After base/, before loop/.
@@ -6339,7 +6356,7 @@ DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x)
     default: dync__store_f64(p, dtype, (double)x); break;
     }
 }
-DYNC__COLD_BEGIN
+DYNC__WARM_BEGIN
 
 /* ==== tensor/sym.c ============================================================================================== */
 /* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over symbols and atoms (floor division,
@@ -7280,7 +7297,7 @@ DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__lay
         span = dync__sz_mul(span, out->shape[order[i]] > 1 ? out->shape[order[i]] : 1);
     }
 }
-DYNC__COLD_END
+DYNC__WARM_END
 
 /* ==== tensor/tensor.c =========================================================================================== */
 /* tensor/tensor.c: storage, tensor slots, handles, reference counts.
@@ -13762,6 +13779,7 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
 /* The steps of every section, with values, streams and reductions. */
 DYNC__FN void dync__ib_emit_all(dync__ib *);
 #endif
+DYNC__COLD_BEGIN
 
 /* ==== codegen/interp_plan.c ===================================================================================== */
 /* codegen/interp_plan.c: how a kernel is cut into tiles. Before: interp.c asks; after:
@@ -14898,6 +14916,7 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
             dync__code_dump_step(out, c, &c->steps[i]);
     }
 }
+DYNC__COLD_END
 
 /* ==== codegen/interp_run.c ====================================================================================== */
 /* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls
@@ -15839,7 +15858,7 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 #define DYNC__TILE_CODE                                                                            \
     __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math",  \
         "fp-contract=off", "no-trapping-math",                                                     \
-                             "no-tree-scev-cprop")))
+                             "no-tree-scev-cprop", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
 #define DYNC__TILE_CODE
@@ -17236,7 +17255,8 @@ enum { DYNC__GEMM_STACK = 8192 };
 #define DYNC__GEMM_CODE
 #define DYNC__GEMM_CONTRACT _Pragma("clang fp contract(fast)")
 #elif defined(__GNUC__)
-#define DYNC__GEMM_CODE __attribute__((optimize("O2", "no-fast-math", "fp-contract=fast")))
+#define DYNC__GEMM_CODE __attribute__((optimize("O1", "expensive-optimizations", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts", \
+        "no-tree-pta", "no-tree-ch", "no-tree-fre", "no-tree-loop-im", "no-tree-sra", "no-fast-math", "fp-contract=fast")))
 #define DYNC__GEMM_CONTRACT
 #else
 #define DYNC__GEMM_CODE
@@ -20753,7 +20773,6 @@ DYNC__FN void dync__opcall_text(dync__str *s, const dync__opcall *call)
         dync__args_text(s, &call->args[i]);
     }
 }
-DYNC__COLD_BEGIN
 
 /* ==== op/chain.h ================================================================================================ */
 /* op/chain.h: a chain of operator calls, for decompositions. After rows.h; private to op/.
@@ -20789,6 +20808,7 @@ DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n, dyn
 DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);                  /* argument i if it is a tensor, else NULL */
 DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);      /* argument 0, which must be one */
 #endif
+DYNC__COLD_BEGIN
 
 /* ==== op/chain.c ================================================================================================ */
 /* op/chain.c: chains of operator calls, and inference of composite operators by running their decomposition over fakes.
@@ -23519,956 +23539,896 @@ DYNC__COLD_BEGIN
  *
  * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */
 
-DYNC_API dync_tensor *dync_add_at(dync_value self, dync_value other, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_value x1, dync_loc at)
 {
     dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_add, 2, args, at);
+    args[0] = dync__arg_value(x0);
+    args[1] = dync__arg_value(x1);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_h(x1);
+    args[2] = dync__arg_h(x2);
+    args[3] = dync__arg_value(x3);
+    return dync__op_call(op, 4, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_value(x1);
+    args[2] = dync__arg_value(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_h(x1);
+    args[2] = dync__arg_value(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1T(int op, dync_tensor *x0, dync_loc at)
+{
+    dync__arg args[1];
+    args[0] = dync__arg_h(x0);
+    return dync__op_call(op, 1, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, double x1, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_f(x1);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_f(x1);
+    args[2] = dync__arg_f(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_value(x1);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    args[2] = dync__arg_h(x2);
+    args[3] = dync__arg_h(x3);
+    return dync__op_call(op, 4, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    args[2] = dync__arg_h(x2);
+    args[3] = dync__arg_value(x3);
+    return dync__op_call(op, 4, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_dims(x1.n, x1.d);
+    args[2] = dync__arg_b(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    args[2] = dync__arg_b(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int x1, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    args[2] = dync__arg_b(x2);
+    return dync__op_call_list(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_dims(x1.n, x1.d);
+    args[2] = dync__arg_i(x2);
+    args[3] = dync__arg_b(x3);
+    return dync__op_call(op, 4, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_h(x1);
+    args[2] = dync__arg_h(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_h(x1);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_dims(x1.n, x1.d);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at)
+{
+    dync__arg args[7];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_h(x1);
+    args[2] = x2 ? dync__arg_h(x2) : dync__arg_none();
+    args[3] = dync__arg_dims(x3.n, x3.d);
+    args[4] = dync__arg_dims(x4.n, x4.d);
+    args[5] = dync__arg_dims(x5.n, x5.d);
+    args[6] = dync__arg_i(x6);
+    return dync__op_call(op, 7, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_dims(x1.n, x1.d);
+    args[2] = dync__arg_dims(x2.n, x2.d);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at)
+{
+    dync__arg args[4];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    args[2] = dync__arg_i(x2);
+    args[3] = dync__arg_i(x3);
+    return dync__op_call(op, 4, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_h(x1);
+    args[2] = dync__arg_f(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    args[2] = dync__arg_i(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1, dync_loc at)
+{
+    dync__arg args[2];
+    args[0] = dync__arg_value(x0);
+    args[1] = dync__arg_i(x1);
+    return dync__op_call(op, 2, args, at);
+}
+
+static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at)
+{
+    dync__arg args[3];
+    args[0] = dync__arg_h(x0);
+    args[1] = dync__arg_i(x1);
+    args[2] = dync__arg_h(x2);
+    return dync__op_call(op, 3, args, at);
+}
+
+DYNC_API dync_tensor *dync_add_at(dync_value self, dync_value other, dync_loc at)
+{
+    return dync__entry_1VV(DYNC__OP_add, self, other, at);
 }
 DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other) { return dync_add_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_atan2_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_atan2, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_atan2, self, other, at);
 }
 DYNC_API dync_tensor *(dync_atan2)(dync_value self, dync_value other) { return dync_atan2_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_bitwise_and_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_bitwise_and, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_bitwise_and, self, other, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_and)(dync_value self, dync_value other) { return dync_bitwise_and_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_bitwise_or_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_bitwise_or, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_bitwise_or, self, other, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_or)(dync_value self, dync_value other) { return dync_bitwise_or_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_bitwise_xor_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_bitwise_xor, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_bitwise_xor, self, other, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_xor)(dync_value self, dync_value other) { return dync_bitwise_xor_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_div_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_div, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_div, self, other, at);
 }
 DYNC_API dync_tensor *(dync_div)(dync_value self, dync_value other) { return dync_div_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_eq_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_eq, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_eq, self, other, at);
 }
 DYNC_API dync_tensor *(dync_eq)(dync_value self, dync_value other) { return dync_eq_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_floor_divide_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_floor_divide, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_floor_divide, self, other, at);
 }
 DYNC_API dync_tensor *(dync_floor_divide)(dync_value self, dync_value other) { return dync_floor_divide_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_fmod_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_fmod, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_fmod, self, other, at);
 }
 DYNC_API dync_tensor *(dync_fmod)(dync_value self, dync_value other) { return dync_fmod_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_ge_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_ge, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_ge, self, other, at);
 }
 DYNC_API dync_tensor *(dync_ge)(dync_value self, dync_value other) { return dync_ge_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_gt_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_gt, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_gt, self, other, at);
 }
 DYNC_API dync_tensor *(dync_gt)(dync_value self, dync_value other) { return dync_gt_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_le_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_le, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_le, self, other, at);
 }
 DYNC_API dync_tensor *(dync_le)(dync_value self, dync_value other) { return dync_le_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_logical_and_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_logical_and, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_logical_and, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logical_and)(dync_value self, dync_value other) { return dync_logical_and_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_logical_or_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_logical_or, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_logical_or, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logical_or)(dync_value self, dync_value other) { return dync_logical_or_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_logical_xor_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_logical_xor, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_logical_xor, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logical_xor)(dync_value self, dync_value other) { return dync_logical_xor_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_lt_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_lt, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_lt, self, other, at);
 }
 DYNC_API dync_tensor *(dync_lt)(dync_value self, dync_value other) { return dync_lt_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_maximum_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_maximum, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_maximum, self, other, at);
 }
 DYNC_API dync_tensor *(dync_maximum)(dync_value self, dync_value other) { return dync_maximum_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_minimum_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_minimum, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_minimum, self, other, at);
 }
 DYNC_API dync_tensor *(dync_minimum)(dync_value self, dync_value other) { return dync_minimum_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_mul_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_mul, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_mul, self, other, at);
 }
 DYNC_API dync_tensor *(dync_mul)(dync_value self, dync_value other) { return dync_mul_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_ne_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_ne, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_ne, self, other, at);
 }
 DYNC_API dync_tensor *(dync_ne)(dync_value self, dync_value other) { return dync_ne_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_pow_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_pow, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_pow, self, other, at);
 }
 DYNC_API dync_tensor *(dync_pow)(dync_value self, dync_value other) { return dync_pow_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_remainder_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_remainder, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_remainder, self, other, at);
 }
 DYNC_API dync_tensor *(dync_remainder)(dync_value self, dync_value other) { return dync_remainder_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sub_at(dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_sub, 2, args, at);
+    return dync__entry_1VV(DYNC__OP_sub, self, other, at);
 }
 DYNC_API dync_tensor *(dync_sub)(dync_value self, dync_value other) { return dync_sub_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_addcdiv_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(tensor1);
-    args[2] = dync__arg_h(tensor2);
-    args[3] = dync__arg_value(value);
-    return dync__op_call(DYNC__OP_addcdiv, 4, args, at);
+    return dync__entry_1TTTV(DYNC__OP_addcdiv, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcdiv)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcdiv_at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_addcmul_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(tensor1);
-    args[2] = dync__arg_h(tensor2);
-    args[3] = dync__arg_value(value);
-    return dync__op_call(DYNC__OP_addcmul, 4, args, at);
+    return dync__entry_1TTTV(DYNC__OP_addcmul, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcmul)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcmul_at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_clamp_at(dync_tensor *self, dync_value low, dync_value high, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(low);
-    args[2] = dync__arg_value(high);
-    return dync__op_call(DYNC__OP_clamp, 3, args, at);
+    return dync__entry_1TVV(DYNC__OP_clamp, self, low, high, at);
 }
 DYNC_API dync_tensor *(dync_clamp)(dync_tensor *self, dync_value low, dync_value high) { return dync_clamp_at(self, low, high, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_lerp_at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(end);
-    args[2] = dync__arg_value(weight);
-    return dync__op_call(DYNC__OP_lerp, 3, args, at);
+    return dync__entry_1TTV(DYNC__OP_lerp, self, end, weight, at);
 }
 DYNC_API dync_tensor *(dync_lerp)(dync_tensor *self, dync_tensor *end, dync_value weight) { return dync_lerp_at(self, end, weight, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_masked_fill_at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(mask);
-    args[2] = dync__arg_value(value);
-    return dync__op_call(DYNC__OP_masked_fill, 3, args, at);
+    return dync__entry_1TTV(DYNC__OP_masked_fill, self, mask, value, at);
 }
 DYNC_API dync_tensor *(dync_masked_fill)(dync_tensor *self, dync_tensor *mask, dync_value value) { return dync_masked_fill_at(self, mask, value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_where_at(dync_tensor *condition, dync_value self, dync_value other, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(condition);
-    args[1] = dync__arg_value(self);
-    args[2] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_where, 3, args, at);
+    return dync__entry_1TVV(DYNC__OP_where, condition, self, other, at);
 }
 DYNC_API dync_tensor *(dync_where)(dync_tensor *condition, dync_value self, dync_value other) { return dync_where_at(condition, self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_abs_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_abs, 1, args, at);
+    return dync__entry_1T(DYNC__OP_abs, self, at);
 }
 DYNC_API dync_tensor *(dync_abs)(dync_tensor *self) { return dync_abs_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_acos_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_acos, 1, args, at);
+    return dync__entry_1T(DYNC__OP_acos, self, at);
 }
 DYNC_API dync_tensor *(dync_acos)(dync_tensor *self) { return dync_acos_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_asin_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_asin, 1, args, at);
+    return dync__entry_1T(DYNC__OP_asin, self, at);
 }
 DYNC_API dync_tensor *(dync_asin)(dync_tensor *self) { return dync_asin_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_atan_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_atan, 1, args, at);
+    return dync__entry_1T(DYNC__OP_atan, self, at);
 }
 DYNC_API dync_tensor *(dync_atan)(dync_tensor *self) { return dync_atan_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_bitwise_not_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_bitwise_not, 1, args, at);
+    return dync__entry_1T(DYNC__OP_bitwise_not, self, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_not)(dync_tensor *self) { return dync_bitwise_not_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_ceil_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_ceil, 1, args, at);
+    return dync__entry_1T(DYNC__OP_ceil, self, at);
 }
 DYNC_API dync_tensor *(dync_ceil)(dync_tensor *self) { return dync_ceil_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_cos_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_cos, 1, args, at);
+    return dync__entry_1T(DYNC__OP_cos, self, at);
 }
 DYNC_API dync_tensor *(dync_cos)(dync_tensor *self) { return dync_cos_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_cosh_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_cosh, 1, args, at);
+    return dync__entry_1T(DYNC__OP_cosh, self, at);
 }
 DYNC_API dync_tensor *(dync_cosh)(dync_tensor *self) { return dync_cosh_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_elu_at(dync_tensor *self, double alpha, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(alpha);
-    return dync__op_call(DYNC__OP_elu, 2, args, at);
+    return dync__entry_1Tf(DYNC__OP_elu, self, alpha, at);
 }
 DYNC_API dync_tensor *(dync_elu)(dync_tensor *self, double alpha) { return dync_elu_at(self, alpha, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_erf_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_erf, 1, args, at);
+    return dync__entry_1T(DYNC__OP_erf, self, at);
 }
 DYNC_API dync_tensor *(dync_erf)(dync_tensor *self) { return dync_erf_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_erfc_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_erfc, 1, args, at);
+    return dync__entry_1T(DYNC__OP_erfc, self, at);
 }
 DYNC_API dync_tensor *(dync_erfc)(dync_tensor *self) { return dync_erfc_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_exp_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_exp, 1, args, at);
+    return dync__entry_1T(DYNC__OP_exp, self, at);
 }
 DYNC_API dync_tensor *(dync_exp)(dync_tensor *self) { return dync_exp_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_exp2_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_exp2, 1, args, at);
+    return dync__entry_1T(DYNC__OP_exp2, self, at);
 }
 DYNC_API dync_tensor *(dync_exp2)(dync_tensor *self) { return dync_exp2_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_expm1_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_expm1, 1, args, at);
+    return dync__entry_1T(DYNC__OP_expm1, self, at);
 }
 DYNC_API dync_tensor *(dync_expm1)(dync_tensor *self) { return dync_expm1_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_floor_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_floor, 1, args, at);
+    return dync__entry_1T(DYNC__OP_floor, self, at);
 }
 DYNC_API dync_tensor *(dync_floor)(dync_tensor *self) { return dync_floor_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_frac_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_frac, 1, args, at);
+    return dync__entry_1T(DYNC__OP_frac, self, at);
 }
 DYNC_API dync_tensor *(dync_frac)(dync_tensor *self) { return dync_frac_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_gelu_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_gelu, 1, args, at);
+    return dync__entry_1T(DYNC__OP_gelu, self, at);
 }
 DYNC_API dync_tensor *(dync_gelu)(dync_tensor *self) { return dync_gelu_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_gelu_tanh_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_gelu_tanh, 1, args, at);
+    return dync__entry_1T(DYNC__OP_gelu_tanh, self, at);
 }
 DYNC_API dync_tensor *(dync_gelu_tanh)(dync_tensor *self) { return dync_gelu_tanh_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_hardtanh_at(dync_tensor *self, double low, double high, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(low);
-    args[2] = dync__arg_f(high);
-    return dync__op_call(DYNC__OP_hardtanh, 3, args, at);
+    return dync__entry_1Tff(DYNC__OP_hardtanh, self, low, high, at);
 }
 DYNC_API dync_tensor *(dync_hardtanh)(dync_tensor *self, double low, double high) { return dync_hardtanh_at(self, low, high, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_isfinite_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_isfinite, 1, args, at);
+    return dync__entry_1T(DYNC__OP_isfinite, self, at);
 }
 DYNC_API dync_tensor *(dync_isfinite)(dync_tensor *self) { return dync_isfinite_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_isinf_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_isinf, 1, args, at);
+    return dync__entry_1T(DYNC__OP_isinf, self, at);
 }
 DYNC_API dync_tensor *(dync_isinf)(dync_tensor *self) { return dync_isinf_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_isnan_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_isnan, 1, args, at);
+    return dync__entry_1T(DYNC__OP_isnan, self, at);
 }
 DYNC_API dync_tensor *(dync_isnan)(dync_tensor *self) { return dync_isnan_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_leaky_relu_at(dync_tensor *self, double negative_slope, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(negative_slope);
-    return dync__op_call(DYNC__OP_leaky_relu, 2, args, at);
+    return dync__entry_1Tf(DYNC__OP_leaky_relu, self, negative_slope, at);
 }
 DYNC_API dync_tensor *(dync_leaky_relu)(dync_tensor *self, double negative_slope) { return dync_leaky_relu_at(self, negative_slope, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_log_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_log, 1, args, at);
+    return dync__entry_1T(DYNC__OP_log, self, at);
 }
 DYNC_API dync_tensor *(dync_log)(dync_tensor *self) { return dync_log_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_log10_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_log10, 1, args, at);
+    return dync__entry_1T(DYNC__OP_log10, self, at);
 }
 DYNC_API dync_tensor *(dync_log10)(dync_tensor *self) { return dync_log10_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_log1p_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_log1p, 1, args, at);
+    return dync__entry_1T(DYNC__OP_log1p, self, at);
 }
 DYNC_API dync_tensor *(dync_log1p)(dync_tensor *self) { return dync_log1p_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_log2_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_log2, 1, args, at);
+    return dync__entry_1T(DYNC__OP_log2, self, at);
 }
 DYNC_API dync_tensor *(dync_log2)(dync_tensor *self) { return dync_log2_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_logical_not_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_logical_not, 1, args, at);
+    return dync__entry_1T(DYNC__OP_logical_not, self, at);
 }
 DYNC_API dync_tensor *(dync_logical_not)(dync_tensor *self) { return dync_logical_not_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_logsigmoid_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_logsigmoid, 1, args, at);
+    return dync__entry_1T(DYNC__OP_logsigmoid, self, at);
 }
 DYNC_API dync_tensor *(dync_logsigmoid)(dync_tensor *self) { return dync_logsigmoid_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_mish_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_mish, 1, args, at);
+    return dync__entry_1T(DYNC__OP_mish, self, at);
 }
 DYNC_API dync_tensor *(dync_mish)(dync_tensor *self) { return dync_mish_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_neg_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_neg, 1, args, at);
+    return dync__entry_1T(DYNC__OP_neg, self, at);
 }
 DYNC_API dync_tensor *(dync_neg)(dync_tensor *self) { return dync_neg_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_reciprocal_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_reciprocal, 1, args, at);
+    return dync__entry_1T(DYNC__OP_reciprocal, self, at);
 }
 DYNC_API dync_tensor *(dync_reciprocal)(dync_tensor *self) { return dync_reciprocal_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_relu_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_relu, 1, args, at);
+    return dync__entry_1T(DYNC__OP_relu, self, at);
 }
 DYNC_API dync_tensor *(dync_relu)(dync_tensor *self) { return dync_relu_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_relu6_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_relu6, 1, args, at);
+    return dync__entry_1T(DYNC__OP_relu6, self, at);
 }
 DYNC_API dync_tensor *(dync_relu6)(dync_tensor *self) { return dync_relu6_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_round_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_round, 1, args, at);
+    return dync__entry_1T(DYNC__OP_round, self, at);
 }
 DYNC_API dync_tensor *(dync_round)(dync_tensor *self) { return dync_round_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_rsqrt_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_rsqrt, 1, args, at);
+    return dync__entry_1T(DYNC__OP_rsqrt, self, at);
 }
 DYNC_API dync_tensor *(dync_rsqrt)(dync_tensor *self) { return dync_rsqrt_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sgn_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sgn, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sgn, self, at);
 }
 DYNC_API dync_tensor *(dync_sgn)(dync_tensor *self) { return dync_sgn_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sigmoid_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sigmoid, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sigmoid, self, at);
 }
 DYNC_API dync_tensor *(dync_sigmoid)(dync_tensor *self) { return dync_sigmoid_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sign_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sign, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sign, self, at);
 }
 DYNC_API dync_tensor *(dync_sign)(dync_tensor *self) { return dync_sign_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_silu_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_silu, 1, args, at);
+    return dync__entry_1T(DYNC__OP_silu, self, at);
 }
 DYNC_API dync_tensor *(dync_silu)(dync_tensor *self) { return dync_silu_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sin_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sin, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sin, self, at);
 }
 DYNC_API dync_tensor *(dync_sin)(dync_tensor *self) { return dync_sin_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sinh_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sinh, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sinh, self, at);
 }
 DYNC_API dync_tensor *(dync_sinh)(dync_tensor *self) { return dync_sinh_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_softplus_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_softplus, 1, args, at);
+    return dync__entry_1T(DYNC__OP_softplus, self, at);
 }
 DYNC_API dync_tensor *(dync_softplus)(dync_tensor *self) { return dync_softplus_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sqrt_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sqrt, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sqrt, self, at);
 }
 DYNC_API dync_tensor *(dync_sqrt)(dync_tensor *self) { return dync_sqrt_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_square_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_square, 1, args, at);
+    return dync__entry_1T(DYNC__OP_square, self, at);
 }
 DYNC_API dync_tensor *(dync_square)(dync_tensor *self) { return dync_square_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_tan_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_tan, 1, args, at);
+    return dync__entry_1T(DYNC__OP_tan, self, at);
 }
 DYNC_API dync_tensor *(dync_tan)(dync_tensor *self) { return dync_tan_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_tanh_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_tanh, 1, args, at);
+    return dync__entry_1T(DYNC__OP_tanh, self, at);
 }
 DYNC_API dync_tensor *(dync_tanh)(dync_tensor *self) { return dync_tanh_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_trunc_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_trunc, 1, args, at);
+    return dync__entry_1T(DYNC__OP_trunc, self, at);
 }
 DYNC_API dync_tensor *(dync_trunc)(dync_tensor *self) { return dync_trunc_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_abs__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_abs_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_abs_, self, at);
 }
 DYNC_API dync_tensor *(dync_abs_)(dync_tensor *self) { return dync_abs__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_add__at(dync_tensor *self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_add_, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_add_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_add_)(dync_tensor *self, dync_value other) { return dync_add__at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_addcdiv__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(tensor1);
-    args[2] = dync__arg_h(tensor2);
-    args[3] = dync__arg_value(value);
-    return dync__op_call(DYNC__OP_addcdiv_, 4, args, at);
+    return dync__entry_1TTTV(DYNC__OP_addcdiv_, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcdiv_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcdiv__at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_addcmul__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(tensor1);
-    args[2] = dync__arg_h(tensor2);
-    args[3] = dync__arg_value(value);
-    return dync__op_call(DYNC__OP_addcmul_, 4, args, at);
+    return dync__entry_1TTTV(DYNC__OP_addcmul_, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcmul_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcmul__at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_ceil__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_ceil_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_ceil_, self, at);
 }
 DYNC_API dync_tensor *(dync_ceil_)(dync_tensor *self) { return dync_ceil__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_clamp__at(dync_tensor *self, dync_value low, dync_value high, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(low);
-    args[2] = dync__arg_value(high);
-    return dync__op_call(DYNC__OP_clamp_, 3, args, at);
+    return dync__entry_1TVV(DYNC__OP_clamp_, self, low, high, at);
 }
 DYNC_API dync_tensor *(dync_clamp_)(dync_tensor *self, dync_value low, dync_value high) { return dync_clamp__at(self, low, high, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_copy__at(dync_tensor *self, dync_value src, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(src);
-    return dync__op_call(DYNC__OP_copy_, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_copy_, self, src, at);
 }
 DYNC_API dync_tensor *(dync_copy_)(dync_tensor *self, dync_value src) { return dync_copy__at(self, src, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_cos__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_cos_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_cos_, self, at);
 }
 DYNC_API dync_tensor *(dync_cos_)(dync_tensor *self) { return dync_cos__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_div__at(dync_tensor *self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_div_, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_div_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_div_)(dync_tensor *self, dync_value other) { return dync_div__at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_exp__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_exp_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_exp_, self, at);
 }
 DYNC_API dync_tensor *(dync_exp_)(dync_tensor *self) { return dync_exp__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_fill__at(dync_tensor *self, dync_value value, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(value);
-    return dync__op_call(DYNC__OP_fill_, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_fill_, self, value, at);
 }
 DYNC_API dync_tensor *(dync_fill_)(dync_tensor *self, dync_value value) { return dync_fill__at(self, value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_floor__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_floor_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_floor_, self, at);
 }
 DYNC_API dync_tensor *(dync_floor_)(dync_tensor *self) { return dync_floor__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_index_add__at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    args[3] = dync__arg_h(source);
-    return dync__op_call(DYNC__OP_index_add_, 4, args, at);
+    return dync__entry_1TiTT(DYNC__OP_index_add_, self, dim, index, source, at);
 }
 DYNC_API dync_tensor *(dync_index_add_)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source) { return dync_index_add__at(self, dim, index, source, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_lerp__at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(end);
-    args[2] = dync__arg_value(weight);
-    return dync__op_call(DYNC__OP_lerp_, 3, args, at);
+    return dync__entry_1TTV(DYNC__OP_lerp_, self, end, weight, at);
 }
 DYNC_API dync_tensor *(dync_lerp_)(dync_tensor *self, dync_tensor *end, dync_value weight) { return dync_lerp__at(self, end, weight, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_log__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_log_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_log_, self, at);
 }
 DYNC_API dync_tensor *(dync_log_)(dync_tensor *self) { return dync_log__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_masked_fill__at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(mask);
-    args[2] = dync__arg_value(value);
-    return dync__op_call(DYNC__OP_masked_fill_, 3, args, at);
+    return dync__entry_1TTV(DYNC__OP_masked_fill_, self, mask, value, at);
 }
 DYNC_API dync_tensor *(dync_masked_fill_)(dync_tensor *self, dync_tensor *mask, dync_value value) { return dync_masked_fill__at(self, mask, value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_mul__at(dync_tensor *self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_mul_, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_mul_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_mul_)(dync_tensor *self, dync_value other) { return dync_mul__at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_neg__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_neg_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_neg_, self, at);
 }
 DYNC_API dync_tensor *(dync_neg_)(dync_tensor *self) { return dync_neg__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_normal__at(dync_tensor *self, double mean, double std, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(mean);
-    args[2] = dync__arg_f(std);
-    return dync__op_call(DYNC__OP_normal_, 3, args, at);
+    return dync__entry_1Tff(DYNC__OP_normal_, self, mean, std, at);
 }
 DYNC_API dync_tensor *(dync_normal_)(dync_tensor *self, double mean, double std) { return dync_normal__at(self, mean, std, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_pow__at(dync_tensor *self, dync_value exponent, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(exponent);
-    return dync__op_call(DYNC__OP_pow_, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_pow_, self, exponent, at);
 }
 DYNC_API dync_tensor *(dync_pow_)(dync_tensor *self, dync_value exponent) { return dync_pow__at(self, exponent, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_relu__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_relu_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_relu_, self, at);
 }
 DYNC_API dync_tensor *(dync_relu_)(dync_tensor *self) { return dync_relu__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_round__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_round_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_round_, self, at);
 }
 DYNC_API dync_tensor *(dync_round_)(dync_tensor *self) { return dync_round__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_scatter__at(dync_tensor *self, int dim, dync_tensor *index, dync_value src, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    args[3] = dync__arg_value(src);
-    return dync__op_call(DYNC__OP_scatter_, 4, args, at);
+    return dync__entry_1TiTV(DYNC__OP_scatter_, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter_)(dync_tensor *self, int dim, dync_tensor *index, dync_value src) { return dync_scatter__at(self, dim, index, src, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_scatter_add__at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    args[3] = dync__arg_h(src);
-    return dync__op_call(DYNC__OP_scatter_add_, 4, args, at);
+    return dync__entry_1TiTT(DYNC__OP_scatter_add_, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter_add_)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src) { return dync_scatter_add__at(self, dim, index, src, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sigmoid__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sigmoid_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sigmoid_, self, at);
 }
 DYNC_API dync_tensor *(dync_sigmoid_)(dync_tensor *self) { return dync_sigmoid__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sin__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sin_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sin_, self, at);
 }
 DYNC_API dync_tensor *(dync_sin_)(dync_tensor *self) { return dync_sin__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sqrt__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_sqrt_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_sqrt_, self, at);
 }
 DYNC_API dync_tensor *(dync_sqrt_)(dync_tensor *self) { return dync_sqrt__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sub__at(dync_tensor *self, dync_value other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(other);
-    return dync__op_call(DYNC__OP_sub_, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_sub_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_sub_)(dync_tensor *self, dync_value other) { return dync_sub__at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_tanh__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_tanh_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_tanh_, self, at);
 }
 DYNC_API dync_tensor *(dync_tanh_)(dync_tensor *self) { return dync_tanh__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_trunc__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_trunc_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_trunc_, self, at);
 }
 DYNC_API dync_tensor *(dync_trunc_)(dync_tensor *self) { return dync_trunc__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_uniform__at(dync_tensor *self, double from, double to, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(from);
-    args[2] = dync__arg_f(to);
-    return dync__op_call(DYNC__OP_uniform_, 3, args, at);
+    return dync__entry_1Tff(DYNC__OP_uniform_, self, from, to, at);
 }
 DYNC_API dync_tensor *(dync_uniform_)(dync_tensor *self, double from, double to) { return dync_uniform__at(self, from, to, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_zero__at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_zero_, 1, args, at);
+    return dync__entry_1T(DYNC__OP_zero_, self, at);
 }
 DYNC_API dync_tensor *(dync_zero_)(dync_tensor *self) { return dync_zero__at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_empty_like_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_empty_like, 1, args, at);
+    return dync__entry_1T(DYNC__OP_empty_like, self, at);
 }
 DYNC_API dync_tensor *(dync_empty_like)(dync_tensor *self) { return dync_empty_like_at(self, DYNC_NOWHERE); }
 
@@ -24485,160 +24445,103 @@ DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_de
 
 DYNC_API dync_tensor *dync_full_like_at(dync_tensor *self, dync_value fill_value, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_value(fill_value);
-    return dync__op_call(DYNC__OP_full_like, 2, args, at);
+    return dync__entry_1TV(DYNC__OP_full_like, self, fill_value, at);
 }
 DYNC_API dync_tensor *(dync_full_like)(dync_tensor *self, dync_value fill_value) { return dync_full_like_at(self, fill_value, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_ones_like_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_ones_like, 1, args, at);
+    return dync__entry_1T(DYNC__OP_ones_like, self, at);
 }
 DYNC_API dync_tensor *(dync_ones_like)(dync_tensor *self) { return dync_ones_like_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_rand_like_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_rand_like, 1, args, at);
+    return dync__entry_1T(DYNC__OP_rand_like, self, at);
 }
 DYNC_API dync_tensor *(dync_rand_like)(dync_tensor *self) { return dync_rand_like_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_randn_like_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_randn_like, 1, args, at);
+    return dync__entry_1T(DYNC__OP_randn_like, self, at);
 }
 DYNC_API dync_tensor *(dync_randn_like)(dync_tensor *self) { return dync_randn_like_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_zeros_like_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_zeros_like, 1, args, at);
+    return dync__entry_1T(DYNC__OP_zeros_like, self, at);
 }
 DYNC_API dync_tensor *(dync_zeros_like)(dync_tensor *self) { return dync_zeros_like_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_all_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_all, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_all, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_all)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_all_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_amax_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_amax, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_amax, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_amax)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_amax_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_amin_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_amin, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_amin, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_amin)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_amin_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_any_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_any, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_any, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_any)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_any_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_argmax_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_argmax, 3, args, at);
+    return dync__entry_1Tib(DYNC__OP_argmax, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_argmax)(dync_tensor *self, int dim, bool keepdim) { return dync_argmax_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_argmin_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_argmin, 3, args, at);
+    return dync__entry_1Tib(DYNC__OP_argmin, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_argmin)(dync_tensor *self, int dim, bool keepdim) { return dync_argmin_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_cumsum_at(dync_tensor *self, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_cumsum, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_cumsum, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_cumsum)(dync_tensor *self, int dim) { return dync_cumsum_at(self, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_log_softmax_at(dync_tensor *self, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_log_softmax, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_log_softmax, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_log_softmax)(dync_tensor *self, int dim) { return dync_log_softmax_at(self, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_logsumexp_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_logsumexp, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_logsumexp, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_logsumexp)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_logsumexp_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_value dync_max_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call_list(DYNC__OP_max_dim, 3, args, at);
+    return dync__entry_nTib(DYNC__OP_max_dim, self, dim, keepdim, at);
 }
 DYNC_API dync_value (dync_max_dim)(dync_tensor *self, int dim, bool keepdim) { return dync_max_dim_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_mean_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_mean, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_mean, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_mean)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_mean_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_value dync_min_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call_list(DYNC__OP_min_dim, 3, args, at);
+    return dync__entry_nTib(DYNC__OP_min_dim, self, dim, keepdim, at);
 }
 DYNC_API dync_value (dync_min_dim)(dync_tensor *self, int dim, bool keepdim) { return dync_min_dim_at(self, dim, keepdim, DYNC_NOWHERE); }
 
@@ -24655,80 +24558,49 @@ DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim
 
 DYNC_API dync_tensor *dync_prod_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_prod, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_prod, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_prod)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_prod_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_softmax_at(dync_tensor *self, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_softmax, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_softmax, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_softmax)(dync_tensor *self, int dim) { return dync_softmax_at(self, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_std_at(dync_tensor *self, dync_dims dim, int correction, bool keepdim, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_i(correction);
-    args[3] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_std, 4, args, at);
+    return dync__entry_1Tdib(DYNC__OP_std, self, dim, correction, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_std)(dync_tensor *self, dync_dims dim, int correction, bool keepdim) { return dync_std_at(self, dim, correction, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_sum_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_sum, 3, args, at);
+    return dync__entry_1Tdb(DYNC__OP_sum, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_sum)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_sum_at(self, dim, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_var_at(dync_tensor *self, dync_dims dim, int correction, bool keepdim, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    args[2] = dync__arg_i(correction);
-    args[3] = dync__arg_b(keepdim);
-    return dync__op_call(DYNC__OP_var, 4, args, at);
+    return dync__entry_1Tdib(DYNC__OP_var, self, dim, correction, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_var)(dync_tensor *self, dync_dims dim, int correction, bool keepdim) { return dync_var_at(self, dim, correction, keepdim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_addmm_at(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(mat1);
-    args[2] = dync__arg_h(mat2);
-    return dync__op_call(DYNC__OP_addmm, 3, args, at);
+    return dync__entry_1TTT(DYNC__OP_addmm, self, mat1, mat2, at);
 }
 DYNC_API dync_tensor *(dync_addmm)(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2) { return dync_addmm_at(self, mat1, mat2, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_bmm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(mat2);
-    return dync__op_call(DYNC__OP_bmm, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_bmm, self, mat2, at);
 }
 DYNC_API dync_tensor *(dync_bmm)(dync_tensor *self, dync_tensor *mat2) { return dync_bmm_at(self, mat2, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_dot_at(dync_tensor *self, dync_tensor *tensor, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(tensor);
-    return dync__op_call(DYNC__OP_dot, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_dot, self, tensor, at);
 }
 DYNC_API dync_tensor *(dync_dot)(dync_tensor *self, dync_tensor *tensor) { return dync_dot_at(self, tensor, DYNC_NOWHERE); }
 
@@ -24744,54 +24616,37 @@ DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dyn
 
 DYNC_API dync_tensor *dync_matmul_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(other);
-    return dync__op_call(DYNC__OP_matmul, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_matmul, self, other, at);
 }
 DYNC_API dync_tensor *(dync_matmul)(dync_tensor *self, dync_tensor *other) { return dync_matmul_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(mat2);
-    return dync__op_call(DYNC__OP_mm, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_mm, self, mat2, at);
 }
 DYNC_API dync_tensor *(dync_mm)(dync_tensor *self, dync_tensor *mat2) { return dync_mm_at(self, mat2, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_mv_at(dync_tensor *self, dync_tensor *vec, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(vec);
-    return dync__op_call(DYNC__OP_mv, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_mv, self, vec, at);
 }
 DYNC_API dync_tensor *(dync_mv)(dync_tensor *self, dync_tensor *vec) { return dync_mv_at(self, vec, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(vec2);
-    return dync__op_call(DYNC__OP_outer, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_outer, self, vec2, at);
 }
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2) { return dync_outer_at(self, vec2, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_bernoulli_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_bernoulli, 1, args, at);
+    return dync__entry_1T(DYNC__OP_bernoulli, self, at);
 }
 DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self) { return dync_bernoulli_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_count_nonzero_at(dync_tensor *self, dync_dims dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dim.n, dim.d);
-    return dync__op_call(DYNC__OP_count_nonzero, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_count_nonzero, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim) { return dync_count_nonzero_at(self, dim, DYNC_NOWHERE); }
 
@@ -24809,10 +24664,7 @@ DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, doub
 
 DYNC_API dync_tensor *dync_logaddexp_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(other);
-    return dync__op_call(DYNC__OP_logaddexp, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_logaddexp, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logaddexp)(dync_tensor *self, dync_tensor *other) { return dync_logaddexp_at(self, other, DYNC_NOWHERE); }
 
@@ -24829,10 +24681,7 @@ DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_
 
 DYNC_API dync_tensor *dync_xlogy_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(other);
-    return dync__op_call(DYNC__OP_xlogy, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_xlogy, self, other, at);
 }
 DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other) { return dync_xlogy_at(self, other, DYNC_NOWHERE); }
 
@@ -24860,21 +24709,13 @@ DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim,
 
 DYNC_API dync_tensor *dync_addmv_at(dync_tensor *self, dync_tensor *mat, dync_tensor *vec, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(mat);
-    args[2] = dync__arg_h(vec);
-    return dync__op_call(DYNC__OP_addmv, 3, args, at);
+    return dync__entry_1TTT(DYNC__OP_addmv, self, mat, vec, at);
 }
 DYNC_API dync_tensor *(dync_addmv)(dync_tensor *self, dync_tensor *mat, dync_tensor *vec) { return dync_addmv_at(self, mat, vec, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_baddbmm_at(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(batch1);
-    args[2] = dync__arg_h(batch2);
-    return dync__op_call(DYNC__OP_baddbmm, 3, args, at);
+    return dync__entry_1TTT(DYNC__OP_baddbmm, self, batch1, batch2, at);
 }
 DYNC_API dync_tensor *(dync_baddbmm)(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2) { return dync_baddbmm_at(self, batch1, batch2, DYNC_NOWHERE); }
 
@@ -24889,18 +24730,13 @@ DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) {
 
 DYNC_API dync_tensor *dync_trace_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_trace, 1, args, at);
+    return dync__entry_1T(DYNC__OP_trace, self, at);
 }
 DYNC_API dync_tensor *(dync_trace)(dync_tensor *self) { return dync_trace_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(output_size.n, output_size.d);
-    return dync__op_call(DYNC__OP_adaptive_avg_pool2d, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_adaptive_avg_pool2d, self, output_size, at);
 }
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size) { return dync_adaptive_avg_pool2d_at(self, output_size, DYNC_NOWHERE); }
 
@@ -24934,15 +24770,7 @@ DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight,
 
 DYNC_API dync_tensor *dync_conv2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at)
 {
-    dync__arg args[7];
-    args[0] = dync__arg_h(input);
-    args[1] = dync__arg_h(weight);
-    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
-    args[3] = dync__arg_dims(stride.n, stride.d);
-    args[4] = dync__arg_dims(padding.n, padding.d);
-    args[5] = dync__arg_dims(dilation.n, dilation.d);
-    args[6] = dync__arg_i(groups);
-    return dync__op_call(DYNC__OP_conv2d, 7, args, at);
+    return dync__entry_1TTOdddi(DYNC__OP_conv2d, input, weight, bias, stride, padding, dilation, groups, at);
 }
 DYNC_API dync_tensor *(dync_conv2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups) { return dync_conv2d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_NOWHERE); }
 
@@ -24958,10 +24786,7 @@ DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training)
 
 DYNC_API dync_tensor *dync_embedding_at(dync_tensor *weight, dync_tensor *indices, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(weight);
-    args[1] = dync__arg_h(indices);
-    return dync__op_call(DYNC__OP_embedding, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_embedding, weight, indices, at);
 }
 DYNC_API dync_tensor *(dync_embedding)(dync_tensor *weight, dync_tensor *indices) { return dync_embedding_at(weight, indices, DYNC_NOWHERE); }
 
@@ -25005,104 +24830,73 @@ DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims 
 
 DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(num_classes);
-    return dync__op_call(DYNC__OP_one_hot, 2, args, at);
+    return dync__entry_1Tl(DYNC__OP_one_hot, self, num_classes, at);
 }
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes) { return dync_one_hot_at(self, num_classes, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_celu_at(dync_tensor *self, double alpha, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(alpha);
-    return dync__op_call(DYNC__OP_celu, 2, args, at);
+    return dync__entry_1Tf(DYNC__OP_celu, self, alpha, at);
 }
 DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha) { return dync_celu_at(self, alpha, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_glu_at(dync_tensor *self, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_glu, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_glu, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim) { return dync_glu_at(self, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_hardshrink_at(dync_tensor *self, double lambd, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(lambd);
-    return dync__op_call(DYNC__OP_hardshrink, 2, args, at);
+    return dync__entry_1Tf(DYNC__OP_hardshrink, self, lambd, at);
 }
 DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd) { return dync_hardshrink_at(self, lambd, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_hardsigmoid_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_hardsigmoid, 1, args, at);
+    return dync__entry_1T(DYNC__OP_hardsigmoid, self, at);
 }
 DYNC_API dync_tensor *(dync_hardsigmoid)(dync_tensor *self) { return dync_hardsigmoid_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_hardswish_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_hardswish, 1, args, at);
+    return dync__entry_1T(DYNC__OP_hardswish, self, at);
 }
 DYNC_API dync_tensor *(dync_hardswish)(dync_tensor *self) { return dync_hardswish_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_prelu_at(dync_tensor *self, dync_tensor *weight, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(weight);
-    return dync__op_call(DYNC__OP_prelu, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_prelu, self, weight, at);
 }
 DYNC_API dync_tensor *(dync_prelu)(dync_tensor *self, dync_tensor *weight) { return dync_prelu_at(self, weight, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_selu_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_selu, 1, args, at);
+    return dync__entry_1T(DYNC__OP_selu, self, at);
 }
 DYNC_API dync_tensor *(dync_selu)(dync_tensor *self) { return dync_selu_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_softmin_at(dync_tensor *self, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_softmin, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_softmin, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim) { return dync_softmin_at(self, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_softshrink_at(dync_tensor *self, double lambd, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_f(lambd);
-    return dync__op_call(DYNC__OP_softshrink, 2, args, at);
+    return dync__entry_1Tf(DYNC__OP_softshrink, self, lambd, at);
 }
 DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd) { return dync_softshrink_at(self, lambd, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_softsign_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_softsign, 1, args, at);
+    return dync__entry_1T(DYNC__OP_softsign, self, at);
 }
 DYNC_API dync_tensor *(dync_softsign)(dync_tensor *self) { return dync_softsign_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_tanhshrink_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_tanhshrink, 1, args, at);
+    return dync__entry_1T(DYNC__OP_tanhshrink, self, at);
 }
 DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self) { return dync_tanhshrink_at(self, DYNC_NOWHERE); }
 
@@ -25118,15 +24912,7 @@ DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync
 
 DYNC_API dync_tensor *dync_conv1d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at)
 {
-    dync__arg args[7];
-    args[0] = dync__arg_h(input);
-    args[1] = dync__arg_h(weight);
-    args[2] = bias ? dync__arg_h(bias) : dync__arg_none();
-    args[3] = dync__arg_dims(stride.n, stride.d);
-    args[4] = dync__arg_dims(padding.n, padding.d);
-    args[5] = dync__arg_dims(dilation.n, dilation.d);
-    args[6] = dync__arg_i(groups);
-    return dync__op_call(DYNC__OP_conv1d, 7, args, at);
+    return dync__entry_1TTOdddi(DYNC__OP_conv1d, input, weight, bias, stride, padding, dilation, groups, at);
 }
 DYNC_API dync_tensor *(dync_conv1d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups) { return dync_conv1d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_NOWHERE); }
 
@@ -25195,19 +24981,13 @@ DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dy
 
 DYNC_API dync_tensor *dync_pixel_shuffle_at(dync_tensor *self, int64_t upscale_factor, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(upscale_factor);
-    return dync__op_call(DYNC__OP_pixel_shuffle, 2, args, at);
+    return dync__entry_1Tl(DYNC__OP_pixel_shuffle, self, upscale_factor, at);
 }
 DYNC_API dync_tensor *(dync_pixel_shuffle)(dync_tensor *self, int64_t upscale_factor) { return dync_pixel_shuffle_at(self, upscale_factor, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_upsample_nearest2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(output_size.n, output_size.d);
-    return dync__op_call(DYNC__OP_upsample_nearest2d, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_upsample_nearest2d, self, output_size, at);
 }
 DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims output_size) { return dync_upsample_nearest2d_at(self, output_size, DYNC_NOWHERE); }
 
@@ -25223,32 +25003,19 @@ DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value va
 
 DYNC_API dync_tensor *dync_movedim_at(dync_tensor *self, dync_dims source, dync_dims destination, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(source.n, source.d);
-    args[2] = dync__arg_dims(destination.n, destination.d);
-    return dync__op_call(DYNC__OP_movedim, 3, args, at);
+    return dync__entry_1Tdd(DYNC__OP_movedim, self, source, destination, at);
 }
 DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination) { return dync_movedim_at(self, source, destination, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_unfold_at(dync_tensor *self, int dim, int64_t size, int64_t step, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_i(size);
-    args[3] = dync__arg_i(step);
-    return dync__op_call(DYNC__OP_unfold, 4, args, at);
+    return dync__entry_1Till(DYNC__OP_unfold, self, dim, size, step, at);
 }
 DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step) { return dync_unfold_at(self, dim, size, step, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_huber_loss_at(dync_tensor *self, dync_tensor *target, double delta, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    args[2] = dync__arg_f(delta);
-    return dync__op_call(DYNC__OP_huber_loss, 3, args, at);
+    return dync__entry_1TTf(DYNC__OP_huber_loss, self, target, delta, at);
 }
 DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta) { return dync_huber_loss_at(self, target, delta, DYNC_NOWHERE); }
 
@@ -25264,65 +25031,43 @@ DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool
 
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    return dync__op_call(DYNC__OP_binary_cross_entropy, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_binary_cross_entropy, self, target, at);
 }
 DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor *target) { return dync_binary_cross_entropy_at(self, target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_binary_cross_entropy_with_logits_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    return dync__op_call(DYNC__OP_binary_cross_entropy_with_logits, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_binary_cross_entropy_with_logits, self, target, at);
 }
 DYNC_API dync_tensor *(dync_binary_cross_entropy_with_logits)(dync_tensor *self, dync_tensor *target) { return dync_binary_cross_entropy_with_logits_at(self, target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    return dync__op_call(DYNC__OP_cross_entropy, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_cross_entropy, self, target, at);
 }
 DYNC_API dync_tensor *(dync_cross_entropy)(dync_tensor *self, dync_tensor *target) { return dync_cross_entropy_at(self, target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_l1_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    return dync__op_call(DYNC__OP_l1_loss, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_l1_loss, self, target, at);
 }
 DYNC_API dync_tensor *(dync_l1_loss)(dync_tensor *self, dync_tensor *target) { return dync_l1_loss_at(self, target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_mse_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    return dync__op_call(DYNC__OP_mse_loss, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_mse_loss, self, target, at);
 }
 DYNC_API dync_tensor *(dync_mse_loss)(dync_tensor *self, dync_tensor *target) { return dync_mse_loss_at(self, target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_nll_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    return dync__op_call(DYNC__OP_nll_loss, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_nll_loss, self, target, at);
 }
 DYNC_API dync_tensor *(dync_nll_loss)(dync_tensor *self, dync_tensor *target) { return dync_nll_loss_at(self, target, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_smooth_l1_loss_at(dync_tensor *self, dync_tensor *target, double beta, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(target);
-    args[2] = dync__arg_f(beta);
-    return dync__op_call(DYNC__OP_smooth_l1_loss, 3, args, at);
+    return dync__entry_1TTf(DYNC__OP_smooth_l1_loss, self, target, beta, at);
 }
 DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *target, double beta) { return dync_smooth_l1_loss_at(self, target, beta, DYNC_NOWHERE); }
 
@@ -25339,9 +25084,7 @@ DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_
 
 DYNC_API dync_tensor *dync_contiguous_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_contiguous, 1, args, at);
+    return dync__entry_1T(DYNC__OP_contiguous, self, at);
 }
 DYNC_API dync_tensor *(dync_contiguous)(dync_tensor *self) { return dync_contiguous_at(self, DYNC_NOWHERE); }
 
@@ -25358,58 +25101,37 @@ DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, i
 
 DYNC_API dync_tensor *dync_expand_at(dync_tensor *self, dync_dims size, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(size.n, size.d);
-    return dync__op_call(DYNC__OP_expand, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_expand, self, size, at);
 }
 DYNC_API dync_tensor *(dync_expand)(dync_tensor *self, dync_dims size) { return dync_expand_at(self, size, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_expand_as_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(other);
-    return dync__op_call(DYNC__OP_expand_as, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_expand_as, self, other, at);
 }
 DYNC_API dync_tensor *(dync_expand_as)(dync_tensor *self, dync_tensor *other) { return dync_expand_as_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_flatten_at(dync_tensor *self, int start_dim, int end_dim, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(start_dim);
-    args[2] = dync__arg_i(end_dim);
-    return dync__op_call(DYNC__OP_flatten, 3, args, at);
+    return dync__entry_1Tii(DYNC__OP_flatten, self, start_dim, end_dim, at);
 }
 DYNC_API dync_tensor *(dync_flatten)(dync_tensor *self, int start_dim, int end_dim) { return dync_flatten_at(self, start_dim, end_dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_narrow_at(dync_tensor *self, int dim, int64_t start, int64_t length, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_i(start);
-    args[3] = dync__arg_i(length);
-    return dync__op_call(DYNC__OP_narrow, 4, args, at);
+    return dync__entry_1Till(DYNC__OP_narrow, self, dim, start, length, at);
 }
 DYNC_API dync_tensor *(dync_narrow)(dync_tensor *self, int dim, int64_t start, int64_t length) { return dync_narrow_at(self, dim, start, length, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_permute_at(dync_tensor *self, dync_dims dims, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dims.n, dims.d);
-    return dync__op_call(DYNC__OP_permute, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_permute, self, dims, at);
 }
 DYNC_API dync_tensor *(dync_permute)(dync_tensor *self, dync_dims dims) { return dync_permute_at(self, dims, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_reshape_at(dync_tensor *self, dync_dims shape, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(shape.n, shape.d);
-    return dync__op_call(DYNC__OP_reshape, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_reshape, self, shape, at);
 }
 DYNC_API dync_tensor *(dync_reshape)(dync_tensor *self, dync_dims shape) { return dync_reshape_at(self, shape, DYNC_NOWHERE); }
 
@@ -25437,36 +25159,25 @@ DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, in
 
 DYNC_API dync_tensor *dync_squeeze_at(dync_tensor *self, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_squeeze, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_squeeze, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_squeeze)(dync_tensor *self, int dim) { return dync_squeeze_at(self, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_squeeze_all_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_squeeze_all, 1, args, at);
+    return dync__entry_1T(DYNC__OP_squeeze_all, self, at);
 }
 DYNC_API dync_tensor *(dync_squeeze_all)(dync_tensor *self) { return dync_squeeze_all_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_t_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_t, 1, args, at);
+    return dync__entry_1T(DYNC__OP_t, self, at);
 }
 DYNC_API dync_tensor *(dync_t)(dync_tensor *self) { return dync_t_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_transpose_at(dync_tensor *self, int dim0, int dim1, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim0);
-    args[2] = dync__arg_i(dim1);
-    return dync__op_call(DYNC__OP_transpose, 3, args, at);
+    return dync__entry_1Tii(DYNC__OP_transpose, self, dim0, dim1, at);
 }
 DYNC_API dync_tensor *(dync_transpose)(dync_tensor *self, int dim0, int dim1) { return dync_transpose_at(self, dim0, dim1, DYNC_NOWHERE); }
 
@@ -25482,172 +25193,109 @@ DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims siz
 
 DYNC_API dync_tensor *dync_unsqueeze_at(dync_tensor *self, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_unsqueeze, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_unsqueeze, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_unsqueeze)(dync_tensor *self, int dim) { return dync_unsqueeze_at(self, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_view_at(dync_tensor *self, dync_dims size, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(size.n, size.d);
-    return dync__op_call(DYNC__OP_view, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_view, self, size, at);
 }
 DYNC_API dync_tensor *(dync_view)(dync_tensor *self, dync_dims size) { return dync_view_at(self, size, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_view_as_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(other);
-    return dync__op_call(DYNC__OP_view_as, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_view_as, self, other, at);
 }
 DYNC_API dync_tensor *(dync_view_as)(dync_tensor *self, dync_tensor *other) { return dync_view_as_at(self, other, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_argsort_at(dync_tensor *self, int dim, bool descending, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_b(descending);
-    return dync__op_call(DYNC__OP_argsort, 3, args, at);
+    return dync__entry_1Tib(DYNC__OP_argsort, self, dim, descending, at);
 }
 DYNC_API dync_tensor *(dync_argsort)(dync_tensor *self, int dim, bool descending) { return dync_argsort_at(self, dim, descending, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_cat_at(dync_value tensors, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(tensors);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_cat, 2, args, at);
+    return dync__entry_1Li(DYNC__OP_cat, tensors, dim, at);
 }
 DYNC_API dync_tensor *(dync_cat)(dync_value tensors, int dim) { return dync_cat_at(tensors, dim, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_clone_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_clone, 1, args, at);
+    return dync__entry_1T(DYNC__OP_clone, self, at);
 }
 DYNC_API dync_tensor *(dync_clone)(dync_tensor *self) { return dync_clone_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_flip_at(dync_tensor *self, dync_dims dims, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(dims.n, dims.d);
-    return dync__op_call(DYNC__OP_flip, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_flip, self, dims, at);
 }
 DYNC_API dync_tensor *(dync_flip)(dync_tensor *self, dync_dims dims) { return dync_flip_at(self, dims, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_gather_at(dync_tensor *self, int dim, dync_tensor *index, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    return dync__op_call(DYNC__OP_gather, 3, args, at);
+    return dync__entry_1TiT(DYNC__OP_gather, self, dim, index, at);
 }
 DYNC_API dync_tensor *(dync_gather)(dync_tensor *self, int dim, dync_tensor *index) { return dync_gather_at(self, dim, index, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_index_add_at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    args[3] = dync__arg_h(source);
-    return dync__op_call(DYNC__OP_index_add, 4, args, at);
+    return dync__entry_1TiTT(DYNC__OP_index_add, self, dim, index, source, at);
 }
 DYNC_API dync_tensor *(dync_index_add)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source) { return dync_index_add_at(self, dim, index, source, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_index_select_at(dync_tensor *self, int dim, dync_tensor *index, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    return dync__op_call(DYNC__OP_index_select, 3, args, at);
+    return dync__entry_1TiT(DYNC__OP_index_select, self, dim, index, at);
 }
 DYNC_API dync_tensor *(dync_index_select)(dync_tensor *self, int dim, dync_tensor *index) { return dync_index_select_at(self, dim, index, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_masked_select_at(dync_tensor *self, dync_tensor *mask, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_h(mask);
-    return dync__op_call(DYNC__OP_masked_select, 2, args, at);
+    return dync__entry_1TT(DYNC__OP_masked_select, self, mask, at);
 }
 DYNC_API dync_tensor *(dync_masked_select)(dync_tensor *self, dync_tensor *mask) { return dync_masked_select_at(self, mask, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_nonzero_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_nonzero, 1, args, at);
+    return dync__entry_1T(DYNC__OP_nonzero, self, at);
 }
 DYNC_API dync_tensor *(dync_nonzero)(dync_tensor *self) { return dync_nonzero_at(self, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_repeat_at(dync_tensor *self, dync_dims repeats, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(repeats.n, repeats.d);
-    return dync__op_call(DYNC__OP_repeat, 2, args, at);
+    return dync__entry_1Td(DYNC__OP_repeat, self, repeats, at);
 }
 DYNC_API dync_tensor *(dync_repeat)(dync_tensor *self, dync_dims repeats) { return dync_repeat_at(self, repeats, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_roll_at(dync_tensor *self, dync_dims shifts, dync_dims dims, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_dims(shifts.n, shifts.d);
-    args[2] = dync__arg_dims(dims.n, dims.d);
-    return dync__op_call(DYNC__OP_roll, 3, args, at);
+    return dync__entry_1Tdd(DYNC__OP_roll, self, shifts, dims, at);
 }
 DYNC_API dync_tensor *(dync_roll)(dync_tensor *self, dync_dims shifts, dync_dims dims) { return dync_roll_at(self, shifts, dims, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_scatter_at(dync_tensor *self, int dim, dync_tensor *index, dync_value src, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    args[3] = dync__arg_value(src);
-    return dync__op_call(DYNC__OP_scatter, 4, args, at);
+    return dync__entry_1TiTV(DYNC__OP_scatter, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter)(dync_tensor *self, int dim, dync_tensor *index, dync_value src) { return dync_scatter_at(self, dim, index, src, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_scatter_add_at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src, dync_loc at)
 {
-    dync__arg args[4];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_h(index);
-    args[3] = dync__arg_h(src);
-    return dync__op_call(DYNC__OP_scatter_add, 4, args, at);
+    return dync__entry_1TiTT(DYNC__OP_scatter_add, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter_add)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src) { return dync_scatter_add_at(self, dim, index, src, DYNC_NOWHERE); }
 
 DYNC_API dync_value dync_sort_at(dync_tensor *self, int dim, bool descending, dync_loc at)
 {
-    dync__arg args[3];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(dim);
-    args[2] = dync__arg_b(descending);
-    return dync__op_call_list(DYNC__OP_sort, 3, args, at);
+    return dync__entry_nTib(DYNC__OP_sort, self, dim, descending, at);
 }
 DYNC_API dync_value (dync_sort)(dync_tensor *self, int dim, bool descending) { return dync_sort_at(self, dim, descending, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_stack_at(dync_value tensors, int dim, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_value(tensors);
-    args[1] = dync__arg_i(dim);
-    return dync__op_call(DYNC__OP_stack, 2, args, at);
+    return dync__entry_1Li(DYNC__OP_stack, tensors, dim, at);
 }
 DYNC_API dync_tensor *(dync_stack)(dync_value tensors, int dim) { return dync_stack_at(tensors, dim, DYNC_NOWHERE); }
 
@@ -25675,27 +25323,19 @@ DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool larg
 
 DYNC_API dync_tensor *dync_tril_at(dync_tensor *self, int diagonal, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(diagonal);
-    return dync__op_call(DYNC__OP_tril, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_tril, self, diagonal, at);
 }
 DYNC_API dync_tensor *(dync_tril)(dync_tensor *self, int diagonal) { return dync_tril_at(self, diagonal, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_triu_at(dync_tensor *self, int diagonal, dync_loc at)
 {
-    dync__arg args[2];
-    args[0] = dync__arg_h(self);
-    args[1] = dync__arg_i(diagonal);
-    return dync__op_call(DYNC__OP_triu, 2, args, at);
+    return dync__entry_1Ti(DYNC__OP_triu, self, diagonal, at);
 }
 DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal) { return dync_triu_at(self, diagonal, DYNC_NOWHERE); }
 
 DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at)
 {
-    dync__arg args[1];
-    args[0] = dync__arg_h(self);
-    return dync__op_call(DYNC__OP_unique, 1, args, at);
+    return dync__entry_1T(DYNC__OP_unique, self, at);
 }
 DYNC_API dync_tensor *(dync_unique)(dync_tensor *self) { return dync_unique_at(self, DYNC_NOWHERE); }
 
@@ -26154,6 +25794,8 @@ DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, c
     (void)call;
     return dync__ex_select(b, dync__ex2(b, DYNC__P_le, in[1], in[2]), dync__ex_zero(b, in[0]), in[0]);
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== op/infer.c ================================================================================================ */
 /* op/infer.c: shapes, dtypes, strides and argument errors of pointwise operators, factories and views.
@@ -28185,6 +27827,8 @@ DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_SHAPE, "input tensor must have at least 2 dimensions, got %d", t->lay.ndim);
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 
 /* ==== op/lower.c ================================================================================================ */
 /* op/lower.c: operators as steps of a plan: pointwise loops, reductions, factories, copies. After expr.c, before lower_nn.c.
@@ -29227,6 +28871,8 @@ DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *cal
     DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
     return dync__lower_copy(pb, in, &view);
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== op/public.c =============================================================================================== */
 /* op/public.c: public functions that are no rows of the table: makers with options, reads, splitting. After eager.c.
@@ -29690,7 +29336,7 @@ DYNC_API dync_value dync_unbind(dync_tensor *t, int dim)
     dync__public_end(&f);
     return list;
 }
-DYNC__COLD_END
+DYNC__WARM_END
 
 /* ==== autograd/autograd.h ======================================================================================= */
 /* autograd/autograd.h: the tape. After op/, before nn/. */
@@ -30076,7 +29722,7 @@ DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);    /* elements that one result comes from */
 #endif
-DYNC__COLD_BEGIN
+DYNC__WARM_BEGIN
 
 /* ==== autograd/autograd.c ======================================================================================= */
 /* autograd/autograd.c: the public functions of autograd and what other stages ask of the tape. After engine.c, before function.c. */
@@ -30562,7 +30208,6 @@ DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state
     dync__gnode_unref(node);
     return status;
 }
-DYNC__COLD_END
 
 /* ==== autograd/engine.c ========================================================================================= */
 /* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before autograd.c, the public functions.
@@ -30928,7 +30573,6 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w)
     dync__map_free(&e.index);
     return status;
 }
-DYNC__COLD_BEGIN
 
 /* ==== autograd/function.c ======================================================================================= */
 /* autograd/function.c: functions of the user with a gradient of their own, cells, and the names that capture will take over. After
@@ -32422,7 +32066,6 @@ DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
     if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
     for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);) node = node->n_in ? node->edge[0].node : NULL;
 }
-DYNC__COLD_END
 
 /* ==== autograd/node.c =========================================================================================== */
 /* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before tape.c, which makes nodes for operators,
@@ -33300,7 +32943,6 @@ DYNC__FN bool dync__gnode_is_spent(const dync__gnode *node)
 {
     return node->released && (node->cls != &dync__opnode || ((const dync__opsave *)node->state)->lost);
 }
-DYNC__COLD_BEGIN
 
 /* ==== autograd/view.c =========================================================================================== */
 /* autograd/view.c: views and writing in place. After node.c, before tape.c.
@@ -33662,7 +33304,7 @@ DYNC__FN void dync__rebase_drop(dync__rebasing *r)
 }
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE
-DYNC__COLD_END
+DYNC__WARM_END
 
 /* ==== nn/nn.h =================================================================================================== */
 /* nn/nn.h: modules. After autograd/, before graph/. */
@@ -33843,6 +33485,8 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
 }
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== nn/layers.c =============================================================================================== */
 /* nn/layers.c: the modules at hand. After init.c, before optim.c.
@@ -34555,7 +34199,6 @@ DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x)
     dync_value arg = dync_v_tensor(x), result = dync_module_call_values(m, 1, &arg);
     return result.kind == DYNC_KIND_NONE ? NULL : dync_as_tensor(result);
 }
-DYNC__COLD_END
 
 /* ==== nn/optim.c ================================================================================================ */
 /* nn/optim.c: SGD, Adam, AdamW. After layers.c, the last of this folder.
@@ -34759,6 +34402,7 @@ DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
 }
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE
+DYNC__WARM_END
 
 /* ==== nn/recurrent.c ============================================================================================ */
 /* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
@@ -40258,6 +39902,7 @@ DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
 }
+DYNC__WARM_BEGIN
 
 /* ==== capture/segment.c ========================================================================================= */
 /* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it. Segments are interned per compiled
@@ -40733,6 +40378,7 @@ DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
     DYNC__ATOMIC_STORE(&s->narrowing, 0);
     return status;
 }
+DYNC__WARM_END
 
 /* ==== capture/quick.c =========================================================================================== */
 /* capture/quick.c: the short way of a call. Most entries guard tensors only and end after one segment with one tensor; for these what a
@@ -46501,6 +46147,7 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
     if (status == DYNC_OK) dync__joint_facts(out);
     return status;
 }
+DYNC__COLD_END
 
 /* ==== aot/partition.h =========================================================================================== */
 /* aot/partition.h: what partition.c (cutting) and mincut.c (what to save) share: facts about the nodes of a joint graph, by node index. */
@@ -46527,6 +46174,7 @@ DYNC__FN int64_t dync__aot_bytes(const dync_node *);           /* elements times
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 #endif
+DYNC__COLD_BEGIN
 
 /* ==== aot/partition.c =========================================================================================== */
 /* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is forward; what the gradients need beyond
@@ -47179,6 +46827,7 @@ typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;
 DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
                                       dync__tensor *const *saved, dync__aot_random);
 #endif
+DYNC__WARM_BEGIN
 
 /* ==== aot/backward.c ============================================================================================ */
 /* aot/backward.c: the autograd node that stands for a compiled forward: it holds what forward saved and runs the backward graph. After
@@ -48138,6 +47787,7 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *ex
     out->state = s;
     return DYNC_OK;
 }
+DYNC__WARM_END
 
 /* ==== inductor/inductor.h ======================================================================================= */
 /* inductor/inductor.h: functional graphs to plans. After aot/, before backend/. */

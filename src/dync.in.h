@@ -36,15 +36,17 @@ DYNC__COLD_END
 #include "base/pool.c"
 DYNC__COLD_BEGIN
 #include "base/json.c"
-#include "base/profile.c"
 DYNC__COLD_END
+DYNC__WARM_BEGIN
+#include "base/profile.c"
+DYNC__WARM_END
 #include "tensor/tensor.h"
 #include "tensor/sym.h"
 #include "tensor/dtype.c"
-DYNC__COLD_BEGIN
+DYNC__WARM_BEGIN
 #include "tensor/sym.c"
 #include "tensor/shape.c"
-DYNC__COLD_END
+DYNC__WARM_END
 #include "tensor/tensor.c"
 #include "tensor/scope.c"
 #include "tensor/value.c"
@@ -78,9 +80,11 @@ DYNC__COLD_END
 #include "codegen/codegen.h"
 #include "codegen/interp.h"
 #include "codegen/interp_build.h"
+DYNC__COLD_BEGIN
 #include "codegen/interp_plan.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
+DYNC__COLD_END
 #include "codegen/interp_run.c"
 #include "codegen/interp_tile.c"
 DYNC__COLD_BEGIN
@@ -109,8 +113,8 @@ DYNC__COLD_BEGIN
 #include "op/custom.c"
 DYNC__COLD_END
 #include "op/args.c"
-DYNC__COLD_BEGIN
 #include "op/chain.h"
+DYNC__COLD_BEGIN
 #include "op/chain.c"
 #include "op/decompose.c"
 #include "op/decompose_nn.c"
@@ -121,40 +125,44 @@ DYNC__COLD_END
 DYNC__COLD_BEGIN
 #include "op/entries.c"
 #include "op/expr.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "op/infer.c"
 #include "op/infer_nn.c"
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 #include "op/lower.c"
 #include "op/lower_nn.c"
-#include "op/public.c"
 DYNC__COLD_END
+DYNC__WARM_BEGIN
+#include "op/public.c"
+DYNC__WARM_END
 #include "autograd/autograd.h"
 #include "autograd/node.h"
 #include "autograd/grads.h"
-DYNC__COLD_BEGIN
+DYNC__WARM_BEGIN
 #include "autograd/autograd.c"
-DYNC__COLD_END
 #include "autograd/engine.c"
-DYNC__COLD_BEGIN
 #include "autograd/function.c"
 #include "autograd/grads.c"
 #include "autograd/grads_nn.c"
 #include "autograd/grads_reduce.c"
 #include "autograd/grads_view.c"
 #include "autograd/hooks.c"
-DYNC__COLD_END
 #include "autograd/node.c"
 #include "autograd/tape.c"
-DYNC__COLD_BEGIN
 #include "autograd/view.c"
-DYNC__COLD_END
+DYNC__WARM_END
 #include "nn/nn.h"
 DYNC__COLD_BEGIN
 #include "nn/init.c"
 #include "nn/attention.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "nn/layers.c"
 #include "nn/module.c"
-DYNC__COLD_END
 #include "nn/optim.c"
+DYNC__WARM_END
 #include "nn/recurrent.c"
 #include "graph/graph.h"
 #include "graph/text.h"
@@ -181,7 +189,9 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "capture/guard.c"
 #include "capture/dynamic.c"
+DYNC__WARM_BEGIN
 #include "capture/segment.c"
+DYNC__WARM_END
 #include "capture/quick.c"
 DYNC__COLD_BEGIN
 #include "capture/lint.c"
@@ -204,14 +214,18 @@ DYNC__COLD_BEGIN
 #include "aot/functionalize.c"
 #include "aot/alias.c"
 #include "aot/joint.c"
+DYNC__COLD_END
 #include "aot/partition.h"
+DYNC__COLD_BEGIN
 #include "aot/partition.c"
 #include "aot/mincut.c"
 DYNC__COLD_END
 #include "aot/code.h"
+DYNC__WARM_BEGIN
 #include "aot/backward.c"
 #include "aot/runtime.c"
 #include "aot/sized.c"
+DYNC__WARM_END
 #include "inductor/inductor.h"
 DYNC__COLD_BEGIN
 #include "inductor/opaque.c"

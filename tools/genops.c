@@ -171,26 +171,85 @@ static const char api_head[] =
 
 /* ---- src/op/entries.c --------------------------------------------------------------------------------------------- */
 
-static void print_entry(const op_row *row)
+/* The signature of a row as one word: its types, and what it returns. Rows of one signature share the function that packs. */
+typedef struct signature { char word[2 * MAX_PARAMS + 8]; int rows; } signature;
+static signature signatures[N_ROWS];
+static int n_signatures;
+
+static signature *find_signature(const op_row *row)
 {
+    static const char letters[] = "VVTOLilfbdyes";       /* one for each of types */
     param p[MAX_PARAMS];
-    int n = parse_schema(row, p);
-    const char *call = row->nout > 1 ? "dync__op_call_list" : "dync__op_call", *give = row->nout ? "return " : "(void)";
-    printf("\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
-    print_params(p, n, 1);
-    printf(")\n{\n");
+    char word[2 * MAX_PARAMS + 8];
+    int n = parse_schema(row, p), at = 0;
+    word[at++] = row->nout == 1 ? '1' : row->nout == 0 ? '0' : 'n';
+    for (int i = 0; i < n; i++) word[at++] = letters[p[i].type - types];
+    word[at] = 0;
+    for (int i = 0; i < n_signatures; i++)
+        if (strcmp(signatures[i].word, word) == 0) return &signatures[i];
+    strcpy(signatures[n_signatures].word, word);
+    return &signatures[n_signatures++];
+}
+
+static void print_call(const op_row *row, const param *p, int n, const char *op)
+{
+    printf("{\n");
     if (n) printf("    dync__arg args[%d];\n", n);
     for (int i = 0; i < n; i++) {
         printf("    args[%d] = ", i);
         print_form(p[i].type->pack, p[i].name);
         printf(";\n");
     }
-    printf("    %s%s(DYNC__OP_%s, %d, %s, at);\n}\n", give, call, row->name, n, n ? "args" : "NULL");
+    printf("    %s%s(%s, %d, %s, at);\n}\n", row->nout ? "return " : "(void)", row->nout > 1 ? "dync__op_call_list" : "dync__op_call",
+           op, n, n ? "args" : "NULL");
+}
+
+/* The function that packs for all rows of a signature. */
+static void print_packer(const op_row *row, const signature *s)
+{
+    param p[MAX_PARAMS];
+    int n = parse_schema(row, p);
+    for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
+    printf("\nstatic DYNC__NOINLINE %sdync__entry_%s(int op, ", result_type(row), s->word);
+    print_params(p, n, 1);
+    printf(")\n");
+    print_call(row, p, n, "op");
+}
+
+static void print_entry(const op_row *row)
+{
+    char op[NAME_CAP + 16];
+    param p[MAX_PARAMS];
+    int n = parse_schema(row, p);
+    const signature *s = find_signature(row);
+    snprintf(op, sizeof op, "DYNC__OP_%s", row->name);
+    printf("\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
+    print_params(p, n, 1);
+    printf(")\n");
+    if (s->rows < 2) {
+        print_call(row, p, n, op);
+    } else {
+        printf("{\n    %sdync__entry_%s(%s, ", row->nout ? "return " : "", s->word, op);
+        for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
+        printf("at);\n}\n");
+    }
     printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
     print_params(p, n, 0);
     printf(") { %sdync_%s_at(", row->nout ? "return " : "", row->name);
     for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
     printf("DYNC_NOWHERE); }\n");
+}
+
+static void print_packers(void)
+{
+    for (int i = 0; i < (int)N_ROWS; i++)
+        if (is_public(&rows[i])) find_signature(&rows[i])->rows++;
+    for (int k = 0; k < n_signatures; k++)
+        for (int i = 0; signatures[k].rows > 1 && i < (int)N_ROWS; i++)
+            if (is_public(&rows[i]) && find_signature(&rows[i]) == &signatures[k]) {
+                print_packer(&rows[i], &signatures[k]);
+                break;
+            }
 }
 
 static const char entries_head[] =
@@ -208,6 +267,7 @@ int main(int argc, char **argv)
         return 2;
     }
     fputs(api ? api_head : entries_head, stdout);
+    if (!api) print_packers();
     for (int i = 0; i < (int)N_ROWS; i++)
         if (is_public(&rows[i])) (api ? print_api : print_entry)(&rows[i]);
     return fflush(stdout) != 0 || ferror(stdout);

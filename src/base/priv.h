@@ -85,14 +85,29 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__TLS _Thread_local
 #endif
 
-/* Around modules that make things once (inference, graphs, capture's slow side): compiled for size of the build, not for speed, which
- * halves the time the merged header takes under -O2. What runs in every call stands outside. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
+/* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2.
+ *   DYNC__COLD_BEGIN .. END   makes things once (captures, compiles, prints, reads files): not optimised
+ *   DYNC__WARM_BEGIN .. END   runs in every eager operator or training step beside much more work: quickly optimised
+ * What runs in every compiled call, and the loops over elements, stand outside both. Who asks for a small program (-Os) or compiles
+ * the files one by one gets what he asks for. */
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
+#if defined(__clang__)
+#define DYNC__COLD_BEGIN _Pragma("clang optimize off")
+#define DYNC__COLD_END _Pragma("clang optimize on")
+#elif defined(__GNUC__)
+#define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define DYNC__COLD_END _Pragma("GCC pop_options")
-#else
+#define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
+#define DYNC__WARM_END _Pragma("GCC pop_options")
+#endif
+#endif
+#if !defined(DYNC__COLD_BEGIN)
 #define DYNC__COLD_BEGIN
 #define DYNC__COLD_END
+#endif
+#if !defined(DYNC__WARM_BEGIN)
+#define DYNC__WARM_BEGIN
+#define DYNC__WARM_END
 #endif
 
 /* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads. */

@@ -17,7 +17,7 @@
 #define DYNC__TILE_CODE                                                                            \
     __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math",  \
         "fp-contract=off", "no-trapping-math",                                                     \
-                             "no-tree-scev-cprop")))
+                             "no-tree-scev-cprop", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
 #define DYNC__TILE_CODE

@@ -25,7 +25,8 @@ enum { DYNC__GEMM_STACK = 8192 };
 #define DYNC__GEMM_CODE
 #define DYNC__GEMM_CONTRACT _Pragma("clang fp contract(fast)")
 #elif defined(__GNUC__)
-#define DYNC__GEMM_CODE __attribute__((optimize("O2", "no-fast-math", "fp-contract=fast")))
+#define DYNC__GEMM_CODE __attribute__((optimize("O1", "expensive-optimizations", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts", \
+        "no-tree-pta", "no-tree-ch", "no-tree-fre", "no-tree-loop-im", "no-tree-sra", "no-fast-math", "fp-contract=fast")))
 #define DYNC__GEMM_CONTRACT
 #else
 #define DYNC__GEMM_CODE
