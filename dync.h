@@ -39256,49 +39256,93 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
         if (c->tensor[i]->storage == t->storage) f->guard.shares_storage = i;
     }
     for (int i = dync__entry_count(&e->foreign) - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
-        if (dync__entry_item(&e->foreign, i) != f && other && other->storage == t->storage) f->shares_foreign = i;
+        const dync__foreign *g = dync__entry_item(&e->foreign, i);
+        const dync__tensor *other = g == f || g->is_hooks ? NULL : dync__foreign_now(e, c, g);
+        if (other && other->storage == t->storage) f->shares_foreign = i;
     }
 }
 
-/* Is a tensor from elsewhere the argument that it was, and where something is written, on the storages that it was on? */
-static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k)
+/* Which argument, and which tensor from elsewhere, comes first on each storage: a hash table of the storages met so far. */
+enum { DYNC__ALIAS_SLOTS = 1024 };
+typedef struct dync__alias_slot { const dync__storage *storage; int32_t argument, foreign; } dync__alias_slot;
+typedef struct dync__alias_table { uint32_t mask; dync__alias_slot slot[DYNC__ALIAS_SLOTS]; } dync__alias_table;
+
+static dync__alias_slot *dync__alias_find(dync__alias_table *a, const dync__storage *storage)
+{
+    uint32_t i = (uint32_t)((uintptr_t)storage >> 5) * 2654435761u >> 16;
+    for (;; i++) {
+        dync__alias_slot *s = &a->slot[i & a->mask];
+        if (s->storage == storage) return s;
+        if (s->storage) continue;
+        s->storage = storage;
+        s->argument = s->foreign = -1;
+        return s;
+    }
+}
+
+/* Room for n storages; false: they are too many, each is looked for among all others. */
+static bool dync__alias_open(dync__alias_table *a, const dync__callargs *c, int n)
+{
+    a->mask = 15;
+    while ((int)a->mask < 2 * (n + c->n_tensors)) a->mask = 2 * a->mask + 1;
+    if (a->mask >= DYNC__ALIAS_SLOTS) return false;
+    memset(a->slot, 0, (a->mask + 1) * sizeof *a->slot);
+    for (int i = 0; i < c->n_tensors; i++) {
+        dync__alias_slot *s = dync__alias_find(a, c->tensor[i]->storage);
+        if (s->argument < 0) s->argument = i;
+    }
+    return true;
+}
+
+/* The same without a table. */
+static void dync__alias_search(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_slot *s)
+{
+    s->argument = s->foreign = -1;
+    for (int i = c->n_tensors - 1; i >= 0; i--)
+        if (c->tensor[i]->storage == t->storage) s->argument = i;
+    for (int i = k - 1; i >= 0; i--) {
+        const dync__foreign *f = dync__entry_item(&e->foreign, i);
+        const dync__tensor *other = f->is_hooks ? NULL : dync__foreign_now(e, c, f);
+        if (other && other->storage == t->storage) s->foreign = i;
+    }
+}
+
+/* Is a tensor from elsewhere (t now) the argument that it was, and where something is written, on the storages that it was on? */
+static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_table *table)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
-    const dync__tensor *t = dync__foreign_now(e, c, f);
     if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
     if (!DYNC__ATOMIC_PEEK(&e->mutates)) return true;
-    dync__foreign now = *f;
-    now.guard.same_as = now.guard.shares_storage = now.shares_foreign = -1;
-    for (int i = c->n_tensors - 1; i >= 0; i--)
-        if (c->tensor[i]->storage == t->storage) now.guard.shares_storage = i;
-    for (int i = k - 1; i >= 0; i--) {
-        const dync__tensor *other = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
-        if (other && other->storage == t->storage) now.shares_foreign = i;
-    }
-    return now.guard.shares_storage == f->guard.shares_storage && now.shares_foreign == f->shares_foreign;
+    dync__alias_slot searched, *s = table ? dync__alias_find(table, t->storage) : &searched;
+    if (!table) dync__alias_search(e, c, k, t, s);
+    bool same = s->argument == f->guard.shares_storage && s->foreign == f->shares_foreign;
+    if (s->foreign < 0) s->foreign = k;
+    return same;
 }
 
 /* Everything that is not an argument: what was met while tracing. */
+static bool dync__foreign_hold(const dync__cache_entry *e, const dync__callargs *c)
+{
+    dync__alias_table table;
+    int n = dync__entry_count(&e->foreign);
+    bool tabled = n > 4 && DYNC__ATOMIC_PEEK(&e->mutates) && dync__alias_open(&table, c, n);
+    for (int i = 0; i < n; i++) {
+        const dync__foreign *f = dync__entry_item(&e->foreign, i);
+        const dync__tensor *t = dync__foreign_now(e, c, f);
+        if (f->is_hooks ? !t || dync__hooks_mark(t) != f->hooks : f->absent && t) return false;
+        if (f->is_hooks || f->absent) continue;
+        if (!t || !dync__tensor_guard_holds(&f->guard, t) || !dync__foreign_aliases_hold(e, c, i, t, tabled ? &table : NULL)) return false;
+    }
+    return true;
+}
+
 static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) return false;
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
-    for (int i = 0; !DYNC__ATOMIC_LOAD(&e->open) && i < dync__entry_count(&e->foreign); i++) {
-        const dync__tensor *t = dync__foreign_now(e, c, dync__entry_item(&e->foreign, i));
-        if (dync__entry_item(&e->foreign, i)->is_hooks) {
-            if (!t || dync__hooks_mark(t) != dync__entry_item(&e->foreign, i)->hooks) return false;
-            continue;
-        }
-        if (dync__entry_item(&e->foreign, i)->absent) {
-            if (t) return false;
-            continue;
-        }
-        if (!t || !dync__tensor_guard_holds(&dync__entry_item(&e->foreign, i)->guard, t) || !dync__foreign_aliases_hold(e, c, i)) return false;
-    }
-    return true;
+    return DYNC__ATOMIC_LOAD(&e->open) || dync__foreign_hold(e, c);
 }
 
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs *c)
@@ -39426,7 +39470,7 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
         return true;
     }
     if (dync__tensor_reason(&f->guard, t, out)) return true;
-    if (dync__foreign_aliases_hold(e, c, k)) return false;
+    if (dync__foreign_aliases_hold(e, c, k, t, NULL)) return false;
     int same = f->guard.same_as;
     if (same >= 0 && c->tensor[same] != t) dync__str_addf(out, "%s is %s", e->tensor[same].source, f->guard.source);
     else dync__str_addf(out, "%s shares memory as it did", f->guard.source);
