@@ -38764,7 +38764,7 @@ typedef struct dync__tracer {
     int hooks_seen;                      /* places whose tensors' hooks the trace has */
     int n_constants;                     /* calls of constant functions so far */
     const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
-    bool inner_hooks;                    /* taped: a hook on a value of the graph */
+    const char *inner;                   /* taped: what would be lost where the result's history goes on outside */
     dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
     dync__handler *bottom_before;
     bool taped, restart;                 /* restart: backward was met, the trace begins again under the tape */
@@ -38833,6 +38833,7 @@ DYNC__FN void dync__taped_close(dync__tracer *);
 DYNC__FN dync__tensor *dync__taped_value(dync__tracer *, dync__tensor *);        /* the recorded tensor that an alias of the tape stands for */
 DYNC__FN bool dync__taped_backward(dync__tracer *, dync_value outputs, dync_value grads, dync_grad_options, dync_status *status);
 DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options);
+DYNC__FN bool dync__taped_apply(dync__tracer *, const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
 DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result);
 /* lint.c: what a trace reports; nothing happens while there is no lint */
 DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
@@ -42536,6 +42537,20 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
     return dync__value_map(r, dync__taped_result, t);
 }
 
+/* A custom function: its forward is recorded, its backward when it is walked. false: as it is written. */
+DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
+{
+    dync_value fakes[DYNC__MAX_LEAVES];
+    if (t->walking) return false;
+    if (dync__too_many(fn->name ? fn->name : "dync_apply", nargs)) return true;
+    for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__taped_fake, t);
+    t->walking = true;
+    *result = dync_apply_values(fn, nargs, fakes);
+    t->walking = false;
+    t->inner = t->inner ? t->inner : "a function with a gradient of its own";
+    return true;
+}
+
 /* ---- the end --------------------------------------------------------------------------------------------------------------------- */
 static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
 
@@ -42564,9 +42579,9 @@ static dync_status dync__taped_lives(dync__tracer *t)
 {
     bool switched = false;
     for (int i = 0; i < t->effects.n; i++) switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
-    if (!switched && !t->inner_hooks) return DYNC_OK;
+    if (!switched && !t->inner) return DYNC_OK;
     return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "%s in a function compiled with fullgraph, whose result can still be differentiated: "
-        "call backward inside it too, or compile it without fullgraph", switched ? "dync_requires_grad_ on a tensor in use" : "a hook on a value"));
+        "call backward inside it too, or compile it without fullgraph", t->inner ? t->inner : "dync_requires_grad_ on a tensor in use"));
 }
 
 /* Before the last cut. What is returned, written or set as a gradient and could still be walked keeps the graph's grad mode. */
@@ -42575,7 +42590,7 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
     if (!t->taped || !t->graph) return DYNC_OK;
     for (int i = 0; i < t->made.n; i++)
         if (t->made.at[i]->node) t->made.at[i]->node->requires_grad[0] = (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
-    bool over = t->walked && dync__taped_value_over(t, result);
+    bool over = dync__taped_value_over(t, result);
     for (int i = 0; i < t->fake.n && over; i++) over = !dync__tensor_has_history(t->fake.at[i]);
     for (int i = 0; i < t->grads.n && over; i++) {
         const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);
@@ -42904,6 +42919,8 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     char reason[128];
     if (!t) return false;
     *result = DYNC_NONE;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->taped) return dync__taped_apply(t, fn, nargs, args, result);
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
@@ -42934,7 +42951,7 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
         return true;
     }
     dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
-    if (t->taped && dync__effect_env(t, x) < 0) t->inner_hooks = true;
+    if (t->taped && dync__effect_env(t, x) < 0) t->inner = "a hook on a value";
     else if (!dync__trace_expose(t, x)) return true;
     else if (status == DYNC_OK) status = dync__effect_add(t, false, e, x);
     if (status != DYNC_OK) dync__tracer_fail(t, status);
@@ -42962,7 +42979,7 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
     dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
     if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
     if (t->taped) {
-        t->inner_hooks = t->inner_hooks || dync__effect_env(t, x) < 0;
+        if (dync__effect_env(t, x) < 0) t->inner = "dync_retain_grad";
         *status = dync__trace_grad_of(t, x, &grad);
         return *status != DYNC_OK;
     }
@@ -54049,6 +54066,8 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
     dync__cache_entry *e = f->entries;
     bool whole = e && e->root && e->root->kind == DYNC__TN_RETURN && e->root->seg.n == 1;
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
+    if (!failed && e && e->root && e->root->effect.n)
+        failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s sets gradients, registers hooks or switches requires_grad: a program only computes", f->name) != DYNC_OK;
     if (!failed && !whole) failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", f->name) != DYNC_OK;
     size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
     if (!failed) {

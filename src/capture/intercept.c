@@ -314,6 +314,8 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     char reason[128];
     if (!t) return false;
     *result = DYNC_NONE;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->taped) return dync__taped_apply(t, fn, nargs, args, result);
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
@@ -344,7 +346,7 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
         return true;
     }
     dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
-    if (t->taped && dync__effect_env(t, x) < 0) t->inner_hooks = true;
+    if (t->taped && dync__effect_env(t, x) < 0) t->inner = "a hook on a value";
     else if (!dync__trace_expose(t, x)) return true;
     else if (status == DYNC_OK) status = dync__effect_add(t, false, e, x);
     if (status != DYNC_OK) dync__tracer_fail(t, status);
@@ -372,7 +374,7 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
     dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
     if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
     if (t->taped) {
-        t->inner_hooks = t->inner_hooks || dync__effect_env(t, x) < 0;
+        if (dync__effect_env(t, x) < 0) t->inner = "dync_retain_grad";
         *status = dync__trace_grad_of(t, x, &grad);
         return *status != DYNC_OK;
     }

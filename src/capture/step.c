@@ -98,6 +98,20 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
     return dync__value_map(r, dync__taped_result, t);
 }
 
+/* A custom function: its forward is recorded, its backward when it is walked. false: as it is written. */
+DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
+{
+    dync_value fakes[DYNC__MAX_LEAVES];
+    if (t->walking) return false;
+    if (dync__too_many(fn->name ? fn->name : "dync_apply", nargs)) return true;
+    for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__taped_fake, t);
+    t->walking = true;
+    *result = dync_apply_values(fn, nargs, fakes);
+    t->walking = false;
+    t->inner = t->inner ? t->inner : "a function with a gradient of its own";
+    return true;
+}
+
 /* ---- the end --------------------------------------------------------------------------------------------------------------------- */
 static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
 
@@ -126,9 +140,9 @@ static dync_status dync__taped_lives(dync__tracer *t)
 {
     bool switched = false;
     for (int i = 0; i < t->effects.n; i++) switched = switched || t->effects.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
-    if (!switched && !t->inner_hooks) return DYNC_OK;
+    if (!switched && !t->inner) return DYNC_OK;
     return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "%s in a function compiled with fullgraph, whose result can still be differentiated: "
-        "call backward inside it too, or compile it without fullgraph", switched ? "dync_requires_grad_ on a tensor in use" : "a hook on a value"));
+        "call backward inside it too, or compile it without fullgraph", t->inner ? t->inner : "dync_requires_grad_ on a tensor in use"));
 }
 
 /* Before the last cut. What is returned, written or set as a gradient and could still be walked keeps the graph's grad mode. */
@@ -137,7 +151,7 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
     if (!t->taped || !t->graph) return DYNC_OK;
     for (int i = 0; i < t->made.n; i++)
         if (t->made.at[i]->node) t->made.at[i]->node->requires_grad[0] = (t->made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
-    bool over = t->walked && dync__taped_value_over(t, result);
+    bool over = dync__taped_value_over(t, result);
     for (int i = 0; i < t->fake.n && over; i++) over = !dync__tensor_has_history(t->fake.at[i]);
     for (int i = 0; i < t->grads.n && over; i++) {
         const dync__tensor *grad = dync__tensor_grad(t->grads.at[i].of);

@@ -31,7 +31,7 @@ typedef struct dync__tracer {
     int hooks_seen;                      /* places whose tensors' hooks the trace has */
     int n_constants;                     /* calls of constant functions so far */
     const char *inferring;               /* an allowed function runs for its shapes: it may not read values */
-    bool inner_hooks;                    /* taped: a hook on a value of the graph */
+    const char *inner;                   /* taped: what would be lost where the result's history goes on outside */
     dync__handler recorder;              /* taped: at the bottom, under the tape; handler then only takes arguments into the trace */
     dync__handler *bottom_before;
     bool taped, restart;                 /* restart: backward was met, the trace begins again under the tape */
@@ -100,6 +100,7 @@ DYNC__FN void dync__taped_close(dync__tracer *);
 DYNC__FN dync__tensor *dync__taped_value(dync__tracer *, dync__tensor *);        /* the recorded tensor that an alias of the tape stands for */
 DYNC__FN bool dync__taped_backward(dync__tracer *, dync_value outputs, dync_value grads, dync_grad_options, dync_status *status);
 DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options);
+DYNC__FN bool dync__taped_apply(dync__tracer *, const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
 DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result);
 /* lint.c: what a trace reports; nothing happens while there is no lint */
 DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);

@@ -160,6 +160,8 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
     dync__cache_entry *e = f->entries;
     bool whole = e && e->root && e->root->kind == DYNC__TN_RETURN && e->root->seg.n == 1;
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
+    if (!failed && e && e->root && e->root->effect.n)
+        failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s sets gradients, registers hooks or switches requires_grad: a program only computes", f->name) != DYNC_OK;
     if (!failed && !whole) failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", f->name) != DYNC_OK;
     size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
     if (!failed) {

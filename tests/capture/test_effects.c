@@ -252,6 +252,42 @@ TEST(hooks_of_a_backward_in_a_graph)
     dync_compiled_free(f);
 }
 
+/* ---- functions with a gradient of their own ------------------------------------------------------------------------------------------------- */
+static dync_value scaled_forward(dync_autograd_ctx *ctx, const dync_value *args, int n)
+{
+    (void)n;
+    dync_save_for_backward(ctx, dync_as_tensor(args[0]));
+    return DYNC_V(dync_mul(args[0], args[1]));
+}
+static dync_value scaled_backward(dync_autograd_ctx *ctx, const dync_value *grads, int n)
+{
+    (void)n;
+    return dync_tuple(dync_mul(grads[0], 10), dync_sum(dync_mul(grads[0], dync_saved(ctx, 0)), dync_shape(0), false));
+}
+static const dync_autograd_function scaled = {"Scaled", scaled_forward, scaled_backward};
+static dync_tensor *custom_step(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *loss = dync_sum(dync_sin(dync_as_tensor(dync_apply(&scaled, x, y))), DYNC_ALL, false);
+    dync_backward(loss);
+    return loss;
+}
+static dync_tensor *custom_outside(dync_tensor *x, dync_tensor *y) { return dync_cos(dync_as_tensor(dync_apply(&scaled, x, y))); }
+TEST(custom_functions)
+{
+    equal(custom_step, (how){.leaf = true, .fullgraph = true, .frames = 1});
+    equal(custom_step, (how){.leaf = true});
+    equal(custom_outside, (how){.leaf = true, .backward = true});
+    dync_on_error(quiet, NULL);
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4), .requires_grad = true);
+    EXPECT(dync_call(dync_compile(custom_outside, .fullgraph = true), x, y) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
+    EXPECT_HAS_STR(dync_error_message(), "a function with a gradient of its own");
+    dync_clear_error();
+    dync_compiled *f = dync_compile(custom_outside, .fullgraph = true);
+    for (int i = 0; i < 2; i++) EXPECT(same(dync_call(f, dync_detach(x), dync_detach(y)), dync_detach(custom_outside(x, y)), 1e-5));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
 /* ---- requires_grad, leaves ------------------------------------------------------------------------------------------------------------------ */
 static dync_tensor *switches_first(dync_tensor *x, dync_tensor *y)
 {

@@ -160,6 +160,32 @@ TEST(convolutions) { ALL_OPTIMIZERS(cnn, dync_shape(4, 3, 8, 8), dync_shape(4, 5
 TEST(transformer_block) { ALL_OPTIMIZERS(block, dync_shape(2, 5, 32), dync_shape(2, 5, 32), 2e-3); }
 TEST(recurrent) { ALL_OPTIMIZERS(lstm, dync_shape(3, 4, 6), dync_shape(4, 4), 2e-3); }
 
+/* The rate is a tensor of the optimizer: another one is no other graph. Frozen parameters, replaced ones and hooks are. */
+TEST(changes_between_steps)
+{
+    trainer a = {mlp(), NULL}, c = {mlp(), NULL};
+    counter count = {.inner = "inductor"};
+    dync_backend counting = COUNTER(count);
+    copy_state(c.net, a.net);
+    trainer *both[2] = {&a, &c};
+    for (int k = 0; k < 2; k++) both[k]->opt = dync_optim_of(DYNC_OPTIM_ADAM, both[k]->net, (dync_optim_options){.lr = 0.01});
+    dync_compiled *f = dync_compile(zero_last, .args = "x, y", .user = &c, .fullgraph = true, .backend_object = &counting);
+    for (int i = 0; i < 12; i++)
+        DYNC_SCOPE {
+            for (int k = 0; k < 2; k++) {
+                if (i == 3) EXPECT_OK(dync_optim_set_lr(both[k]->opt, 0.002));
+                if (i == 6) dync_requires_grad_(dync_module_param(both[k]->net, "0.weight"), false);
+                if (i == 9) dync_module_train(both[k]->net, false);
+            }
+            EXPECT_EQ_INT(count.frame_count, i == 0 ? 0 : i <= 6 ? 1 : 2);
+            dync_value args[2] = {DYNC_V(dync_randn(dync_shape(5, 6))), DYNC_V(dync_randn(dync_shape(5, 3)))};
+            dync_tensor *want = dync_as_tensor(zero_last(args, 2, &a)), *got = dync_call(f, args[0], args[1]);
+            EXPECT(same(dync_detach(want), got, 1e-4));
+        }
+    compare("changes", a.net, c.net, 1e-4);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------------------------------ */
 static void steady(dync_module *(*make)(void), dync_dims in, dync_dims out)
 {
