@@ -164,6 +164,7 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
                           f->backend.name ? f->backend.name : "?");
     }
     if (status == DYNC_OK) return DYNC_OK;
+    if (status == DYNC_ERR_MEMORY && inner.status == DYNC_OK) return dync__fail_memory(0);
     if (inner.status == DYNC_ERR_MEMORY) {
         dync__error_raise(&inner);
         return DYNC_ERR_MEMORY;

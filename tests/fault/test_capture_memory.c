@@ -149,4 +149,54 @@ TEST(others)
         if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
     }
 }
+
+/* A whole training step, hooks and gradients included: every failure is a clean error and leaves nothing behind. */
+static dync_tensor *weight;
+static dync_tensor *triple(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 3); }
+static dync_tensor *whole_step(dync_tensor *x)
+{
+    dync_tensor *h = dync_mul(x, weight), *loss = dync_mean(dync_mul(dync_sigmoid(h), h), DYNC_ALL, false);
+    int id = dync_register_hook(weight, triple, NULL);
+    dync_backward(loss);
+    dync_remove_hook(weight, id);
+    DYNC_NO_GRAD { dync_sub_(weight, dync_mul(dync_grad(weight), 0.1)); }
+    return loss;
+}
+static dync_tensor *plain_sin(dync_tensor *x) { return dync_sin(x); }
+static dync_tensor *effects(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, weight);
+    dync_register_hook(y, triple, NULL);
+    dync_set_grad(weight, dync_ones(dync_shape(3)));
+    dync_tensor *z = dync_frame(dync_allow_in_graph(dync_fn1(plain_sin)), y);
+    return dync_add(z, dync_frame_values(dync_assume_constant_result(dync_fn1(plain_sin)), "plain_sin", 1, &(dync_value){DYNC_KIND_TENSOR, 0, {.t = x}}));
+}
+static void step_failures(unary fn, const char *name, bool fullgraph)
+{
+    bool left = true;
+    for (int64_t n = 1; left && !test__state.failures; n++) {
+        dync_on_error(quiet, NULL);
+        weight = dync_retain(dync_full(dync_shape(3), 0.5));
+        dync_requires_grad_(weight, true);
+        dync_compiled *f = dync_compile(fn, .backend = name, .fullgraph = fullgraph);
+        dync__mem_fail_at(n);
+        for (int i = 0; i < 3; i++)
+            DYNC_SCOPE { dync_call(f, dync_full(dync_shape(3), i)); }
+        left = dync__tls.fail_at == 0;
+        dync__mem_fail_at(0);
+        dync_status status = dync_error();
+        if (!EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY)) printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status, dync_error_message());
+        dync_clear_error();
+        DYNC_SCOPE { EXPECT(dync_call(f, dync_full(dync_shape(3), 1)) != NULL); }
+        dync_compiled_free(f);
+        dync_release(weight);
+        dync_shutdown();
+        dync_clear_error();
+        if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
+        if (!left) EXPECT_EQ_INT(status, DYNC_OK);
+    }
+}
+TEST(whole_step_eager) { step_failures(whole_step, "eager", true); }
+TEST(whole_step_inductor) { step_failures(whole_step, "inductor", true); }
+TEST(effects_inductor) { step_failures(effects, "inductor", false); }
 TEST_MAIN
