@@ -7,7 +7,8 @@
  *   errors    DYNC_ERR_AUTOGRAD (no history; history freed by an earlier call; a saved tensor was modified), DYNC_ERR_SHAPE,
  *             DYNC_ERR_MEMORY
  *   notes     frees the history: dync_backward_opt(.retain_graph) keeps it. Inside a traced function a graph break, but captured
- *             under fullgraph */
+ *             under fullgraph, where the tensors it reaches must be leaves (DYNC_ERR_UNSUPPORTED) and a loss that is returned has no
+ *             history left */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
 DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out);
 

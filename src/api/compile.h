@@ -10,7 +10,8 @@ typedef struct dync_compile_options {
     const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
     const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
     const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1" */
-    bool fullgraph DYNC__ZERO;         /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place */
+    bool fullgraph DYNC__ZERO;         /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place. Backward inside is captured:
+                                        * a whole training step is one graph */
     dync_dynamic dynamic DYNC__ZERO;   /* AUTO: a size seen with a second value becomes symbolic; OFF: never; ON: at once */
     int recompile_limit DYNC__ZERO;    /* default 8 */
     bool error_on_recompile DYNC__ZERO;
@@ -149,7 +150,8 @@ DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
 
 /* Wrappers to call through dync_frame, or to compile: dync_frame(dync_disable(fn), x).
  *   dync_disable                  fn runs as it is, in every call, between two graphs
- *   dync_allow_in_graph           fn becomes one node of the graph and is not looked into
+ *   dync_allow_in_graph           fn becomes one node of the graph and is not looked into; it gives a tensor or up to 8 and reads no values
+ *                                 (it runs once over tensors without data, for their shapes)
  *   dync_assume_constant_result   fn runs once; its result is baked in */
 #define dync_disable(fn)                dync_disable_callee(DYNC_FN(fn))
 #define dync_allow_in_graph(fn)         dync_allow_in_graph_callee(DYNC_FN(fn))
