@@ -48389,6 +48389,7 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X
+DYNC__FN bool dync__backend_is_builtin(const char *name);
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys);
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
@@ -48403,6 +48404,13 @@ static const dync_backend dync__backend_builtin[] = {
     DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X
 };
+DYNC__FN bool dync__backend_is_builtin(const char *name)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
+        if (strcmp(dync__backend_builtin[i].name, name) == 0) return true;
+    return false;
+}
+
 typedef struct dync__backend_entry { dync_backend backend; struct dync__backend_entry *next; } dync__backend_entry;
 static struct { dync__mutex lock; dync__backend_entry *first; } dync__backends;
 
@@ -51256,8 +51264,8 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why);
 /* The graph interpreted, and interpreted in float64, against code (NULL: the graph interpreted again). *ran: code ran; where it did not, the
  * graph counts as accurate. status: not DYNC_OK where the reference itself cannot be run. */
-DYNC__FN dync_status dync__accuracy_check(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, bool *same, bool *ran,
-                                          dync__str *why);
+DYNC__FN dync_status dync__accuracy_check(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+                                          bool *ran, dync__str *why);
 
 /* ---- judging ----------------------------------------------------------------------------------------- */
 typedef enum { DYNC__PASSES, DYNC__EAGER_FAILS /* nothing can be said */, DYNC__RAISES, DYNC__CRASHES, DYNC__HANGS, DYNC__INACCURATE } dync__verdict_kind;
@@ -51606,7 +51614,7 @@ static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n
     dync_value r = code ? code->run(code->state, args, n) : dync_graph_run(g, args, n);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     if (!dync__run_add(out, r, false)) return DYNC_ERR_MEMORY;
-    if (!forward_only) {
+    if (!forward_only && !dync__tls.grad_enabled_off) {
         dync_status status = dync__run_backward(out);
         if (status != DYNC_OK) return status;
     }
@@ -51819,11 +51827,11 @@ static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *i
     return DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool *same, bool *ran,
-                                          dync__str *why)
+DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+                                          bool *ran, dync__str *why)
 {
     dync__run_items ref = {0}, res = {0}, f64 = {0};
-    dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
+    dync__run_how how = {.forward_only = forward_only};
     bool have = false;
     *same = *ran = true;
     dync_status status = dync__run_once(g, NULL, n, inputs, how, &ref);
@@ -51935,7 +51943,7 @@ static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code,
 {
     bool same = true, ran = true;
     if (compiled != DYNC_OK) return DYNC__PASSES;               /* another problem than the one judged */
-    if (dync__accuracy_check(t->graph, code, t->n, t->inputs, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
+    if (dync__accuracy_check(t->graph, code, t->n, t->inputs, t->judge->forward_only, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
     return same ? DYNC__PASSES : DYNC__INACCURATE;
 }
 
@@ -52822,14 +52830,8 @@ static void dync__write_head(dync__writer *w)
                    (unsigned long long)dync__tls.rng_seed);
     dync__repro_print(&w->text, false);
     if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: dync_op_register(...) */\n");
-    dync__error_guard guard;
-    dync__error_guard_begin(&guard);
-    const char *names[64];
-    int n = DYNC__MIN(dync_list_backends(NULL, names, DYNC__COUNT_OF(names)), DYNC__COUNT_OF(names));
-    bool known = false;
-    for (int i = 0; i < n; i++) known = known || strcmp(names[i], w->file->backend) == 0;
-    (void)dync__error_guard_end(&guard);
-    if (!known) dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(&%s) */\n", w->file->backend);
+    if (!dync__backend_is_builtin(w->file->backend))
+        dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(&%s) */\n", w->file->backend);
     dync__str_add(&w->text, "}\n\n");
 }
 
@@ -52885,6 +52887,20 @@ static void dync__write_main(dync__writer *w)
     dync__str_free(&names);
 }
 
+/* <math.h> for numbers that are not finite, which are rare. */
+static void dync__write_math(dync__str *s)
+{
+    static const char include[] = "#define DYNC_IMPLEMENTATION\n";
+    dync__str whole = {0};
+    const char *text = dync__str_get(s), *at = strstr(text, include);
+    if (!at || (!strstr(text, "NAN") && !strstr(text, "INFINITY") && !strstr(text, "HUGE_VAL"))) return;
+    dync__str_addn(&whole, text, (size_t)(at - text));
+    dync__str_addf(&whole, "#include <math.h>\n%s", at);
+    whole.failed = whole.failed || s->failed;
+    dync__str_free(s);
+    *s = whole;
+}
+
 static dync_status dync__write_program(dync__writer *w)
 {
     dync__graph_renumber(w->graph);
@@ -52892,6 +52908,7 @@ static dync_status dync__write_program(dync__writer *w)
     dync__write_module(w);
     dync__write_load_args(w);
     dync__write_main(w);
+    dync__write_math(&w->text);
     return w->text.failed ? DYNC_ERR_MEMORY : w->status;
 }
 
@@ -53035,10 +53052,9 @@ DYNC__FN bool dync__hook_busy(bool busy)
 
 /* ---- what is left behind ------------------------------------------------------------------------- */
 
-/* Behind the text of the error that is pending; its end goes where there is no room. */
-static void dync__hook_note(const char *path)
+/* Behind the text of an error; its end goes where there is no room. */
+static void dync__hook_note(dync__error_slot *e, const char *path)
 {
-    dync__error_slot *e = &dync__tls.error;
     dync__str note = {0};
     dync__str_addf(&note, "\n\nMinifier script written to %s. Run this script to find the smallest traced graph which reproduces this error.\n",
                    path);
@@ -53074,27 +53090,22 @@ static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int
     return status == DYNC_OK;
 }
 
-/* The error is pending. Levels 1 and 2 write now; 3 has written before. */
-static void dync__hook_failed(int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path,
-                              bool written)
+/* Levels 1 and 2 write now; 3 has written before. */
+static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+                              dync__str *path, bool written)
 {
     dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
     if (level == 1) dync__hook_checkpoint(file, g, n, inputs);
     else if (level != 3) written = dync__hook_launcher(file, g, n, inputs, path);
-    if (written) dync__hook_note(dync__str_get(path));
+    if (written) dync__hook_note(error, dync__str_get(path));
 }
 
 /* A text of the minifier's own, without operator and place. */
-static dync_status dync__hook_raise(dync_status status, const char *class_name, const char *text)
+static void dync__hook_error(dync__error_slot *e, dync_status status, const char *class_name, const char *text)
 {
-    const char *op = dync__tls.op;
-    dync_loc at = dync__tls.at;
-    dync__tls.op = NULL;
-    dync__tls.at = DYNC_NOWHERE;
-    dync__fail_class(status, class_name, "%s", text);
-    dync__tls.op = op;
-    dync__tls.at = at;
-    return status;
+    e->status = status;
+    dync__format(e->class_name, sizeof e->class_name, "%s", class_name);
+    dync__format(e->message, sizeof e->message, "%s", text);
 }
 
 static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *options, int level)
@@ -53106,14 +53117,14 @@ static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *
 }
 
 /* Eager against itself: a graph that differs from itself cannot be judged. */
-static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs)
+static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs, bool forward_only)
 {
     bool same = true, ran = true;
     dync__str why = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
-    dync_status status = dync__accuracy_check(g, NULL, n, inputs, &same, &ran, &why);
+    dync_status status = dync__accuracy_check(g, NULL, n, inputs, forward_only, &same, &ran, &why);
     dync_scope_end(&scope);
     (void)dync__error_guard_end(&guard);
     if (status == DYNC_OK && !same) dync__warn("Eager itself failed: %s", dync__str_get(&why));
@@ -53125,18 +53136,21 @@ static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *i
 static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
                                       const char *bad_accuracy, dync__str *path, bool written)
 {
+    dync__error_slot error;
     if (v->kind == DYNC__CRASHES || v->kind == DYNC__HANGS) {
         file->accuracy = false;
-        dync__hook_raise(DYNC_ERR_RUNTIME, "RuntimeError", v->error.message);
-        dync__hook_failed(level == 4 ? 2 : level, file, g, n, inputs, path, written);
+        dync__hook_error(&error, DYNC_ERR_RUNTIME, "RuntimeError", v->error.message);
+        dync__hook_failed(&error, level == 4 ? 2 : level, file, g, n, inputs, path, written);
+        dync__error_raise(&error);
         return DYNC_ERR_RUNTIME;
     }
-    if (v->kind != DYNC__INACCURATE || !dync__hook_eager_is_stable(g, n, inputs)) return DYNC_OK;
+    if (v->kind != DYNC__INACCURATE || !dync__hook_eager_is_stable(g, n, inputs, file->forward_only)) return DYNC_OK;
     dync__warn("Accuracy failed for the %s graph. Creating script to minify the error.",
                file->grad_off && dync__hook.aot_level ? "AOT Autograd" : "TorchDynamo produced");
     bool made = dync__hook_launcher(file, g, n, inputs, path);
-    dync__hook_raise(DYNC_ERR_ACCURACY, "AccuracyError", bad_accuracy);
-    if (made) dync__hook_note(dync__str_get(path));
+    dync__hook_error(&error, DYNC_ERR_ACCURACY, "AccuracyError", bad_accuracy);
+    if (made) dync__hook_note(&error, dync__str_get(path));
+    dync__error_raise(&error);
     return DYNC_ERR_ACCURACY;
 }
 
@@ -53174,7 +53188,7 @@ static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g
         status = dync__judge_compile(&f->backend, f->opt.options, g, n, ex, out);
         bool compiled = status == DYNC_OK;
         if (compiled && level != 4) status = dync__hook_run(pristine, out, n, ex);
-        if (status != DYNC_OK && level != 4) dync__hook_failed(level, &file, pristine, n, ex, &path, written);
+        if (status != DYNC_OK && level != 4) dync__hook_failed(&dync__tls.error, level, &file, pristine, n, ex, &path, written);
         if (compiled && status != DYNC_OK && out->destroy) out->destroy(out->state);
     }
     dync_graph_free(pristine);
@@ -53231,16 +53245,23 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     dync__verdict verdict = {.kind = DYNC__PASSES};
     dync_backend backend = {.name = a->backend, .compile = dync__hook_aot_backend, .user = a};
     dync__hook_state outer = dync__hook;
+    bool grad_off = dync__tls.grad_enabled_off;
     dync__hook = (dync__hook_state){.busy = true, .aot_level = a->level};
+    dync__tls.grad_enabled_off = true;
     bool written = a->level == 3 && dync__hook_launcher(&file, a->graph, n, values, &path);
     dync__hook_judge(&judge, &backend, NULL, a->level);
     judge.forward_only = true;
     if (a->level == 4 || (!a->tried && dync__hook_may_fork(a->level))) dync__judge_graph(&judge, a->graph, n, values, &verdict);
     dync_status status = dync__hook_verdict(&verdict, a->level, &file, a->graph, n, values, "Bad accuracy detected", &path, written);
     a->tried = true;
+    dync__tls.grad_enabled_off = grad_off;
     if (status == DYNC_OK) {
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
         status = a->inner.run(a->inner.state, n, in, n_out, out);
-        if (status != DYNC_OK) dync__hook_failed(a->level, &file, a->graph, n, values, &path, written);
+        dync__error_slot error = dync__error_guard_end(&guard);
+        if (status != DYNC_OK) dync__hook_failed(&error, a->level, &file, a->graph, n, values, &path, written);
+        dync__error_raise(&error);
     }
     dync__hook = outer;
     dync__str_free(&path);
@@ -53294,7 +53315,7 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level)
     dync_value *values = dync__alloc(bytes);
     dync_scope scope = dync_scope_begin();
     if (values && dync__hook_aot_examples(g, values) == DYNC_OK)
-        dync__hook_failed(level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
+        dync__hook_failed(&dync__tls.error, level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
     dync_scope_end(&scope);
     dync__free(values, bytes);
     dync__str_free(&path);
@@ -53690,12 +53711,14 @@ static dync_status dync__repro_compile(dync__repro_case *c, dync_graph *g, dync_
     return status;
 }
 
+static bool dync__repro_forward_only(const dync__repro_case *c) { return c->o->repro.only_fwd || dync__repro_now()->forward_only; }
+
 static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_callable *code, dync_status compiled)
 {
     bool same = true, ran = compiled == DYNC_OK;
     dync__str why = {0};
     dync_status status = DYNC_OK;
-    if (ran) status = dync__accuracy_check(c->graph, code, c->reader.value.n, c->reader.value.at, &same, &ran, &why);
+    if (ran) status = dync__accuracy_check(c->graph, code, c->reader.value.n, c->reader.value.at, dync__repro_forward_only(c), &same, &ran, &why);
     if (status == DYNC_OK && !ran)
         dync__warn("While minifying the program in accuracy minification mode, ran into a runtime exception which is likely an unrelated "
                    "issue. Skipping this graph. %s", compiled == DYNC_OK ? dync__str_get(&why) : dync_error_message());
@@ -53712,14 +53735,14 @@ static dync_status dync__repro_eager(dync__repro_case *c)
     bool same = true, ran = true;
     dync__str why = {0};
     dync__run_items items = {0};
-    dync__run_how how = {.forward_only = c->o->repro.only_fwd, .as_given = true};
+    dync__run_how how = {.forward_only = dync__repro_forward_only(c), .as_given = true};
     dync_status status;
     if (!c->o->repro.accuracy) {
         status = dync__run_once(c->graph, NULL, c->reader.value.n, c->reader.value.at, how, &items);
         dync__vec_free(&items);
         return status == DYNC_OK ? dync__repro_load(c) : status;
     }
-    status = dync__accuracy_check(c->graph, NULL, c->reader.value.n, c->reader.value.at, &same, &ran, &why);
+    status = dync__accuracy_check(c->graph, NULL, c->reader.value.n, c->reader.value.at, dync__repro_forward_only(c), &same, &ran, &why);
     if (status == DYNC_OK && (!same || !ran)) status = dync__repro_raise(DYNC_ERR_RUNTIME, "AssertionError", "Eager itself failed");
     dync__str_free(&why);
     return status;
@@ -53729,7 +53752,7 @@ static dync_status dync__repro_run(dync__repro_case *c)
 {
     dync_callable code = {0};
     dync__run_items items = {0};
-    dync__run_how how = {.forward_only = c->o->repro.only_fwd, .as_given = true};
+    dync__run_how how = {.forward_only = dync__repro_forward_only(c), .as_given = true};
     dync_status status = dync__repro_eager(c);
     if (status != DYNC_OK) return status;
     dync_graph *g = dync__graph_clone(c->graph);

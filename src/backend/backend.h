@@ -21,6 +21,7 @@
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X
+DYNC__FN bool dync__backend_is_builtin(const char *name);
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys);
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */

@@ -7,6 +7,13 @@ static const dync_backend dync__backend_builtin[] = {
     DYNC__BACKENDS(DYNC__X)
 #undef DYNC__X
 };
+DYNC__FN bool dync__backend_is_builtin(const char *name)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
+        if (strcmp(dync__backend_builtin[i].name, name) == 0) return true;
+    return false;
+}
+
 typedef struct dync__backend_entry { dync_backend backend; struct dync__backend_entry *next; } dync__backend_entry;
 static struct { dync__mutex lock; dync__backend_entry *first; } dync__backends;
 

@@ -187,11 +187,11 @@ static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *i
     return DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool *same, bool *ran,
-                                          dync__str *why)
+DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+                                          bool *ran, dync__str *why)
 {
     dync__run_items ref = {0}, res = {0}, f64 = {0};
-    dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
+    dync__run_how how = {.forward_only = forward_only};
     bool have = false;
     *same = *ran = true;
     dync_status status = dync__run_once(g, NULL, n, inputs, how, &ref);

@@ -24,10 +24,9 @@ DYNC__FN bool dync__hook_busy(bool busy)
 
 /* ---- what is left behind ------------------------------------------------------------------------- */
 
-/* Behind the text of the error that is pending; its end goes where there is no room. */
-static void dync__hook_note(const char *path)
+/* Behind the text of an error; its end goes where there is no room. */
+static void dync__hook_note(dync__error_slot *e, const char *path)
 {
-    dync__error_slot *e = &dync__tls.error;
     dync__str note = {0};
     dync__str_addf(&note, "\n\nMinifier script written to %s. Run this script to find the smallest traced graph which reproduces this error.\n",
                    path);
@@ -63,27 +62,22 @@ static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int
     return status == DYNC_OK;
 }
 
-/* The error is pending. Levels 1 and 2 write now; 3 has written before. */
-static void dync__hook_failed(int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path,
-                              bool written)
+/* Levels 1 and 2 write now; 3 has written before. */
+static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+                              dync__str *path, bool written)
 {
     dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
     if (level == 1) dync__hook_checkpoint(file, g, n, inputs);
     else if (level != 3) written = dync__hook_launcher(file, g, n, inputs, path);
-    if (written) dync__hook_note(dync__str_get(path));
+    if (written) dync__hook_note(error, dync__str_get(path));
 }
 
 /* A text of the minifier's own, without operator and place. */
-static dync_status dync__hook_raise(dync_status status, const char *class_name, const char *text)
+static void dync__hook_error(dync__error_slot *e, dync_status status, const char *class_name, const char *text)
 {
-    const char *op = dync__tls.op;
-    dync_loc at = dync__tls.at;
-    dync__tls.op = NULL;
-    dync__tls.at = DYNC_NOWHERE;
-    dync__fail_class(status, class_name, "%s", text);
-    dync__tls.op = op;
-    dync__tls.at = at;
-    return status;
+    e->status = status;
+    dync__format(e->class_name, sizeof e->class_name, "%s", class_name);
+    dync__format(e->message, sizeof e->message, "%s", text);
 }
 
 static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *options, int level)
@@ -95,14 +89,14 @@ static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *
 }
 
 /* Eager against itself: a graph that differs from itself cannot be judged. */
-static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs)
+static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs, bool forward_only)
 {
     bool same = true, ran = true;
     dync__str why = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
-    dync_status status = dync__accuracy_check(g, NULL, n, inputs, &same, &ran, &why);
+    dync_status status = dync__accuracy_check(g, NULL, n, inputs, forward_only, &same, &ran, &why);
     dync_scope_end(&scope);
     (void)dync__error_guard_end(&guard);
     if (status == DYNC_OK && !same) dync__warn("Eager itself failed: %s", dync__str_get(&why));
@@ -114,18 +108,21 @@ static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *i
 static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
                                       const char *bad_accuracy, dync__str *path, bool written)
 {
+    dync__error_slot error;
     if (v->kind == DYNC__CRASHES || v->kind == DYNC__HANGS) {
         file->accuracy = false;
-        dync__hook_raise(DYNC_ERR_RUNTIME, "RuntimeError", v->error.message);
-        dync__hook_failed(level == 4 ? 2 : level, file, g, n, inputs, path, written);
+        dync__hook_error(&error, DYNC_ERR_RUNTIME, "RuntimeError", v->error.message);
+        dync__hook_failed(&error, level == 4 ? 2 : level, file, g, n, inputs, path, written);
+        dync__error_raise(&error);
         return DYNC_ERR_RUNTIME;
     }
-    if (v->kind != DYNC__INACCURATE || !dync__hook_eager_is_stable(g, n, inputs)) return DYNC_OK;
+    if (v->kind != DYNC__INACCURATE || !dync__hook_eager_is_stable(g, n, inputs, file->forward_only)) return DYNC_OK;
     dync__warn("Accuracy failed for the %s graph. Creating script to minify the error.",
                file->grad_off && dync__hook.aot_level ? "AOT Autograd" : "TorchDynamo produced");
     bool made = dync__hook_launcher(file, g, n, inputs, path);
-    dync__hook_raise(DYNC_ERR_ACCURACY, "AccuracyError", bad_accuracy);
-    if (made) dync__hook_note(dync__str_get(path));
+    dync__hook_error(&error, DYNC_ERR_ACCURACY, "AccuracyError", bad_accuracy);
+    if (made) dync__hook_note(&error, dync__str_get(path));
+    dync__error_raise(&error);
     return DYNC_ERR_ACCURACY;
 }
 
@@ -163,7 +160,7 @@ static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g
         status = dync__judge_compile(&f->backend, f->opt.options, g, n, ex, out);
         bool compiled = status == DYNC_OK;
         if (compiled && level != 4) status = dync__hook_run(pristine, out, n, ex);
-        if (status != DYNC_OK && level != 4) dync__hook_failed(level, &file, pristine, n, ex, &path, written);
+        if (status != DYNC_OK && level != 4) dync__hook_failed(&dync__tls.error, level, &file, pristine, n, ex, &path, written);
         if (compiled && status != DYNC_OK && out->destroy) out->destroy(out->state);
     }
     dync_graph_free(pristine);
@@ -220,16 +217,23 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     dync__verdict verdict = {.kind = DYNC__PASSES};
     dync_backend backend = {.name = a->backend, .compile = dync__hook_aot_backend, .user = a};
     dync__hook_state outer = dync__hook;
+    bool grad_off = dync__tls.grad_enabled_off;
     dync__hook = (dync__hook_state){.busy = true, .aot_level = a->level};
+    dync__tls.grad_enabled_off = true;
     bool written = a->level == 3 && dync__hook_launcher(&file, a->graph, n, values, &path);
     dync__hook_judge(&judge, &backend, NULL, a->level);
     judge.forward_only = true;
     if (a->level == 4 || (!a->tried && dync__hook_may_fork(a->level))) dync__judge_graph(&judge, a->graph, n, values, &verdict);
     dync_status status = dync__hook_verdict(&verdict, a->level, &file, a->graph, n, values, "Bad accuracy detected", &path, written);
     a->tried = true;
+    dync__tls.grad_enabled_off = grad_off;
     if (status == DYNC_OK) {
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
         status = a->inner.run(a->inner.state, n, in, n_out, out);
-        if (status != DYNC_OK) dync__hook_failed(a->level, &file, a->graph, n, values, &path, written);
+        dync__error_slot error = dync__error_guard_end(&guard);
+        if (status != DYNC_OK) dync__hook_failed(&error, a->level, &file, a->graph, n, values, &path, written);
+        dync__error_raise(&error);
     }
     dync__hook = outer;
     dync__str_free(&path);
@@ -283,7 +287,7 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level)
     dync_value *values = dync__alloc(bytes);
     dync_scope scope = dync_scope_begin();
     if (values && dync__hook_aot_examples(g, values) == DYNC_OK)
-        dync__hook_failed(level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
+        dync__hook_failed(&dync__tls.error, level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
     dync_scope_end(&scope);
     dync__free(values, bytes);
     dync__str_free(&path);

@@ -92,7 +92,7 @@ static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code,
 {
     bool same = true, ran = true;
     if (compiled != DYNC_OK) return DYNC__PASSES;               /* another problem than the one judged */
-    if (dync__accuracy_check(t->graph, code, t->n, t->inputs, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
+    if (dync__accuracy_check(t->graph, code, t->n, t->inputs, t->judge->forward_only, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
     return same ? DYNC__PASSES : DYNC__INACCURATE;
 }
 

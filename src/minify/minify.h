@@ -44,8 +44,8 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why);
 /* The graph interpreted, and interpreted in float64, against code (NULL: the graph interpreted again). *ran: code ran; where it did not, the
  * graph counts as accurate. status: not DYNC_OK where the reference itself cannot be run. */
-DYNC__FN dync_status dync__accuracy_check(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, bool *same, bool *ran,
-                                          dync__str *why);
+DYNC__FN dync_status dync__accuracy_check(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+                                          bool *ran, dync__str *why);
 
 /* ---- judging ----------------------------------------------------------------------------------------- */
 typedef enum { DYNC__PASSES, DYNC__EAGER_FAILS /* nothing can be said */, DYNC__RAISES, DYNC__CRASHES, DYNC__HANGS, DYNC__INACCURATE } dync__verdict_kind;

@@ -332,12 +332,14 @@ static dync_status dync__repro_compile(dync__repro_case *c, dync_graph *g, dync_
     return status;
 }
 
+static bool dync__repro_forward_only(const dync__repro_case *c) { return c->o->repro.only_fwd || dync__repro_now()->forward_only; }
+
 static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_callable *code, dync_status compiled)
 {
     bool same = true, ran = compiled == DYNC_OK;
     dync__str why = {0};
     dync_status status = DYNC_OK;
-    if (ran) status = dync__accuracy_check(c->graph, code, c->reader.value.n, c->reader.value.at, &same, &ran, &why);
+    if (ran) status = dync__accuracy_check(c->graph, code, c->reader.value.n, c->reader.value.at, dync__repro_forward_only(c), &same, &ran, &why);
     if (status == DYNC_OK && !ran)
         dync__warn("While minifying the program in accuracy minification mode, ran into a runtime exception which is likely an unrelated "
                    "issue. Skipping this graph. %s", compiled == DYNC_OK ? dync__str_get(&why) : dync_error_message());
@@ -354,14 +356,14 @@ static dync_status dync__repro_eager(dync__repro_case *c)
     bool same = true, ran = true;
     dync__str why = {0};
     dync__run_items items = {0};
-    dync__run_how how = {.forward_only = c->o->repro.only_fwd, .as_given = true};
+    dync__run_how how = {.forward_only = dync__repro_forward_only(c), .as_given = true};
     dync_status status;
     if (!c->o->repro.accuracy) {
         status = dync__run_once(c->graph, NULL, c->reader.value.n, c->reader.value.at, how, &items);
         dync__vec_free(&items);
         return status == DYNC_OK ? dync__repro_load(c) : status;
     }
-    status = dync__accuracy_check(c->graph, NULL, c->reader.value.n, c->reader.value.at, &same, &ran, &why);
+    status = dync__accuracy_check(c->graph, NULL, c->reader.value.n, c->reader.value.at, dync__repro_forward_only(c), &same, &ran, &why);
     if (status == DYNC_OK && (!same || !ran)) status = dync__repro_raise(DYNC_ERR_RUNTIME, "AssertionError", "Eager itself failed");
     dync__str_free(&why);
     return status;
@@ -371,7 +373,7 @@ static dync_status dync__repro_run(dync__repro_case *c)
 {
     dync_callable code = {0};
     dync__run_items items = {0};
-    dync__run_how how = {.forward_only = c->o->repro.only_fwd, .as_given = true};
+    dync__run_how how = {.forward_only = dync__repro_forward_only(c), .as_given = true};
     dync_status status = dync__repro_eager(c);
     if (status != DYNC_OK) return status;
     dync_graph *g = dync__graph_clone(c->graph);

@@ -115,7 +115,7 @@ static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n
     dync_value r = code ? code->run(code->state, args, n) : dync_graph_run(g, args, n);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     if (!dync__run_add(out, r, false)) return DYNC_ERR_MEMORY;
-    if (!forward_only) {
+    if (!forward_only && !dync__tls.grad_enabled_off) {
         dync_status status = dync__run_backward(out);
         if (status != DYNC_OK) return status;
     }

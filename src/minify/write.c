@@ -227,14 +227,8 @@ static void dync__write_head(dync__writer *w)
                    (unsigned long long)dync__tls.rng_seed);
     dync__repro_print(&w->text, false);
     if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: dync_op_register(...) */\n");
-    dync__error_guard guard;
-    dync__error_guard_begin(&guard);
-    const char *names[64];
-    int n = DYNC__MIN(dync_list_backends(NULL, names, DYNC__COUNT_OF(names)), DYNC__COUNT_OF(names));
-    bool known = false;
-    for (int i = 0; i < n; i++) known = known || strcmp(names[i], w->file->backend) == 0;
-    (void)dync__error_guard_end(&guard);
-    if (!known) dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(&%s) */\n", w->file->backend);
+    if (!dync__backend_is_builtin(w->file->backend))
+        dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(&%s) */\n", w->file->backend);
     dync__str_add(&w->text, "}\n\n");
 }
 
@@ -290,6 +284,20 @@ static void dync__write_main(dync__writer *w)
     dync__str_free(&names);
 }
 
+/* <math.h> for numbers that are not finite, which are rare. */
+static void dync__write_math(dync__str *s)
+{
+    static const char include[] = "#define DYNC_IMPLEMENTATION\n";
+    dync__str whole = {0};
+    const char *text = dync__str_get(s), *at = strstr(text, include);
+    if (!at || (!strstr(text, "NAN") && !strstr(text, "INFINITY") && !strstr(text, "HUGE_VAL"))) return;
+    dync__str_addn(&whole, text, (size_t)(at - text));
+    dync__str_addf(&whole, "#include <math.h>\n%s", at);
+    whole.failed = whole.failed || s->failed;
+    dync__str_free(s);
+    *s = whole;
+}
+
 static dync_status dync__write_program(dync__writer *w)
 {
     dync__graph_renumber(w->graph);
@@ -297,6 +305,7 @@ static dync_status dync__write_program(dync__writer *w)
     dync__write_module(w);
     dync__write_load_args(w);
     dync__write_main(w);
+    dync__write_math(&w->text);
     return w->text.failed ? DYNC_ERR_MEMORY : w->status;
 }
 

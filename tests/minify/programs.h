@@ -16,7 +16,7 @@ static const char *program_env(const char *name, const char *otherwise)
 }
 
 /* A fresh folder; the build folder is two above the test program's. */
-static void program_begin(const char *test)
+TEST__UNUSED static void program_begin(const char *test)
 {
     char command[2600];
     if (!getcwd(program_root, sizeof program_root)) strcpy(program_root, ".");
@@ -46,7 +46,7 @@ static char *program_read(const char *path, char *out, size_t cap)
     return out;
 }
 
-static void program_write(const char *name, const char *text)
+TEST__UNUSED static void program_write(const char *name, const char *text)
 {
     char path[1300];
     snprintf(path, sizeof path, "%s/%s", program_dir, name);
@@ -55,7 +55,7 @@ static void program_write(const char *name, const char *text)
 }
 
 /* A shell command in the test's folder: its exit status; program_out is what it said. */
-static int program_shell(const char *command)
+TEST__UNUSED static int program_shell(const char *command)
 {
     char whole[6000], path[1300];
     snprintf(path, sizeof path, "%s/said.txt", program_dir);
@@ -66,19 +66,19 @@ static int program_shell(const char *command)
     return status == -1 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* source: a path, absolute or in the test's folder. */
-static bool program_compile(const char *source, const char *program)
+/* sources: paths, absolute or in the test's folder, quoted where the shell wants it. */
+TEST__UNUSED static bool program_compile(const char *sources, const char *program)
 {
     char command[5000];
-    snprintf(command, sizeof command, "%s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED '%s' '%s/dync.o' %s -lm -pthread -o '%s'",
-             program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, source, program_build, program_env("LDFLAGS", ""), program);
+    snprintf(command, sizeof command, "%s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED %s '%s/dync.o' %s -lm -pthread -o '%s'",
+             program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, sources, program_build, program_env("LDFLAGS", ""), program);
     int status = program_shell(command);
     if (status != 0) printf("%s\n%s\n", command, program_out);
     return EXPECT(status == 0);
 }
 
 /* The path that ends in minifier_launcher.c, out of what a program said: re.search(r"(\S+)minifier_launcher.py"). */
-static bool program_launcher(char *out, size_t cap)
+TEST__UNUSED static bool program_launcher(char *out, size_t cap)
 {
     const char *end = strstr(program_out, "minifier_launcher.c"), *start = end;
     if (!end) return false;
@@ -89,7 +89,7 @@ static bool program_launcher(char *out, size_t cap)
 }
 
 /* The torch.fx class in a repro's comment: blank lines dropped, surrounding blanks stripped. */
-static const char *program_module_text(const char *path)
+TEST__UNUSED static const char *program_module_text(const char *path)
 {
     static char file[1 << 18], text[1 << 16];
     size_t n = 0;
