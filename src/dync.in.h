@@ -80,6 +80,20 @@ DYNC__COLD_END
 #include "codegen/codegen.h"
 #include "codegen/interp.h"
 #include "codegen/interp_build.h"
+#include "codegen/codemem.h"
+#include "codegen/jit.h"
+#include "codegen/x86_enc.h"
+#include "codegen/x86_gen.h"
+DYNC__COLD_BEGIN
+#include "codegen/codemem.c"
+#include "codegen/x86_enc.c"
+#include "codegen/x86_reg.c"
+#include "codegen/x86_mem.c"
+#include "codegen/x86_prim.c"
+#include "codegen/x86_reduce.c"
+#include "codegen/x86_gen.c"
+DYNC__COLD_END
+#include "codegen/jit.c"
 DYNC__COLD_BEGIN
 #include "codegen/interp_plan.c"
 #include "codegen/interp_emit.c"

@@ -210,6 +210,13 @@ DYNC__FN int  dync__cpu_count(void);
 enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL */, DYNC__CPU_F16C = 8, DYNC__CPU_VNNI = 16, DYNC__CPU_BF16 = 32 };
 DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
+DYNC__FN int  dync__os_process(void);           /* tells a forked child from its parent */
+/* Memory for machine code, whole pages: one file mapped twice; or private pages that are written, then sealed for good. False or NULL
+ * where the system refuses. */
+DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec);
+DYNC__FN void *dync__os_code_pages(size_t bytes);
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes);
+DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes);
 /* Whole files (DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. */
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);

@@ -1,6 +1,6 @@
 /* base/os.c: the operating system: locks, clock, processors, environment, whole files.
  *
- * Nothing above calls the system otherwise (codegen/ maps executable pages itself). Hosted systems are Unix and Windows with
+ * Nothing above calls the system otherwise. Hosted systems are Unix and Windows with
  * winpthreads; elsewhere (a microcontroller) there are no threads, the clock stands still and files cannot be opened.
  * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is used here
  * unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
@@ -13,6 +13,7 @@
 #endif
 #if defined(__unix__) || defined(__APPLE__)
 #define DYNC__UNIX
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #if !defined(CLOCK_MONOTONIC)
@@ -161,6 +162,80 @@ DYNC__FN unsigned dync__cpu_features(void)
     DYNC__ATOMIC_STORE(&known, features | 0x80000000u);
     return features;
 }
+
+/* ---- executable memory ---- */
+
+#if defined(DYNC__UNIX) && !defined(DYNC_NO_JIT)
+#if defined(MAP_ANONYMOUS)
+#define DYNC__MAP_ANONYMOUS MAP_ANONYMOUS
+#elif defined(__APPLE__)
+#define DYNC__MAP_ANONYMOUS 0x1000
+#else
+#define DYNC__MAP_ANONYMOUS 0x20                     /* -std=c11 hides it; the same on every Linux that has a JIT here */
+#endif
+#if defined(__linux__) && defined(__x86_64__)
+extern long syscall(long, ...);                      /* memfd_create without its wrapper, which old C libraries lack */
+extern int ftruncate(int, off_t);
+
+static int dync__os_code_file(size_t bytes)
+{
+    int file = (int)syscall(319L, "dync", 1u /* closed by exec */);
+    if (file >= 0 && ftruncate(file, (off_t)bytes) != 0) {
+        close(file);
+        file = -1;
+    }
+    return file;
+}
+#else
+static int dync__os_code_file(size_t bytes)
+{
+    (void)bytes;
+    return -1;
+}
+#endif
+
+DYNC__FN int dync__os_process(void) { return (int)getpid(); }
+
+DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
+{
+    int file = dync__os_code_file(bytes);
+    if (file < 0) return false;
+    *write = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    *exec = mmap(NULL, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+    close(file);
+    if (*write != MAP_FAILED && *exec != MAP_FAILED) return true;
+    if (*write != MAP_FAILED) munmap(*write, bytes);
+    if (*exec != MAP_FAILED) munmap(*exec, bytes);
+    return false;
+}
+
+DYNC__FN void *dync__os_code_pages(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | DYNC__MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) { return mprotect(pages, bytes, PROT_READ | PROT_EXEC) == 0; }
+DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
+#else
+DYNC__FN int dync__os_process(void) { return 0; }
+DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
+{
+    (void)bytes, (void)write, (void)exec;
+    return false;
+}
+DYNC__FN void *dync__os_code_pages(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes)
+{
+    (void)pages, (void)bytes;
+    return false;
+}
+DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (void)bytes; }
+#endif
 
 /* ---- files ---- */
 

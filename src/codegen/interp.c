@@ -12,6 +12,7 @@
  * Sources: Boncz, Zukowski, Nes 2005 (vectorised execution); Higham 1993 (pairwise summation). */
 #include "../dync.in.h"
 #include "interp_build.h"
+#include "jit.h"
 
 DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
 
@@ -256,21 +257,29 @@ static dync__code *dync__ib_compile(dync__ib *b)
 
 DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
 {
+    return dync__code_new_for(k, dync__tile_isa(), true);
+}
+
+DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit)
+{
     dync__arena arena;
     dync__ib b;
     memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
     b.k = k;
     b.arena = &arena;
-    b.isa = dync__tile_isa();
+    b.isa = isa;
     dync__code *code = dync__ib_compile(&b);
+    if (code && jit) code->jit = dync__jit_new(&b);
     dync__arena_free(&arena);
     return code;
 }
 
 DYNC__FN void dync__code_free(dync__code *c)
 {
-    if (c) dync__free(c, c->block_bytes);
+    if (!c) return;
+    dync__jit_free(c->jit);
+    dync__free(c, c->block_bytes);
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -309,6 +318,7 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
                    c->name, modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
                    (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
                    c->scratch_bytes, c->keep_bytes);
+    if (c->jit) dync__jit_dump(out, c->jit);
     for (int l = 0; l < 2 * c->n_phases + 2; l++) {
         if (c->section[l] == c->section[l + 1]) continue;
         if (l == 0) dync__str_add(out, "  once\n");

@@ -111,7 +111,9 @@ typedef struct dync__interp_value {
     size_t at;                        /* scratch offset or constant number */
 } dync__interp_value;
 
+typedef struct dync__jit dync__jit;
 struct dync__code {
+    dync__jit *jit;                   /* machine code (jit.c); NULL: interpreted */
     char *name;
     int isa, mode, n_phases, n_bufs;
     int64_t n_rows, n_inner, tile_rows, tile_inner;
@@ -132,5 +134,7 @@ struct dync__code {
     int64_t work;                     /* element-operations of a whole run */
     size_t block_bytes;               /* of this struct with all its arrays */
 };
+/* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine code. */
+DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit);
 DYNC__FN size_t dync__type_bytes(int compute_type);
 #endif

@@ -40,6 +40,7 @@ DYNC__INLINE const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return 
 /* ---- interp_plan.c ---- */
 DYNC__FN void dync__ib_mark_needed(dync__ib *); /* needed, clamp, has_reduce, sectioned */
 DYNC__FN void dync__ib_plan(dync__ib *);        /* levels, mode, tile, kept values; lanes is given */
+DYNC__FN void dync__ib_mark_kept(dync__ib *);   /* which values of earlier phases need a row buffer, unless a tile holds whole rows */
 /* The phase an instruction stands in, or that its row code precedes. */
 DYNC__FN int dync__ib_phase(const dync__ib *, int inst);
 /* The section list its steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */

@@ -233,7 +233,7 @@ static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 }
 
 /* Decides which values of earlier phases need a row buffer. */
-static void dync__ib_mark_kept(dync__ib *b)
+DYNC__FN void dync__ib_mark_kept(dync__ib *b)
 {
     b->keep_bytes = 0;
     memset(b->keep, 0, (size_t)b->k->inst.n);

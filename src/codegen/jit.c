@@ -1,0 +1,637 @@
+/* codegen/jit.c: which kernels become machine code, and running them. Before: interp_plan.c has cut the loops; x86_gen.c emits; after:
+ * interp_run.c lets a kernel's code run where there is one.
+ *
+ * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many loops) is its key, extents, strides and
+ * buffers are words of the argument block that every run fills. Kernels that are not covered stay interpreted; DYNC_LOG=code names
+ * the reason. Running allocates only for row buffers, from the thread's cache.
+ * perf: DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
+#include "../dync.in.h"
+#include "codemem.h"
+#include "jit.h"
+#include "x86_gen.h"
+#if DYNC__JIT_X86
+
+enum { DYNC__JIT_WORDS = 320, DYNC__JIT_FRAME = 256 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
+
+/* Machine code of one structure. */
+typedef struct dync__jit_form {
+    struct dync__jit_form *next;
+    uint64_t hash;
+    uint8_t *key;                      /* NULL: of one kernel alone, not shared */
+    size_t key_bytes, code_bytes;
+    int32_t users, frame, unroll;      /* under the lock */
+    dync__codeblock block;
+} dync__jit_form;
+
+typedef struct dync__jit_stream { int32_t buf; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
+struct dync__jit {
+    dync__jit_form *form;
+    char *listing;
+    size_t listing_bytes, bytes;
+    int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
+    bool vertical, by_lanes, rows_alone; /* by_lanes: may be cut along its lanes; rows_alone: by rows only */
+    int64_t rows, lanes, keep_bytes;
+    dync__jit_stream *stream;
+    int64_t *words;
+};
+
+static struct {
+    dync__mutex lock;
+    dync__jit_form *forms[64];
+    dync__jit_stats stats;
+} dync__jits;
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* Loops [from, to) merged where every access allows it; an inner one's own loop number stands for it. */
+typedef struct dync__jit_loops { int n; int64_t extent[DYNC__XG_DIMS]; int loop[DYNC__XG_DIMS]; bool too_many; } dync__jit_loops;
+
+static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t extent)
+{
+    for (int i = 0; i < b->k->inst.n; i++) {
+        int access = b->needed[i] ? dync__ib_inst(b, i)->access : -1;
+        if (access < 0) continue;
+        const int64_t *stride = b->k->access.at[access].stride;
+        if (stride[outer] != stride[inner] * extent) return false;
+    }
+    return true;
+}
+
+static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
+{
+    dync__jit_loops l;
+    memset(&l, 0, sizeof l);
+    for (int d = from; d < to; d++) { /* outermost first; the last merged loop keeps the innermost number */
+        int64_t extent = b->k->extent[d];
+        if (extent == 1) continue;
+        if (l.n > 0 && dync__jit_merges(b, l.loop[l.n - 1], d, extent)) {
+            l.extent[l.n - 1] *= extent;
+            l.loop[l.n - 1] = d;
+        } else if (l.n == DYNC__XG_DIMS) {
+            l.too_many = true;
+        } else {
+            l.extent[l.n] = extent;
+            l.loop[l.n++] = d;
+        }
+    }
+    return l;
+}
+
+typedef struct dync__jb {              /* one kernel being compiled */
+    dync__ib *b;
+    dync__xg *g;
+    dync__jit_loops rows, inner;       /* those with a counter; the lane loop apart */
+    int lane_loop;                     /* -1: one lane */
+    int64_t lanes;
+} dync__jb;
+
+static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
+{
+    return loop < 0 ? 0 : j->b->k->access.at[access].stride[loop];
+}
+
+/* ---- lists and streams ----------------------------------------------------------------------- */
+
+static bool dync__jb_is_code(const dync__ib *b, int i)
+{
+    int prim = dync__ib_inst(b, i)->prim;
+    return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
+}
+
+/* Marks in `wanted` what phase p computes: stores, reductions, row buffers, and what they read. */
+static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
+{
+    const dync__ib *b = j->b;
+    int list = 2 + 2 * p;
+    int32_t arg[3];
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        bool own = b->needed[i] && dync__ib_list(b, i) == list;
+        wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
+        if (!wanted[i] || (b->keep[i] && !own)) continue;
+        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+            int v = dync__xg_root(j->g, arg[a]);
+            if (b->level[v] == 2 && dync__ib_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
+        }
+    }
+}
+
+static bool dync__jb_lists(dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    dync__xg *g = j->g;
+    int n = b->k->inst.n;
+    uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
+    if (!wanted) return false;
+    for (int l = 0; l < g->n_lists; l++) {
+        bool phase = l >= 2 && l % 2 == 0;
+        memset(wanted, 0, (size_t)n);
+        if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
+        for (int i = 0; i < n; i++)
+            if (dync__jb_is_code(b, i) && (phase ? wanted[i] : dync__ib_list(b, i) == l) && !dync__avec_push(b->arena, &g->list[l], i)) return false;
+    }
+    for (int l = 0; l < g->n_lists; l++) /* who reads a value of another list finds it in its slot */
+        for (int p = 0; p < g->list[l].n; p++) {
+            int32_t arg[3];
+            int i = g->list[l].at[p];
+            if (b->keep[i] && dync__ib_list(b, i) != l) continue;
+            for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+                int v = dync__xg_root(g, arg[a]);
+                bool row_value = b->level[v] < 2 || dync__ib_inst(b, v)->prim == DYNC__P_reduce;
+                if (row_value && dync__ib_inst(b, v)->prim != DYNC__P_const_ &&
+                    (dync__ib_list(b, v) != l || dync__ib_inst(b, v)->prim == DYNC__P_reduce))
+                    g->slot[v] = 0;
+            }
+        }
+    return true;
+}
+
+static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst, int bytes)
+{
+    dync__xg *g = j->g;
+    dync__xstream s;
+    for (int i = 0; i < g->stream.n; i++)
+        if (kind != DYNC__XS_KEEP && g->stream.at[i].kind == kind && g->stream.at[i].access == access && g->stream.at[i].buf == buf) return i;
+    memset(&s, 0, sizeof s);
+    s.kind = (uint8_t)kind;
+    s.access = access;
+    s.buf = buf;
+    s.inst = inst;
+    s.bytes = (uint8_t)bytes;
+    s.gpr = -1;
+    s.pointer = -1;
+    int64_t stride = kind == DYNC__XS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
+    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__XL_DENSE : stride == 0 ? DYNC__XL_SAME : DYNC__XL_STRIDED;
+    if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
+    if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
+    return g->stream.n - 1;
+}
+
+static void dync__jb_streams(dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        j->g->stream_of[i] = j->g->keep_stream[i] = -1;
+        if (!b->needed[i]) continue;
+        if (in->prim == DYNC__P_index) j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_INDEX, in->access, -1, i, 1);
+        else if (in->buf >= 0)
+            j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_MEM, in->access, in->buf, i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
+        if (b->keep[i]) j->g->keep_stream[i] = dync__jb_stream(j, DYNC__XS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
+        if (in->prim == DYNC__P_reduce) {
+            dync__xred r;
+            memset(&r, 0, sizeof r);
+            r.inst = i;
+            r.phase = dync__ib_phase(b, i);
+            r.kind = (uint8_t)in->imm.i;
+            r.type = dync__ib_inst(b, in->arg[0])->type;
+            r.ordered = dync__xg_type_float(r.type) && (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
+            if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
+        }
+    }
+}
+
+/* ---- what is covered ------------------------------------------------------------------------- */
+
+static const char *dync__jb_refuses(const dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    int words = DYNC__XA_FIXED + 2 * j->rows.n + j->inner.n + j->g->stream.n * (DYNC__XA_STEP + j->rows.n + j->inner.n);
+    if (words > DYNC__JIT_WORDS) return "too many accesses";
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i]) continue;
+        const char *why = dync__xg_refuses(j->g, i);
+        if (why) return why;
+        if (b->keep[i] && in->type == DYNC_BOOL) return "a row buffer of BOOL";
+        if (!dync__inst_has_value(in) && b->level[i] == 2 && j->g->stream.at[j->g->stream_of[i]].lane == DYNC__XL_SAME)
+            return "lanes that write one element";
+    }
+    return NULL;
+}
+
+/* Loops and modes; false with the reason where the interpreter does better. */
+static const char *dync__jb_plan(dync__jb *j)
+{
+    dync__ib *b = j->b;
+    if (b->serial) return "an index that is data";
+    if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
+    if (b->mode == DYNC__INTERP_SQUARE) return "a transposition";
+    j->rows = dync__jit_find_loops(b, 0, b->split);
+    j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
+    if (j->rows.too_many || j->inner.too_many) return "too many loops";
+    j->g->vertical = b->mode == DYNC__INTERP_VERTICAL;
+    dync__jit_loops *from = j->g->vertical ? &j->rows : &j->inner;
+    j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
+    j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
+    b->whole = false; /* registers hold no tile */
+    dync__ib_mark_kept(b);
+    return NULL;
+}
+
+/* ---- structure ------------------------------------------------------------------------------- */
+
+static void dync__jb_key(const dync__jb *j, dync__str *key)
+{
+    const dync__ib *b = j->b;
+    const dync__xg *g = j->g;
+    int16_t head[8] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n};
+    dync__str_addn(key, (const char *)head, sizeof head);
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i]) continue;
+        struct { int32_t i, arg[3], stream; uint8_t prim, type, level, list, keep, clamp; int64_t imm; } row;
+        memset(&row, 0, sizeof row);
+        row.i = i;
+        memcpy(row.arg, in->arg, sizeof row.arg);
+        row.stream = g->stream_of[i];
+        row.prim = in->prim;
+        row.type = in->type;
+        row.level = b->level[i];
+        row.list = (uint8_t)dync__ib_list(b, i);
+        row.keep = b->keep[i];
+        row.clamp = b->clamp[i];
+        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap) memcpy(&row.imm, &in->imm, sizeof row.imm);
+        dync__str_addn(key, (const char *)&row, sizeof row);
+    }
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__xstream *st = &g->stream.at[s];
+        const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
+        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, 0};
+        dync__str_addn(key, (const char *)row, sizeof row);
+    }
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+static void dync__jit_perf_map(const dync__jit_form *f, const char *name)
+{
+#if !defined(DYNC_NO_STDIO)
+    char path[64];
+    const char *on = dync__env("DYNC_PERF_MAP");
+    if (!on || !*on || strcmp(on, "0") == 0) return;
+    dync__format(path, sizeof path, "/tmp/perf-%d.map", dync__os_process());
+    FILE *out = fopen(path, "ab");
+    dync__str s = {0};
+    dync__str_addf(&s, "%llx %llx dync_%s\n", (unsigned long long)(uintptr_t)f->block.exec, (unsigned long long)f->code_bytes, name);
+    if (out) {
+        fwrite(dync__str_get(&s), 1, s.n, out);
+        fclose(out);
+    }
+    dync__str_free(&s);
+#else
+    (void)f, (void)name;
+#endif
+}
+
+static void dync__jit_form_free(dync__jit_form *f)
+{
+    dync__codemem_free(&f->block);
+    if (f->key) dync__free(f->key, f->key_bytes);
+    dync__free(f, sizeof *f);
+}
+
+static dync__jit_form *dync__jit_lookup(uint64_t hash, const dync__str *key)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jit_form *f = dync__jits.forms[hash % 64];
+    while (f && (f->hash != hash || f->key_bytes != key->n || memcmp(f->key, key->at, key->n) != 0)) f = f->next;
+    if (f) {
+        f->users++;
+        dync__jits.stats.shared++;
+    }
+    dync__unlock(&dync__jits.lock);
+    return f;
+}
+
+static void dync__jit_release(dync__jit_form *f)
+{
+    dync__lock(&dync__jits.lock);
+    bool last = --f->users == 0;
+    if (last && f->key) {
+        dync__jit_form **at = &dync__jits.forms[f->hash % 64];
+        while (*at != f) at = &(*at)->next;
+        *at = f->next;
+    }
+    dync__unlock(&dync__jits.lock);
+    if (last) dync__jit_form_free(f);
+}
+
+/* Emits, and enters the form; NULL: there is no memory, or none that executes. */
+static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__str *key)
+{
+    dync__xg *g = j->g;
+    uint8_t *write;
+    dync__xg_emit(g);
+    size_t bytes = dync__x_finish(&g->a);
+    if (bytes == 0 || g->frame > DYNC__JIT_FRAME) return NULL;
+    dync__jit_form *f = dync__calloc(sizeof *f);
+    if (!f) return NULL;
+    if (!g->a.listing) {
+        f->key = dync__alloc(key->n);
+        f->key_bytes = key->n;
+        if (f->key) memcpy(f->key, key->at, key->n);
+    }
+    if ((!g->a.listing && !f->key) || !dync__codemem_begin(bytes, &write, &f->block)) goto fail;
+    dync__x_write(&g->a, write);
+    if (!dync__codemem_end(&f->block, bytes)) goto fail;
+    f->hash = hash;
+    f->code_bytes = bytes;
+    f->users = 1;
+    f->frame = g->frame + 64;
+    f->unroll = g->U;
+    dync__jit_perf_map(f, j->b->k->name);
+    dync__lock(&dync__jits.lock);
+    dync__jits.stats.kernels++;
+    if (f->key) {
+        f->next = dync__jits.forms[hash % 64];
+        dync__jits.forms[hash % 64] = f;
+    }
+    dync__unlock(&dync__jits.lock);
+    return f;
+fail:
+    if (f->key) dync__free(f->key, f->key_bytes);
+    dync__free(f, sizeof *f);
+    return NULL;
+}
+
+/* ---- the kernel's own part ------------------------------------------------------------------- */
+
+static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
+{
+    int64_t one = (int64_t)dync__type_bytes(dync__ib_inst(j->b, inst)->type);
+    int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
+    return (one * n + 63) & ~(int64_t)63;
+}
+
+static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int64_t *keep)
+{
+    const dync__xstream *st = &j->g->stream.at[s];
+    int64_t *w = jit->words + jit->n_words - (jit->n_streams - s) * jit->record, bytes = st->bytes;
+    dync__jit_stream *out = &jit->stream[s];
+    int D = j->rows.n, K = j->inner.n;
+    memset(out, 0, sizeof *out);
+    out->buf = st->kind == DYNC__XS_MEM ? st->buf : st->kind == DYNC__XS_KEEP ? -1 : -2;
+    if (st->kind == DYNC__XS_KEEP) {
+        out->at = *keep;
+        *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
+        if (K > 0) w[DYNC__XA_STEP + D + K - 1] = bytes * (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
+        return;
+    }
+    out->at = j->b->k->access.at[st->access].offset * bytes;
+    w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    for (int d = 0; d < D; d++) {
+        out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
+        w[DYNC__XA_STEP + d] = out->step[d];
+        if (d + 1 < D) w[DYNC__XA_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) * j->rows.extent[d + 1] * bytes;
+    }
+    for (int d = 0; d < K; d++) {
+        int64_t *to = &w[DYNC__XA_STEP + D + d];
+        *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
+        if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
+    }
+}
+
+static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
+{
+    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, words = DYNC__XA_FIXED + 2 * D + K + n * record;
+    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) + (size_t)words * sizeof(int64_t);
+    dync__jit *jit = dync__calloc(bytes);
+    if (!jit) return NULL;
+    jit->form = form;
+    jit->bytes = bytes;
+    jit->stream = (dync__jit_stream *)(void *)(jit + 1);
+    jit->words = (int64_t *)(void *)(jit->stream + n);
+    jit->n_words = words;
+    jit->n_streams = n;
+    jit->n_row_dims = D;
+    jit->n_inner_dims = K;
+    jit->record = record;
+    jit->vertical = j->g->vertical;
+    jit->lanes = j->lanes;
+    jit->rows = 1;
+    for (int d = 0; d < D; d++) {
+        jit->rows *= j->rows.extent[d];
+        jit->words[DYNC__XA_FIXED + 2 * d] = jit->words[DYNC__XA_FIXED + 2 * d + 1] = j->rows.extent[d];
+    }
+    for (int d = 0; d < K; d++) jit->words[DYNC__XA_FIXED + 2 * D + d] = j->inner.extent[d];
+    jit->words[DYNC__XA_ROWS] = jit->rows;
+    jit->words[DYNC__XA_LANES] = jit->lanes;
+    jit->words[DYNC__XA_FRAME] = form->frame;
+    for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
+    if (j->g->a.listing && !j->g->a.listing->failed) {
+        jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
+    }
+    return jit;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+static bool dync__jb_alloc(dync__jb *j)
+{
+    dync__xg *g = j->g;
+    dync__arena *arena = j->b->arena;
+    size_t n = (size_t)j->b->k->inst.n + 1;
+    int32_t *ints = dync__arena_alloc(arena, 8 * n * sizeof *ints);
+    g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
+    g->hoist = dync__arena_alloc(arena, n);
+    g->n_lists = 2 * j->b->n_phases + 2;
+    g->list = dync__arena_alloc(arena, (size_t)g->n_lists * sizeof *g->list);
+    if (!ints || !g->val || !g->hoist || !g->list) return false;
+    g->stream_of = ints;
+    g->keep_stream = ints + n;
+    g->slot = ints + 2 * n;
+    g->in_list = ints + 3 * n;
+    g->n_uses = ints + 4 * n;
+    g->next_use = ints + 5 * n;
+    g->last_use = ints + 6 * n;
+    g->first_use = ints + 7 * n;
+    memset(g->slot, 0xff, n * sizeof *ints);
+    memset(g->in_list, 0xff, n * sizeof *ints);
+    return true;
+}
+
+/* Lanes and the width of vectors. */
+static void dync__jb_width(dync__jb *j)
+{
+    dync__xg *g = j->g;
+    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
+    g->isa = j->b->isa;
+    g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
+    g->n_regs = g->isa == 2 ? 32 : 16;
+    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
+    g->a.evex = g->isa == 2;
+    g->a.arena = j->b->arena;
+    g->n_row_dims = j->rows.n;
+    g->n_inner_dims = j->inner.n;
+}
+
+static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
+{
+    dync__xg *g = j->g;
+    if (!dync__jb_alloc(j)) return NULL;
+    if ((g->why = dync__jb_plan(j))) return NULL;
+    dync__jb_width(j);
+    dync__jb_streams(j);
+    if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
+    int64_t keep = 0;
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
+    if (keep > DYNC__JIT_KEEP) {
+        g->why = "a long row buffer";
+        return NULL;
+    }
+    if (listing) g->a.listing = listing;
+    dync__jb_key(j, key);
+    if (key->failed) return NULL;
+    uint64_t hash = dync__hash_bytes(key->at, key->n, 0);
+    dync__jit_form *form = listing ? NULL : dync__jit_lookup(hash, key);
+    if (!form) form = dync__jit_make(j, hash, key);
+    if (!form) {
+        g->why = "no code";
+        return NULL;
+    }
+    dync__jit *jit = dync__jb_finish(j, form);
+    if (!jit) dync__jit_release(form);
+    return jit;
+}
+
+static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jits.stats.declined++;
+    dync__unlock(&dync__jits.lock);
+    dync__log(DYNC__LOG_code, "kernel %s stays interpreted: %s", b->k->name, why ? why : "no memory");
+    return NULL;
+}
+
+DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+{
+    dync__error_guard guard;
+    dync__str key = {0}, listing = {0};
+    if (b->isa == 0) return NULL;
+    dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
+    if (!g) return NULL;
+    dync__jb j = {.b = b, .g = g, .lane_loop = -1};
+    g->b = b;
+    dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
+    dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
+    dync__error_guard_end(&guard);
+    dync__str_free(&key);
+    dync__str_free(&listing);
+    return jit ? jit : dync__jit_decline(b, g->why);
+}
+
+DYNC__FN void dync__jit_free(dync__jit *jit)
+{
+    if (!jit) return;
+    dync__jit_release(jit->form);
+    dync__strfree(jit->listing);
+    dync__free(jit, jit->bytes);
+}
+
+DYNC__FN dync__jit_stats dync__jit_read_stats(void)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jit_stats s = dync__jits.stats;
+    dync__unlock(&dync__jits.lock);
+    return s;
+}
+
+DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
+{
+    dync__str_addf(out, "  machine code: %zu bytes, frame %d, %s, %lld rows x %lld lanes, %d vectors at once\n", jit->form->code_bytes,
+                   (int)jit->form->frame, jit->vertical ? "rows side by side" : "rows one at a time", (long long)jit->rows,
+                   (long long)jit->lanes, (int)jit->form->unroll);
+    if (jit->listing) dync__str_add(out, jit->listing);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Rows [row, row_end) of lanes [lane, lane_end). */
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+{
+    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
+    void (*entry)(int64_t *);
+    char *keep = NULL;
+    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
+    words[DYNC__XA_ROWS] = row_end - row;
+    words[DYNC__XA_LANES] = lane_end - lane;
+    for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
+        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
+        index[d] = row % extent;
+        row /= extent;
+        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
+    }
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
+        int64_t at = st->at + lane * record[DYNC__XA_LANE];
+        for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
+        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+    }
+    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    entry(words);
+    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
+    return DYNC_OK;
+}
+
+typedef struct dync__jit_job {
+    const dync__jit *jit;
+    void *const *buffers;
+    bool by_lanes;
+    dync_status status;
+} dync__jit_job;
+
+static void dync__jit_job_part(void *user, int part, int n_parts)
+{
+    dync__jit_job *job = user;
+    const dync__jit *jit = job->jit;
+    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                       : dync__jit_part(jit, job->buffers, begin, end, 0, jit->lanes);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
+}
+
+enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
+
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+{
+    int threads;
+    if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
+        /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
+        bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
+        dync__jit_job job = {jit, buffers, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        if (!jit->vertical && c->has_reduce && units < threads) return false;
+        if (units >= 2) {
+            dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
+            *status = job.status;
+            return true;
+        }
+    }
+    *status = dync__jit_part(jit, buffers, 0, jit->rows, 0, jit->lanes);
+    return true;
+}
+#else
+DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+{
+    (void)b;
+    return NULL;
+}
+DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+{
+    (void)jit, (void)c, (void)buffers, (void)status;
+    return false;
+}
+DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
+DYNC__FN dync__jit_stats dync__jit_read_stats(void)
+{
+    dync__jit_stats none = {0, 0, 0};
+    return none;
+}
+#endif

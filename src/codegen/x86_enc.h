@@ -1,0 +1,259 @@
+/* codegen/x86_enc.h: an assembler for x86-64 vectors: VEX and EVEX forms from one table, the few
+ * integer instructions that loops need, labels, a pool of constants. Before x86_gen.c.
+ *
+ * Sticky: after a failure (no memory) calls do nothing and dync__x_finish says so. */
+#ifndef DYNC__X86_ENC_H
+#define DYNC__X86_ENC_H
+#include "../base/base.h"
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) &&  \
+    (defined(__unix__) || defined(__APPLE__))
+#define DYNC__JIT_X86 1
+#else
+#define DYNC__JIT_X86 0
+#endif
+#if DYNC__JIT_X86
+
+/* One row an instruction form: name, VEX mnemonic, EVEX mnemonic (NULL: there is none), map, pp,
+ * opcode, W, form, bytes of the memory operand. W: 0, 1, or 2 (0 in VEX, 1 in EVEX).
+ * form, operands as Intel writes them: RVM reg, vvvv, r/m; RM; MR; VM_n vvvv, r/m, imm8 with opcode
+ * extension n; an I at the end: imm8; RVMR: a fourth register in the imm8.
+ * bytes: F of the vector, H half of it, Q a quarter, O an eighth; or their number. */
+#define DYNC__X86_VECTOR(X)                                                                        \
+    X(MOVUPS, "vmovups", "vmovups", 1, 0, 0x10, 0, RM, F)                                          \
+    X(MOVUPS_M, "vmovups", "vmovups", 1, 0, 0x11, 0, MR, F)                                        \
+    X(MOVUPD, "vmovupd", "vmovupd", 1, 1, 0x10, 1, RM, F)                                          \
+    X(MOVUPD_M, "vmovupd", "vmovupd", 1, 1, 0x11, 1, MR, F)                                        \
+    X(MOVAPS, "vmovaps", "vmovaps", 1, 0, 0x28, 0, RM, F)                                          \
+    X(MOVDQU8, NULL, "vmovdqu8", 1, 3, 0x6f, 0, RM, F)                                             \
+    X(MOVDQU8_M, NULL, "vmovdqu8", 1, 3, 0x7f, 0, MR, F)                                           \
+    X(MOVDQU16, NULL, "vmovdqu16", 1, 3, 0x6f, 1, RM, F)                                           \
+    X(MOVDQU16_M, NULL, "vmovdqu16", 1, 3, 0x7f, 1, MR, F)                                         \
+    X(MASKMOVPS, "vmaskmovps", NULL, 2, 1, 0x2c, 0, RVM, F)                                        \
+    X(MASKMOVPD, "vmaskmovpd", NULL, 2, 1, 0x2d, 0, RVM, F)                                        \
+    X(MASKMOVPS_M, "vmaskmovps", NULL, 2, 1, 0x2e, 0, MVR, F)                                      \
+    X(MASKMOVPD_M, "vmaskmovpd", NULL, 2, 1, 0x2f, 0, MVR, F)                                      \
+    X(MOVD, "vmovd", "vmovd", 1, 1, 0x6e, 0, RG, 4)                                                \
+    X(MOVD_M, "vmovd", "vmovd", 1, 1, 0x7e, 0, GR, 4)                                              \
+    X(MOVQ, "vmovq", "vmovq", 1, 2, 0x7e, 2, RM, 8)                                                \
+    X(MOVQ_M, "vmovq", "vmovq", 1, 1, 0xd6, 2, MR, 8)                                              \
+    X(BROADCASTD, "vpbroadcastd", "vpbroadcastd", 2, 1, 0x58, 0, RX, 4)                            \
+    X(BROADCASTQ, "vpbroadcastq", "vpbroadcastq", 2, 1, 0x59, 2, RX, 8)                            \
+    X(ADDPS, "vaddps", "vaddps", 1, 0, 0x58, 0, RVM, F)                                            \
+    X(ADDPD, "vaddpd", "vaddpd", 1, 1, 0x58, 1, RVM, F)                                            \
+    X(SUBPS, "vsubps", "vsubps", 1, 0, 0x5c, 0, RVM, F)                                            \
+    X(SUBPD, "vsubpd", "vsubpd", 1, 1, 0x5c, 1, RVM, F)                                            \
+    X(MULPS, "vmulps", "vmulps", 1, 0, 0x59, 0, RVM, F)                                            \
+    X(MULPD, "vmulpd", "vmulpd", 1, 1, 0x59, 1, RVM, F)                                            \
+    X(DIVPS, "vdivps", "vdivps", 1, 0, 0x5e, 0, RVM, F)                                            \
+    X(DIVPD, "vdivpd", "vdivpd", 1, 1, 0x5e, 1, RVM, F)                                            \
+    X(MINPS, "vminps", "vminps", 1, 0, 0x5d, 0, RVM, F)                                            \
+    X(MINPD, "vminpd", "vminpd", 1, 1, 0x5d, 1, RVM, F)                                            \
+    X(MAXPS, "vmaxps", "vmaxps", 1, 0, 0x5f, 0, RVM, F)                                            \
+    X(MAXPD, "vmaxpd", "vmaxpd", 1, 1, 0x5f, 1, RVM, F)                                            \
+    X(SQRTPS, "vsqrtps", "vsqrtps", 1, 0, 0x51, 0, RM, F)                                          \
+    X(SQRTPD, "vsqrtpd", "vsqrtpd", 1, 1, 0x51, 1, RM, F)                                          \
+    X(FMA132PS, "vfmadd132ps", "vfmadd132ps", 2, 1, 0x98, 0, RVM, F)                               \
+    X(FMA132PD, "vfmadd132pd", "vfmadd132pd", 2, 1, 0x98, 1, RVM, F)                               \
+    X(FMA213PS, "vfmadd213ps", "vfmadd213ps", 2, 1, 0xa8, 0, RVM, F)                               \
+    X(FMA213PD, "vfmadd213pd", "vfmadd213pd", 2, 1, 0xa8, 1, RVM, F)                               \
+    X(FMA231PS, "vfmadd231ps", "vfmadd231ps", 2, 1, 0xb8, 0, RVM, F)                               \
+    X(FMA231PD, "vfmadd231pd", "vfmadd231pd", 2, 1, 0xb8, 1, RVM, F)                               \
+    X(ANDPS, "vandps", "vandps", 1, 0, 0x54, 0, RVM, F)                                            \
+    X(ANDNPS, "vandnps", "vandnps", 1, 0, 0x55, 0, RVM, F)                                         \
+    X(ORPS, "vorps", "vorps", 1, 0, 0x56, 0, RVM, F)                                               \
+    X(XORPS, "vxorps", "vxorps", 1, 0, 0x57, 0, RVM, F)                                            \
+    X(ROUNDPS, "vroundps", "vrndscaleps", 3, 1, 0x08, 0, RMI, F)                                   \
+    X(ROUNDPD, "vroundpd", "vrndscalepd", 3, 1, 0x09, 1, RMI, F)                                   \
+    X(CMPPS, "vcmpps", "vcmpps", 1, 0, 0xc2, 0, CMP, F)                                            \
+    X(CMPPD, "vcmppd", "vcmppd", 1, 1, 0xc2, 1, CMP, F)                                            \
+    X(BLENDVPS, "vblendvps", NULL, 3, 1, 0x4a, 0, RVMR, F)                                         \
+    X(BLENDVPD, "vblendvpd", NULL, 3, 1, 0x4b, 0, RVMR, F)                                         \
+    X(BLENDMPS, NULL, "vblendmps", 2, 1, 0x65, 0, RVM, F)                                          \
+    X(BLENDMPD, NULL, "vblendmpd", 2, 1, 0x65, 1, RVM, F)                                          \
+    X(PADDD, "vpaddd", "vpaddd", 1, 1, 0xfe, 0, RVM, F)                                            \
+    X(PADDQ, "vpaddq", "vpaddq", 1, 1, 0xd4, 1, RVM, F)                                            \
+    X(PSUBD, "vpsubd", "vpsubd", 1, 1, 0xfa, 0, RVM, F)                                            \
+    X(PSUBQ, "vpsubq", "vpsubq", 1, 1, 0xfb, 1, RVM, F)                                            \
+    X(PMULLD, "vpmulld", "vpmulld", 2, 1, 0x40, 0, RVM, F)                                         \
+    X(PMULLQ, NULL, "vpmullq", 2, 1, 0x40, 1, RVM, F)                                              \
+    X(PMULUDQ, "vpmuludq", "vpmuludq", 1, 1, 0xf4, 1, RVM, F)                                      \
+    X(PMINSD, "vpminsd", "vpminsd", 2, 1, 0x39, 0, RVM, F)                                         \
+    X(PMAXSD, "vpmaxsd", "vpmaxsd", 2, 1, 0x3d, 0, RVM, F)                                         \
+    X(PMINSQ, NULL, "vpminsq", 2, 1, 0x39, 1, RVM, F)                                              \
+    X(PMAXSQ, NULL, "vpmaxsq", 2, 1, 0x3d, 1, RVM, F)                                              \
+    X(PABSD, "vpabsd", "vpabsd", 2, 1, 0x1e, 0, RM, F)                                             \
+    X(PABSQ, NULL, "vpabsq", 2, 1, 0x1f, 1, RM, F)                                                 \
+    X(PSLLVD, "vpsllvd", "vpsllvd", 2, 1, 0x47, 0, RVM, F)                                         \
+    X(PSLLVQ, "vpsllvq", "vpsllvq", 2, 1, 0x47, 1, RVM, F)                                         \
+    X(PSRLVQ, "vpsrlvq", "vpsrlvq", 2, 1, 0x45, 1, RVM, F)                                         \
+    X(PSRAVD, "vpsravd", "vpsravd", 2, 1, 0x46, 0, RVM, F)                                         \
+    X(PSRAVQ, NULL, "vpsravq", 2, 1, 0x46, 1, RVM, F)                                              \
+    X(PSLLD, "vpslld", "vpslld", 1, 1, 0x72, 0, VM_6, F)                                           \
+    X(PSRLD, "vpsrld", "vpsrld", 1, 1, 0x72, 0, VM_2, F)                                           \
+    X(PSRAD, "vpsrad", "vpsrad", 1, 1, 0x72, 0, VM_4, F)                                           \
+    X(PSLLQ, "vpsllq", "vpsllq", 1, 1, 0x73, 1, VM_6, F)                                           \
+    X(PSRLQ, "vpsrlq", "vpsrlq", 1, 1, 0x73, 1, VM_2, F)                                           \
+    X(PCMPEQD, "vpcmpeqd", NULL, 1, 1, 0x76, 0, RVM, F)                                            \
+    X(PCMPGTD, "vpcmpgtd", NULL, 1, 1, 0x66, 0, RVM, F)                                            \
+    X(PCMPEQQ, "vpcmpeqq", NULL, 2, 1, 0x29, 0, RVM, F)                                            \
+    X(PCMPGTQ, "vpcmpgtq", NULL, 2, 1, 0x37, 0, RVM, F)                                            \
+    X(PCMPD, NULL, "vpcmpd", 3, 1, 0x1f, 0, CMP, F)                                                \
+    X(PCMPQ, NULL, "vpcmpq", 3, 1, 0x1f, 1, CMP, F)                                                \
+    X(PTESTMB, NULL, "vptestmb", 2, 1, 0x26, 0, KVM, F)                                            \
+    X(PMOVM2B, NULL, "vpmovm2b", 2, 2, 0x28, 0, RK, F)                                             \
+    X(PMOVM2D, NULL, "vpmovm2d", 2, 2, 0x38, 0, RK, F)                                             \
+    X(PMOVD2M, NULL, "vpmovd2m", 2, 2, 0x39, 0, KM, F)                                             \
+    X(CVTDQ2PS, "vcvtdq2ps", "vcvtdq2ps", 1, 0, 0x5b, 0, RM, F)                                    \
+    X(CVTTPS2DQ, "vcvttps2dq", "vcvttps2dq", 1, 2, 0x5b, 0, RM, F)                                 \
+    X(CVTPS2PD, "vcvtps2pd", "vcvtps2pd", 1, 0, 0x5a, 0, RM, H)                                    \
+    X(CVTPD2PS, "vcvtpd2ps", "vcvtpd2ps", 1, 1, 0x5a, 1, RM, N)                                    \
+    X(CVTDQ2PD, "vcvtdq2pd", "vcvtdq2pd", 1, 2, 0xe6, 0, RM, H)                                    \
+    X(CVTTPD2DQ, "vcvttpd2dq", "vcvttpd2dq", 1, 1, 0xe6, 1, RM, N)                                 \
+    X(CVTQQ2PD, NULL, "vcvtqq2pd", 1, 2, 0xe6, 1, RM, F)                                           \
+    X(CVTQQ2PS, NULL, "vcvtqq2ps", 1, 0, 0x5b, 1, RM, N)                                           \
+    X(CVTTPD2QQ, NULL, "vcvttpd2qq", 1, 1, 0x7a, 1, RM, F)                                         \
+    X(CVTTPS2QQ, NULL, "vcvttps2qq", 1, 1, 0x7a, 0, RM, H)                                         \
+    X(CVTPH2PS, "vcvtph2ps", "vcvtph2ps", 2, 1, 0x13, 0, RM, H)                                    \
+    X(CVTPS2PH, "vcvtps2ph", "vcvtps2ph", 3, 1, 0x1d, 0, MRI, H)                                   \
+    X(PMOVSXBD, "vpmovsxbd", "vpmovsxbd", 2, 1, 0x21, 0, RM, Q)                                    \
+    X(PMOVZXBD, "vpmovzxbd", "vpmovzxbd", 2, 1, 0x31, 0, RM, Q)                                    \
+    X(PMOVSXWD, "vpmovsxwd", "vpmovsxwd", 2, 1, 0x23, 0, RM, H)                                    \
+    X(PMOVZXWD, "vpmovzxwd", "vpmovzxwd", 2, 1, 0x33, 0, RM, H)                                    \
+    X(PMOVSXDQ, "vpmovsxdq", "vpmovsxdq", 2, 1, 0x25, 0, RM, H)                                    \
+    X(PMOVDB, NULL, "vpmovdb", 2, 2, 0x31, 0, MR, Q)                                               \
+    X(PMOVDW, NULL, "vpmovdw", 2, 2, 0x33, 0, MR, H)                                               \
+    X(PMOVQD, NULL, "vpmovqd", 2, 2, 0x35, 0, MR, H)                                               \
+    X(PSHUFB, "vpshufb", "vpshufb", 2, 1, 0x00, 0, RVM, F)                                         \
+    X(PUNPCKLDQ, "vpunpckldq", "vpunpckldq", 1, 1, 0x62, 0, RVM, F)                                \
+    X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
+    X(SHUFPS, "vshufps", "vshufps", 1, 0, 0xc6, 0, RVMI, F)                                        \
+    X(PSHUFD, "vpshufd", "vpshufd", 1, 1, 0x70, 0, RMI, F)                                         \
+    X(MOVHLPS, "vmovhlps", "vmovhlps", 1, 0, 0x12, 0, RVM, F)                                      \
+    X(EXTRACT128, "vextractf128", "vextractf32x4", 3, 1, 0x19, 0, MRI, 16)                         \
+    X(EXTRACT256, NULL, "vextractf64x4", 3, 1, 0x1b, 1, MRI, 32)
+
+/* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L, form */
+#define DYNC__X86_MASK(X)                                                                          \
+    X(KMOVW, "kmovw", 1, 0, 0x90, 0, 0, KKM)                                                       \
+    X(KMOVW_M, "kmovw", 1, 0, 0x91, 0, 0, MK)                                                      \
+    X(KMOVW_KG, "kmovw", 1, 0, 0x92, 0, 0, KG)                                                     \
+    X(KMOVW_GK, "kmovw", 1, 0, 0x93, 0, 0, GK)                                                     \
+    X(KMOVQ_KG, "kmovq", 1, 3, 0x92, 1, 0, KG)                                                     \
+    X(KSHIFTRQ, "kshiftrq", 3, 1, 0x31, 1, 0, KKI)                                                 \
+    X(KNOTW, "knotw", 1, 0, 0x44, 0, 0, KKM)                                                       \
+    X(KANDW, "kandw", 1, 0, 0x41, 0, 1, KKK)                                                       \
+    X(KANDNW, "kandnw", 1, 0, 0x42, 0, 1, KKK)                                                     \
+    X(KORW, "korw", 1, 0, 0x45, 0, 1, KKK)                                                         \
+    X(KXNORW, "kxnorw", 1, 0, 0x46, 0, 1, KKK)                                                     \
+    X(KXORW, "kxorw", 1, 0, 0x47, 0, 1, KKK)                                                       \
+    X(BZHI, "bzhi", 2, 0, 0xf5, 1, 0, BZHI)
+
+/* Integer instructions, 64 bits wide but where the name ends in the width. name, mnemonic, prefix
+ * 66, W, 0F, opcode, form: RM, MR, RI_n (imm8 or imm32, extension n), S_n (shift by imm8), U_n */
+#define DYNC__X86_INT(X)                                                                           \
+    X(MOV, "mov", 0, 1, 0, 0x8b, RM)                                                               \
+    X(MOV_M, "mov", 0, 1, 0, 0x89, MR)                                                             \
+    X(MOV32, "mov", 0, 0, 0, 0x8b, RM32)                                                           \
+    X(MOV32_M, "mov", 0, 0, 0, 0x89, MR32)                                                         \
+    X(MOV16_M, "mov", 1, 0, 0, 0x89, MR16)                                                         \
+    X(MOV8_M, "mov", 0, 0, 0, 0x88, MR8)                                                           \
+    X(MOVZX16, "movzx", 0, 0, 1, 0xb7, RM32_16)                                                    \
+    X(MOVSX16, "movsx", 0, 0, 1, 0xbf, RM32_16)                                                    \
+    X(MOVZX8, "movzx", 0, 0, 1, 0xb6, RM32_8)                                                      \
+    X(MOVSX8, "movsx", 0, 0, 1, 0xbe, RM32_8)                                                      \
+    X(MOVI, "mov", 0, 1, 0, 0xc7, I32_0)                                                           \
+    X(LEA, "lea", 0, 1, 0, 0x8d, RM)                                                               \
+    X(ADD, "add", 0, 1, 0, 0x03, RM)                                                               \
+    X(ADD_M, "add", 0, 1, 0, 0x01, MR)                                                             \
+    X(SUB, "sub", 0, 1, 0, 0x2b, RM)                                                               \
+    X(CMP, "cmp", 0, 1, 0, 0x3b, RM)                                                               \
+    X(IMUL, "imul", 0, 1, 1, 0xaf, RM)                                                             \
+    X(ADDI, "add", 0, 1, 0, 0x81, RI_0)                                                            \
+    X(ANDI, "and", 0, 1, 0, 0x81, RI_4)                                                            \
+    X(SUBI, "sub", 0, 1, 0, 0x81, RI_5)                                                            \
+    X(CMPI, "cmp", 0, 1, 0, 0x81, RI_7)                                                            \
+    X(SHLI, "shl", 0, 1, 0, 0xc1, S_4)                                                             \
+    X(SHRI, "shr", 0, 1, 0, 0xc1, S_5)                                                             \
+    X(NEG32, "neg", 0, 0, 0, 0xf7, U32_3)                                                          \
+    X(SBB32, "sbb", 0, 0, 0, 0x1b, RM32)                                                           \
+    X(TESTI, "test", 0, 1, 0, 0xf7, I32_0)
+
+enum {
+#define DYNC__X(name, ...) DYNC__X_##name,
+    DYNC__X86_VECTOR(DYNC__X)
+    DYNC__X86_MASK(DYNC__X)
+    DYNC__X86_INT(DYNC__X)
+#undef DYNC__X
+    DYNC__N_X
+};
+enum { DYNC__X_FIRST_MASK = DYNC__X_KMOVW, DYNC__X_FIRST_INT = DYNC__X_MOV };
+/* Forms, in the order that x86_enc.c knows them. */
+enum {
+    DYNC__XF_RVM, DYNC__XF_RM, DYNC__XF_MR, DYNC__XF_MVR, DYNC__XF_RG, DYNC__XF_GR, DYNC__XF_RX, DYNC__XF_RMI,
+    DYNC__XF_MRI, DYNC__XF_RVMI, DYNC__XF_CMP, DYNC__XF_RVMR, DYNC__XF_VM_2, DYNC__XF_VM_4, DYNC__XF_VM_6,
+    DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM,
+    DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
+    DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
+    DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3
+};
+enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
+
+enum {
+    DYNC__RAX, DYNC__RCX, DYNC__RDX, DYNC__RBX, DYNC__RSP, DYNC__RBP, DYNC__RSI, DYNC__RDI,
+    DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15
+};
+enum { DYNC__X_POOL = -2 }; /* base of a constant: disp is its place in the pool */
+
+/* A register, or memory at base + index * scale + disp. */
+typedef struct dync__xrm {
+    bool is_mem;
+    int8_t reg, base, index, scale; /* index -1: none */
+    int32_t disp;
+} dync__xrm;
+DYNC__INLINE dync__xrm dync__x_reg(int reg)
+{
+    dync__xrm r = {false, (int8_t)reg, 0, -1, 1, 0};
+    return r;
+}
+DYNC__INLINE dync__xrm dync__x_mem(int base, int32_t disp)
+{
+    dync__xrm r = {true, 0, (int8_t)base, -1, 1, disp};
+    return r;
+}
+DYNC__INLINE dync__xrm dync__x_index(int base, int index, int scale, int32_t disp)
+{
+    dync__xrm r = {true, 0, (int8_t)base, (int8_t)index, (int8_t)scale, disp};
+    return r;
+}
+
+typedef struct dync__xfix { int32_t at, target; } dync__xfix; /* a 32-bit field: label or place in the pool */
+typedef struct dync__xasm {
+    dync__arena *arena;
+    DYNC__VEC(uint8_t) code;
+    DYNC__VEC(uint8_t) pool;         /* constants, 64 bytes each */
+    DYNC__VEC(dync__xfix) jump, constant;
+    DYNC__VEC(int32_t) label;        /* where it is bound; -1 not yet */
+    dync__str *listing;              /* NULL: none is wanted */
+    bool evex, failed;
+} dync__xasm;
+
+/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added: zeroing. */
+enum { DYNC__X_ZERO = 8 };
+DYNC__FN void dync__x_v(dync__xasm *, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k);
+DYNC__FN void dync__x_k(dync__xasm *, int insn, int reg, int vvvv, dync__xrm rm, int imm);
+DYNC__FN void dync__x_i(dync__xasm *, int insn, int reg, dync__xrm rm, int32_t imm);
+enum { DYNC__CC_JMP = -1, DYNC__CC_B = 2, DYNC__CC_E = 4, DYNC__CC_NE = 5, DYNC__CC_L = 12, DYNC__CC_GE = 13, DYNC__CC_LE = 14, DYNC__CC_G = 15 };
+DYNC__FN int dync__x_label(dync__xasm *);
+DYNC__FN void dync__x_bind(dync__xasm *, int label);
+DYNC__FN void dync__x_jump(dync__xasm *, int cc, int label);
+DYNC__FN void dync__x_push(dync__xasm *, int reg);
+DYNC__FN void dync__x_pop(dync__xasm *, int reg);
+DYNC__FN void dync__x_ret(dync__xasm *);                    /* vzeroupper and ret */
+/* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
+DYNC__FN dync__xrm dync__x_constant(dync__xasm *, uint64_t bits, int width);
+DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes);   /* 64 bytes as they are */
+/* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0: failed. */
+DYNC__FN size_t dync__x_finish(dync__xasm *);
+DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
+#endif
+#endif

@@ -1,0 +1,447 @@
+/* codegen/x86_gen.c: the loops of a kernel in x86-64 code. Before: jit.c has made streams and lists; after: x86_enc.c finishes the bytes.
+ *
+ *   rows one at a time             rows side by side (vertical)
+ *     list 0                         list 0
+ *     for each row                   for each value of the other row loops
+ *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
+ *                                        list 1, phase 0, list 3...
+ *   phase: for the outer of the inner loops: for U vectors of the last one, then the rest masked    phase: for all inner loops
+ *
+ * A phase's addresses stand in registers as far as they go, else in the frame; so do its accumulators and most used constants.
+ * Registers: rdi argument block, rsp frame, rcx lane, rdx limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
+#include "../dync.in.h"
+#include "x86_gen.h"
+#if DYNC__JIT_X86
+
+static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
+static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
+
+/* ---- a list ---------------------------------------------------------------------------------- */
+
+static void dync__xg_emit_inst(dync__xg *g, int i)
+{
+    const dync__ib *b = g->b;
+    const dync__inst *in = dync__xg_inst(g, i);
+    bool back = b->keep[i] && dync__ib_list(b, i) != g->cur;
+    if (back) {
+        dync__xg_keep(g, i, true);
+        dync__xg_end(g);
+        return;
+    }
+    switch (in->prim) {
+    case DYNC__P_load: dync__xg_load(g, i); break;
+    case DYNC__P_store: dync__xg_store(g, i); break;
+    case DYNC__P_index: dync__xg_index(g, i); break;
+    case DYNC__P_reduce: dync__xg_reduce(g, i); break;
+    default: dync__xg_prim(g, i); break;
+    }
+    if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
+        if (g->slot[i] >= 0) dync__xg_slot_store(g, i);
+        if (b->keep[i]) dync__xg_keep(g, i, false);
+    }
+    dync__xg_end(g);
+}
+
+static void dync__xg_emit_list(dync__xg *g)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    dync__xg_reset(g);
+    for (g->pos = 0; g->pos < l->n && !g->a.failed; g->pos++) {
+        int i = l->at[g->pos];
+        if (g->a.listing) {
+            const dync__inst *in = dync__xg_inst(g, i);
+            dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+        }
+        for (g->u = 0; g->u < g->U; g->u++) dync__xg_emit_inst(g, i);
+    }
+    g->u = 0;
+}
+
+/* rdx lanes are left: what masks need. */
+static void dync__xg_tail_masks(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, dync__xg_at(g->tail_count), 0);
+    if (g->isa == 2) {
+        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), -1);
+        dync__x_k(a, DYNC__X_BZHI, DYNC__RAX, DYNC__RDX, dync__x_reg(DYNC__RAX), 0);
+        for (int u = 0; u < g->U; u++) {
+            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RAX), 0);
+            if (u) dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RSI), u * g->V);
+            dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSI), (1 << g->V) - 1);
+            dync__x_i(a, DYNC__X_MOV16_M, DYNC__RSI, dync__xg_at(g->tail_mask + 64 * u), 0);
+        }
+        return;
+    }
+    g->pos = 0;
+    dync__xg_reset(g);
+    int left = dync__xg_temp(g), m = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_BROADCASTD, vl, left, 0, dync__xg_at(g->tail_count), 0, 0);
+    for (int u = 0; u < g->U; u++) {
+        int32_t lane[16];
+        for (int l = 0; l < 16; l++) lane[l] = u * g->V + l;
+        dync__x_v(a, DYNC__X_PCMPGTD, vl, m, left, dync__x_constant64(a, lane), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, m, 0, dync__xg_at(g->tail_mask + 64 * u), 0, 0);
+        if (!g->wide) continue;
+        dync__x_v(a, DYNC__X_PMOVSXDQ, 1, m, 0, dync__x_reg(m), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, 1, m, 0, dync__xg_at(g->tail_mask64 + 64 * u), 0, 0);
+    }
+}
+
+static void dync__xg_row_list(dync__xg *g, int list)
+{
+    g->in_phase = false;
+    g->pinned = 0;
+    dync__xg_begin_list(g, list);
+    if (g->list[list].n > 0) dync__xg_emit_list(g);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* Vectors at once: as many as registers allow. */
+static int dync__xg_unroll(dync__xg *g, int list, int most)
+{
+    dync__xg_begin_list(g, list);
+    int each = dync__xg_pressure(g, list), u = most;
+    while (u > 1 && u * each + 2 > g->n_regs) u /= 2;
+    return u;
+}
+
+static bool dync__xg_uses_stream(const dync__xg *g, int s)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    for (int p = 0; p < l->n; p++)
+        if (g->stream_of[l->at[p]] == s || g->keep_stream[l->at[p]] == s) return true;
+    return false;
+}
+
+/* Addresses at the start of a phase: registers, then the frame if inner loops move them. */
+static void dync__xg_phase_streams(dync__xg *g)
+{
+    int next = 0;
+    for (int s = 0; s < g->stream.n; s++) {
+        dync__xstream *st = &g->stream.at[s];
+        st->gpr = -1;
+        st->pointer = -1;
+        if (!dync__xg_uses_stream(g, s)) continue;
+        dync__xrm at = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT));
+        if (next < DYNC__COUNT_OF(dync__xg_bases)) {
+            st->gpr = dync__xg_bases[next++];
+            dync__x_i(&g->a, DYNC__X_MOV, st->gpr, at, 0);
+        } else if (g->n_inner_dims > 0) {
+            st->pointer = dync__xg_frame(g, 8);
+            dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, at, 0);
+            dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(st->pointer), 0);
+        }
+    }
+}
+
+static int32_t dync__xg_inner_extent(const dync__xg *g, int d) { return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + d); }
+
+static void dync__xg_step_streams(dync__xg *g, int d)
+{
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__xstream *st = &g->stream.at[s];
+        dync__xrm step = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + g->n_row_dims + d));
+        if (st->gpr >= 0) {
+            dync__x_i(&g->a, DYNC__X_ADD, st->gpr, step, 0);
+        } else if (st->pointer >= 0) {
+            dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, step, 0);
+            dync__x_i(&g->a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_at(st->pointer), 0);
+        }
+    }
+}
+
+/* The inner loops that are no lane loop: an odometer. */
+static int dync__xg_inner_begin(dync__xg *g, int32_t counts)
+{
+    for (int d = 0; d < g->n_inner_dims; d++) {
+        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_inner_extent(g, d)), 0);
+        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(counts + 8 * d), 0);
+    }
+    int top = dync__x_label(&g->a);
+    dync__x_bind(&g->a, top);
+    return top;
+}
+
+static void dync__xg_inner_end(dync__xg *g, int32_t counts, int top)
+{
+    for (int d = g->n_inner_dims - 1; d >= 0; d--) {
+        dync__xg_step_streams(g, d);
+        dync__x_i(&g->a, DYNC__X_SUBI, 0, dync__xg_at(counts + 8 * d), 1);
+        dync__x_jump(&g->a, DYNC__CC_NE, top);
+        if (d == 0) break;
+        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_inner_extent(g, d)), 0);
+        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(counts + 8 * d), 0);
+    }
+}
+
+/* The most used constants and row values into the registers that are left. */
+static void dync__xg_hoist(dync__xg *g)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    const dync__ib *b = g->b;
+    DYNC__VEC(int32_t) seen = {NULL, 0, 0};
+    int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
+    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) - 2;
+    if (!count) {
+        g->a.failed = true;
+        return;
+    }
+    for (int p = 0; p < l->n && left > 0; p++) {
+        if (b->keep[l->at[p]] && dync__ib_list(b, l->at[p]) != g->cur) continue;
+        for (int n = dync__ib_operands(b, l->at[p], arg) - 1; n >= 0; n--) {
+            int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
+            bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
+            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1)) continue;
+            if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
+        }
+    }
+    for (; left > 0 && seen.n > 0 && !g->a.failed; left--) {
+        int best = 0;
+        for (int s = 1; s < seen.n; s++)
+            if (count[seen.at[s]] > count[seen.at[best]]) best = s;
+        int v = seen.at[best], r = dync__xg_src(g, v); /* read into any register, */
+        int home = dync__xg_pin(g);                    /* kept in one from the top */
+        dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, v)->type), home, 0, dync__x_reg(r), 0, 0);
+        g->hoist[v] = (int8_t)home;
+        dync__xg_reset(g);
+        seen.at[best] = seen.at[--seen.n];
+    }
+}
+
+static void dync__xg_unhoist(dync__xg *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
+
+static bool dync__xg_has_ordered(const dync__xg *g, int phase)
+{
+    for (int i = 0; i < g->red.n; i++)
+        if (g->red.at[i].phase == phase && g->red.at[i].ordered) return true;
+    return false;
+}
+
+/* Lanes rcx to the limit in rdx (or memory): U vectors at a time, then what is left. `end`: where the limit stands. */
+static void dync__xg_lanes(dync__xg *g, dync__xrm end)
+{
+    dync__xasm *a = &g->a;
+    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, end, 0);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), step);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_G, tail);
+    dync__x_bind(a, body);
+    g->masked = false;
+    dync__xg_emit_list(g);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), step);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_LE, body);
+    dync__x_bind(a, tail);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, end, 0);
+    dync__x_i(a, DYNC__X_SUB, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    g->masked = true;
+    dync__xg_tail_masks(g);
+    dync__xg_emit_list(g);
+    g->masked = false;
+    dync__x_bind(a, done);
+}
+
+/* A row: the last inner loop in lanes; sums grain by grain. */
+static void dync__xg_row_phase(dync__xg *g, int phase, int most)
+{
+    dync__xasm *a = &g->a;
+    int list = 2 + 2 * phase;
+    if (g->list[list].n == 0) return;
+    bool ordered = dync__xg_has_ordered(g, phase);
+    int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
+    g->single = false;
+    g->U = dync__xg_unroll(g, list, most);
+    g->in_phase = true;
+    g->pinned = 0;
+    g->pos = 0;
+    dync__xg_reduce_pin(g, phase);
+    dync__xg_reset(g);
+    dync__xg_hoist(g);
+    dync__xg_phase_streams(g);
+    dync__xg_reset(g);
+    dync__xg_reduce_init(g, phase, false, false);
+    if (ordered) {
+        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(grains), 0);
+    }
+    int top = dync__xg_inner_begin(g, counts);
+    dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES), end = dync__xg_at(grains + 8);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
+    if (!ordered) {
+        dync__xg_lanes(g, lanes);
+    } else {
+        int grain = dync__x_label(a), whole = dync__x_label(a);
+        dync__x_bind(a, grain);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RCX, DYNC__XG_GRAIN), 0);
+        dync__x_i(a, DYNC__X_CMP, DYNC__RDX, lanes, 0);
+        dync__x_jump(a, DYNC__CC_LE, whole);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
+        dync__x_bind(a, whole);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, end, 0);
+        dync__xg_reset(g);
+        dync__xg_reduce_init(g, phase, true, false);
+        dync__xg_lanes(g, end);
+        dync__xg_reset(g);
+        dync__xg_grain_end(g, phase, grains);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RCX, end, 0);
+        dync__x_i(a, DYNC__X_CMP, DYNC__RCX, lanes, 0);
+        dync__x_jump(a, DYNC__CC_L, grain);
+    }
+    dync__xg_inner_end(g, counts, top);
+    dync__xg_reset(g);
+    dync__xg_reduce_end(g, phase, grains);
+    dync__xg_unhoist(g);
+    g->in_phase = false;
+}
+
+/* Rows side by side: all inner loops, one index at a time. */
+static void dync__xg_column_phase(dync__xg *g, int phase)
+{
+    int list = 2 + 2 * phase;
+    bool masked = g->masked, ordered = dync__xg_has_ordered(g, phase);
+    if (g->list[list].n == 0) return;
+    int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), added = dync__xg_frame(g, 8);
+    dync__xg_begin_list(g, list);
+    g->in_phase = true;
+    g->pinned = 0;
+    g->pos = 0;
+    dync__xg_reduce_pin(g, phase);
+    dync__xg_reset(g);
+    dync__xg_hoist(g);
+    dync__xg_phase_streams(g);
+    dync__xg_reset(g);
+    dync__xg_reduce_init(g, phase, false, false);
+    dync__xg_reduce_init(g, phase, true, true);
+    if (ordered) {
+        dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(added), 0);
+    }
+    int top = dync__xg_inner_begin(g, counts);
+    g->masked = masked;
+    dync__xg_emit_list(g);
+    dync__xg_reset(g);
+    if (ordered) dync__xg_vertical_carry(g, phase, added);
+    dync__xg_inner_end(g, counts, top);
+    dync__xg_reset(g);
+    dync__xg_reduce_end(g, phase, 0);
+    dync__xg_unhoist(g);
+    g->in_phase = false;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static void dync__xg_columns(dync__xg *g, bool masked)
+{
+    int phases = g->b->n_phases;
+    g->single = false;
+    for (int p = 0; p < phases; p++) {
+        g->masked = masked;
+        dync__xg_row_list(g, 1 + 2 * p);
+        dync__xg_column_phase(g, p);
+    }
+    dync__xg_row_list(g, 1 + 2 * phases);
+    g->masked = false;
+}
+
+static void dync__xg_vertical(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
+    dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
+    dync__x_bind(a, body);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, step), 0);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RAX, lanes, 0);
+    dync__x_jump(a, DYNC__CC_G, tail);
+    dync__xg_columns(g, false);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), step);
+    dync__x_jump(a, DYNC__CC_JMP, body);
+    dync__x_bind(a, tail);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
+    dync__x_i(a, DYNC__X_SUB, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__xg_tail_masks(g);
+    dync__xg_columns(g, true);
+    dync__x_bind(a, done);
+}
+
+/* On to the next row. */
+static void dync__xg_next_row(dync__xg *g, int top)
+{
+    dync__xasm *a = &g->a;
+    int end = dync__x_label(a);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__xg_arg(8 * DYNC__XA_ROWS), 1);
+    dync__x_jump(a, DYNC__CC_E, end);
+    for (int d = g->n_row_dims - 1; d >= 0; d--) {
+        for (int s = 0; s < g->stream.n; s++) {
+            if (g->stream.at[s].kind == DYNC__XS_KEEP) continue;
+            dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + d)), 0);
+            dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)), 0);
+        }
+        if (d == 0) break;
+        dync__xrm left = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d)), extent = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d + 1));
+        dync__x_i(a, DYNC__X_SUBI, 0, left, 1);
+        dync__x_jump(a, DYNC__CC_NE, top);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, extent, 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, left, 0);
+    }
+    dync__x_jump(a, DYNC__CC_JMP, top);
+    dync__x_bind(a, end);
+}
+
+static void dync__xg_enter(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__xg_saved); i++) dync__x_push(a, dync__xg_saved[i]);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__RSP), 0);
+    dync__x_i(a, DYNC__X_SUB, DYNC__RSP, dync__xg_arg(8 * DYNC__XA_FRAME), 0);
+    dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSP), -64);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->saved_sp), 0);
+}
+
+static void dync__xg_leave(dync__xg *g)
+{
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSP, dync__xg_at(g->saved_sp), 0);
+    for (int i = DYNC__COUNT_OF(dync__xg_saved) - 1; i >= 0; i--) dync__x_pop(&g->a, dync__xg_saved[i]);
+    dync__x_ret(&g->a);
+}
+
+/* g->U on entry: the most vectors at once. */
+DYNC__FN void dync__xg_emit(dync__xg *g)
+{
+    int most = g->U, phases = g->b->n_phases;
+    g->saved_sp = dync__xg_frame(g, 8);
+    g->stage = dync__xg_frame(g, 64);
+    g->tail_count = dync__xg_frame(g, 8);
+    g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
+    g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
+    dync__xg_unhoist(g);
+    if (g->vertical)
+        for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__xg_unroll(g, l, most));
+    for (int i = 0; i < g->b->k->inst.n; i++) {
+        if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : 1));
+    }
+    dync__xg_enter(g);
+    g->single = true;
+    g->U = 1;
+    dync__xg_row_list(g, 0);
+    int top = dync__x_label(&g->a);
+    dync__x_bind(&g->a, top);
+    g->U = most;
+    if (g->vertical) dync__xg_vertical(g);
+    for (int p = 0; !g->vertical && p <= phases; p++) {
+        g->single = true;
+        g->U = 1;
+        dync__xg_row_list(g, 1 + 2 * p);
+        if (p < phases) dync__xg_row_phase(g, p, most);
+    }
+    dync__xg_next_row(g, top);
+    dync__xg_leave(g);
+    g->U = most;
+}
+#endif

@@ -1,0 +1,137 @@
+/* codegen/x86_gen.h: one kernel on its way to x86-64 code, shared by x86_gen.c (loops), x86_reg.c (registers), x86_prim.c
+ * (primitives), x86_mem.c (loads and stores), x86_reduce.c. jit.c decides what is emitted.
+ *
+ * Lanes. A kernel that has 64-bit values takes V = 8 (AVX-512) or 4 (AVX2) lanes a vector, others 16 or 8: every value is one
+ * register, of V lanes of its own width. BOOL is a mask register under AVX-512, else lanes of 32 bits, all ones or zero.
+ * The lane loop is the last of the inner loops (rows one at a time), or the last row loop (vertical: rows side by side). U vectors are
+ * computed at once, instruction by instruction.
+ * Lists. Code comes in lists as the interpreter's sections: 0 once, 1 + 2p row code before phase p, 2 + 2p phase p. In a list values live
+ * in registers; what another list needs goes through its slot in the frame, as a whole vector. Row code of a kernel whose rows come
+ * one at a time is the same code with equal lanes (single).
+ * The argument block (rdi) holds what differs between kernels of one structure: addresses, extents, strides. */
+#ifndef DYNC__X86_GEN_H
+#define DYNC__X86_GEN_H
+#include "interp_build.h"
+#include "x86_enc.h"
+#if DYNC__JIT_X86
+
+enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
+enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX };                          /* streams: a buffer, a row buffer, numbers */
+enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
+typedef struct dync__xstream {
+    int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
+    uint8_t kind, lane, bytes;
+    int8_t gpr;                        /* where the phase being emitted has its address; -1 */
+    int32_t pointer;                   /* else where in the frame; -1: in the argument block */
+} dync__xstream;
+/* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
+enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_FIXED };
+/* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
+enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
+
+typedef struct dync__xval { int8_t reg; bool lazy; int32_t spill; } dync__xval; /* lazy: a load still to be made */
+typedef struct dync__xred {
+    int32_t inst, phase;
+    uint8_t kind, type, n_acc;
+    bool ordered, in_regs;             /* ordered: float sums and products, whose order of additions is fixed */
+    int8_t reg[DYNC__XG_UNROLL];
+    int32_t acc, level;                /* in the frame */
+    dync__xrm identity;
+} dync__xred;
+typedef DYNC__VEC(int32_t) dync__xlist;
+
+typedef struct dync__xg {
+    const dync__ib *b;
+    dync__xasm a;
+    int isa, V, n_regs;
+    bool wide, vertical;
+    int n_row_dims, n_inner_dims;      /* D, K */
+    int n_lists;
+    dync__xlist *list;
+    DYNC__VEC(dync__xstream) stream;
+    DYNC__VEC(dync__xred) red;
+    int32_t *stream_of;                /* by instruction: load, store, index */
+    int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
+    int32_t *slot;                     /* by instruction: in the frame; -1 none */
+    /* the list being emitted */
+    int U;
+    bool single, masked, in_phase;
+    int cur, pos, u;
+    dync__xval *val;                   /* instruction * UNROLL + u */
+    int32_t *in_list;                  /* by instruction: the list it was last made in */
+    int32_t *n_uses, *next_use, *last_use; /* next_use: index into uses */
+    int32_t *first_use;
+    DYNC__VEC(int32_t) uses;
+    int8_t *hoist;                     /* by instruction: a register for the whole loop; -1 */
+    uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
+    int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
+    int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t frame, stage, saved_sp;
+    DYNC__VEC(int32_t) free_spill;
+    const char *why;                   /* not compiled: the reason */
+} dync__xg;
+
+DYNC__INLINE const dync__inst *dync__xg_inst(const dync__xg *g, int i) { return &g->b->k->inst.at[i]; }
+DYNC__INLINE bool dync__xg_type_wide(int type) { return type == DYNC_F64 || type == DYNC_I64; }
+DYNC__INLINE bool dync__xg_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
+/* The vector length that holds V lanes of a type, or of so many bytes. */
+DYNC__INLINE int dync__xg_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
+DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type) { return dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)); }
+DYNC__INLINE bool dync__xg_in_k(const dync__xg *g, int type) { return type == DYNC_BOOL && g->isa == 2; }
+/* Through bitcasts: the same register. */
+DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
+{
+    while (dync__xg_inst(g, i)->prim == DYNC__P_bitcast) i = dync__xg_inst(g, i)->arg[0];
+    return i;
+}
+DYNC__INLINE int32_t dync__xg_record(const dync__xg *g, int stream, int word)
+{
+    return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + g->n_inner_dims + stream * (DYNC__XA_STEP + g->n_row_dims + g->n_inner_dims) + word);
+}
+DYNC__INLINE dync__xrm dync__xg_arg(int32_t offset) { return dync__x_mem(DYNC__RDI, offset); }
+DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RSP, offset); }
+
+/* ---- x86_reg.c ---- */
+DYNC__FN int dync__xg_frame(dync__xg *, int bytes);                     /* new room in the frame, 64-byte aligned */
+DYNC__FN void dync__xg_begin_list(dync__xg *, int list);                /* uses of its values */
+DYNC__FN int dync__xg_pressure(dync__xg *, int list);                   /* registers that one vector of it wants at once */
+DYNC__FN void dync__xg_reset(dync__xg *);                               /* no value is in a register; pinned ones stay */
+DYNC__FN int dync__xg_pin(dync__xg *);                                  /* a register for the whole loop */
+DYNC__FN int dync__xg_temp(dync__xg *);
+DYNC__FN int dync__xg_temp_k(dync__xg *);
+DYNC__FN int dync__xg_src(dync__xg *, int value);                       /* its register: loads it where it is not in one */
+DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *, int value);              /* the same, or memory where that saves a load */
+DYNC__FN int dync__xg_src_k(dync__xg *, int value);
+DYNC__FN bool dync__xg_in_memory(const dync__xg *, int value);          /* would src_rm give memory? */
+DYNC__FN bool dync__xg_dies(const dync__xg *, int value);               /* last used by this instruction, and in a register of its own */
+DYNC__FN void dync__xg_release(dync__xg *);                             /* registers of operands that die here may hold the result */
+DYNC__FN int dync__xg_def(dync__xg *, int inst);                        /* a register for its result */
+DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
+DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);          /* the result replaces a dying operand in its register */
+DYNC__FN void dync__xg_end(dync__xg *);                                 /* the instruction is emitted: temporaries, dead values */
+DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
+/* ---- x86_prim.c ---- */
+DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why it cannot be emitted; NULL */
+DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
+DYNC__FN void dync__xg_bf16_bits(dync__xg *, int to, int from);         /* rounded, in the low halves */
+/* ---- x86_mem.c ---- */
+DYNC__FN void dync__xg_load(dync__xg *, int inst);
+DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);         /* a lazy one: into this register */
+DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);            /* address of vector u of a dense stream; may use rax */
+DYNC__FN void dync__xg_store(dync__xg *, int inst);
+DYNC__FN void dync__xg_index(dync__xg *, int inst);
+DYNC__FN void dync__xg_keep(dync__xg *, int inst, bool load);           /* to or from its row buffer */
+DYNC__FN void dync__xg_slot_store(dync__xg *, int inst);
+DYNC__FN int dync__xg_tail_k(dync__xg *);                               /* the mask of vector u, in a temporary */
+DYNC__FN int dync__xg_tail_v(dync__xg *, bool wide);
+/* ---- x86_reduce.c ---- */
+DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
+DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
+DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
+DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
+DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
+DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
+/* ---- x86_gen.c ---- */
+DYNC__FN void dync__xg_emit(dync__xg *);
+#endif
+#endif

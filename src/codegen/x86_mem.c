@@ -1,0 +1,349 @@
+/* codegen/x86_mem.c: loads, stores, numbers of indices, row buffers. Between x86_reg.c and x86_gen.c.
+ *
+ * Storage dtypes widen to compute types in registers and are rounded on the way back. Lanes that lie side by side are one access, masked
+ * where fewer than a vector are left; what is the same in all lanes is spread; other strides, and what AVX2 cannot mask, go
+ * element by element through a vector in the frame. rax, rsi, rbp (and rdx in masked code) are free here; rcx counts lanes. */
+#include "../dync.in.h"
+#include "x86_gen.h"
+#if DYNC__JIT_X86
+
+DYNC__FN int dync__xg_tail_k(dync__xg *g)
+{
+    int k = dync__xg_temp_k(g);
+    dync__x_k(&g->a, DYNC__X_KMOVW, k, 0, dync__xg_at(g->tail_mask + 64 * g->u), 0);
+    return k;
+}
+
+DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
+{
+    int r = dync__xg_temp(g);
+    dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_bytes(g->V * (wide ? 8 : 4)), r, 0,
+              dync__xg_at((wide ? g->tail_mask64 : g->tail_mask) + 64 * g->u), 0, 0);
+    return r;
+}
+
+static int dync__xg_base(dync__xg *g, int stream)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    if (g->in_phase && s->gpr >= 0) return s->gpr;
+    bool framed = g->in_phase && s->pointer >= 0;
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
+              framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    return DYNC__RAX;
+}
+
+DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    int base = dync__xg_base(g, stream), ahead = g->u * g->V * s->bytes;
+    if (g->single || s->lane == DYNC__XL_SAME) return dync__x_mem(base, 0);
+    if (s->kind == DYNC__XS_KEEP && g->vertical) return dync__x_mem(base, ahead);
+    return dync__x_index(base, DYNC__RCX, s->bytes, ahead);
+}
+
+/* ---- element by element ---------------------------------------------------------------------- */
+
+static bool dync__xg_is_staged(const dync__xg *g, const dync__xstream *s)
+{
+    return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
+}
+
+static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm from)
+{
+    static const int load[] = {0, DYNC__X_MOVZX8, DYNC__X_MOVZX16, 0, DYNC__X_MOV32, 0, 0, 0, DYNC__X_MOV};
+    static const int store[] = {0, DYNC__X_MOV8_M, DYNC__X_MOV16_M, 0, DYNC__X_MOV32_M, 0, 0, 0, DYNC__X_MOV_M};
+    dync__x_i(&g->a, load[bytes], DYNC__RSI, from, 0);
+    dync__x_i(&g->a, store[bytes], DYNC__RSI, to, 0);
+}
+
+/* Between memory and the stage: V elements, or those of the tail. */
+static void dync__xg_stage(dync__xg *g, int stream, bool load)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    dync__xasm *a = &g->a;
+    bool strided = s->lane == DYNC__XL_STRIDED;
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_mem(DYNC__RAX, 0);
+    int bytes = s->bytes;
+    if (strided) {
+        int base = dync__xg_base(g, stream);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+    } else {
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__xg_element(g, stream), 0);
+    }
+    if (!g->masked) {
+        for (int l = 0; l < g->V; l++) {
+            dync__xrm stage = dync__xg_at(g->stage + l * bytes);
+            dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
+            if (l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+        }
+        return;
+    }
+    int done = dync__x_label(a), more = dync__x_label(a), few = dync__x_label(a);
+    dync__xrm stage = dync__x_index(DYNC__RSP, DYNC__RBP, bytes, g->stage);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->tail_count), 0);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), g->u * g->V);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_jump(a, DYNC__CC_LE, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_bind(a, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    dync__x_bind(a, more);
+    /* rsp cannot be an index, rbp is */
+    dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
+    if (strided) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+    else dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), bytes);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), 1);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_L, more);
+    dync__x_bind(a, done);
+}
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+static const int dync__xg_load_insn[] = {0, DYNC__X_MOVDQU8, DYNC__X_MOVDQU16, 0, DYNC__X_MOVUPS, 0, 0, 0, DYNC__X_MOVUPD};
+static const int dync__xg_store_insn[] = {0, DYNC__X_MOVDQU8_M, DYNC__X_MOVDQU16_M, 0, DYNC__X_MOVUPS_M, 0, 0, 0, DYNC__X_MOVUPD_M};
+
+/* V elements as they are stored: memory, or register r where they had to be loaded with a mask. */
+static dync__xrm dync__xg_raw(dync__xg *g, int stream, int r)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    int vl = dync__xg_vl_bytes(g->V * s->bytes);
+    if (dync__xg_is_staged(g, s)) {
+        dync__xg_stage(g, stream, true);
+        return dync__xg_at(g->stage);
+    }
+    if (!g->masked || s->kind == DYNC__XS_KEEP) return dync__xg_element(g, stream);
+    if (g->isa == 2) {
+        int k = dync__xg_tail_k(g);
+        dync__x_v(&g->a, dync__xg_load_insn[s->bytes], vl, r, 0, dync__xg_element(g, stream), 0, k | DYNC__X_ZERO);
+    } else {
+        int m = dync__xg_tail_v(g, s->bytes == 8);
+        dync__x_v(&g->a, s->bytes == 8 ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, vl, r, m, dync__xg_element(g, stream), 0, 0);
+    }
+    return dync__x_reg(r);
+}
+
+static void dync__xg_widen(dync__xg *g, int dtype, int r, dync__xrm from)
+{
+    int vl = dync__xg_vl_bytes(g->V * 4);
+    switch (dtype) {
+    case DYNC_F16: dync__x_v(&g->a, DYNC__X_CVTPH2PS, vl, r, 0, from, 0, 0); break;
+    case DYNC_BF16:
+        dync__x_v(&g->a, DYNC__X_PMOVZXWD, vl, r, 0, from, 0, 0);
+        dync__x_v(&g->a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(r), 16, 0);
+        break;
+    case DYNC_I16: dync__x_v(&g->a, DYNC__X_PMOVSXWD, vl, r, 0, from, 0, 0); break;
+    case DYNC_I8: dync__x_v(&g->a, DYNC__X_PMOVSXBD, vl, r, 0, from, 0, 0); break;
+    case DYNC_U8: dync__x_v(&g->a, DYNC__X_PMOVZXBD, vl, r, 0, from, 0, 0); break;
+    default:
+        if (from.is_mem) dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl(g, dtype), r, 0, from, 0, 0);
+    }
+}
+
+/* One element in every lane. */
+static void dync__xg_spread(dync__xg *g, int dtype, int r, dync__xrm from)
+{
+    int vl = dync__xg_vl(g, dync__dtype_info(dtype)->compute), insn = 0;
+    switch (dtype) {
+    case DYNC_F32: case DYNC_I32: dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, from, 0, 0); return;
+    case DYNC_F64: case DYNC_I64: dync__x_v(&g->a, DYNC__X_BROADCASTQ, vl, r, 0, from, 0, 0); return;
+    case DYNC_F16: case DYNC_BF16: insn = DYNC__X_MOVZX16; break;
+    case DYNC_I16: insn = DYNC__X_MOVSX16; break;
+    case DYNC_I8: insn = DYNC__X_MOVSX8; break;
+    default: insn = DYNC__X_MOVZX8; break;
+    }
+    dync__x_i(&g->a, insn, DYNC__RSI, from, 0);
+    if (dtype == DYNC_BF16) dync__x_i(&g->a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RSI), 16);
+    dync__x_v(&g->a, DYNC__X_MOVD, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
+    if (dtype == DYNC_F16) dync__x_v(&g->a, DYNC__X_CVTPH2PS, 0, r, 0, dync__x_reg(r), 0, 0);
+    dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
+}
+
+static bool dync__xg_is_same(const dync__xg *g, const dync__xstream *s) { return g->single || s->lane == DYNC__XL_SAME; }
+
+DYNC__FN void dync__xg_load_now(dync__xg *g, int i, int r)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int s = g->stream_of[i], dtype = g->b->k->buf.at[in->buf].dtype;
+    if (dync__xg_is_same(g, &g->stream.at[s])) dync__xg_spread(g, dtype, r, dync__xg_element(g, s));
+    else dync__xg_widen(g, dtype, r, dync__xg_raw(g, s, r));
+}
+
+static void dync__xg_load_bool(dync__xg *g, int i)
+{
+    int s = g->stream_of[i], vl = dync__xg_vl_bytes(g->V * 4), zero;
+    dync__xasm *a = &g->a;
+    if (dync__xg_is_same(g, &g->stream.at[s])) {
+        dync__x_i(a, DYNC__X_MOVZX8, DYNC__RSI, dync__xg_element(g, s), 0);
+        dync__x_i(a, DYNC__X_NEG32, 0, dync__x_reg(DYNC__RSI), 0);
+        dync__x_i(a, DYNC__X_SBB32, DYNC__RSI, dync__x_reg(DYNC__RSI), 0);
+        if (g->isa == 2) {
+            dync__x_k(a, DYNC__X_KMOVW_KG, dync__xg_def_k(g, i), 0, dync__x_reg(DYNC__RSI), 0);
+            return;
+        }
+        int r = dync__xg_def(g, i);
+        dync__x_v(a, DYNC__X_MOVD, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
+        dync__x_v(a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
+        return;
+    }
+    if (g->isa == 2) {
+        int t = dync__xg_temp(g), k = dync__xg_def_k(g, i);
+        dync__xrm raw = dync__xg_raw(g, s, t);
+        if (raw.is_mem) dync__x_v(a, g->V == 16 ? DYNC__X_MOVUPS : DYNC__X_MOVQ, 0, t, 0, raw, 0, 0);
+        dync__x_v(a, DYNC__X_PTESTMB, 0, k, t, dync__x_reg(t), 0, 0);
+        return;
+    }
+    int r = dync__xg_def(g, i);
+    dync__x_v(a, DYNC__X_PMOVZXBD, vl, r, 0, dync__xg_raw(g, s, r), 0, 0);
+    zero = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_XORPS, vl, zero, zero, dync__x_reg(zero), 0, 0);
+    dync__x_v(a, DYNC__X_PCMPGTD, vl, r, r, dync__x_reg(zero), 0, 0);
+}
+
+/* May the load wait for its use, as a memory operand? */
+static bool dync__xg_waits(const dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    const dync__buf *buf = &g->b->k->buf.at[in->buf];
+    return !g->masked && !g->single && !(buf->mode & DYNC__BUF_OUT) && buf->dtype == in->type && in->type != DYNC_BOOL &&
+           g->stream.at[g->stream_of[i]].lane == DYNC__XL_DENSE && g->slot[i] < 0 && !g->b->keep[i];
+}
+
+DYNC__FN void dync__xg_load(dync__xg *g, int i)
+{
+    if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
+    else if (dync__xg_waits(g, i)) g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
+    else dync__xg_load_now(g, i, dync__xg_def(g, i));
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+/* Lanes of 32 bits to `bytes` each, side by side. */
+static void dync__xg_pack(dync__xg *g, int bytes, int to, int from)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4);
+    if (g->isa == 2) {
+        dync__x_v(a, bytes == 1 ? DYNC__X_PMOVDB : DYNC__X_PMOVDW, vl, from, 0, dync__x_reg(to), 0, 0);
+        return;
+    }
+    uint8_t pick[64];
+    for (int i = 0; i < 64; i++) pick[i] = i % 16 < 4 * bytes ? (uint8_t)(i % 16 / bytes * 4 + i % bytes) : 0x80;
+    dync__x_v(a, DYNC__X_PSHUFB, vl, to, from, dync__x_constant64(a, pick), 0, 0);
+    if (g->V < 8) return;
+    int high = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_EXTRACT128, 1, to, 0, dync__x_reg(high), 1, 0);
+    dync__x_v(a, bytes == 1 ? DYNC__X_PUNPCKLDQ : DYNC__X_PUNPCKLQDQ, 0, to, to, dync__x_reg(high), 0, 0);
+}
+
+/* The value in its storage form; returns the register. */
+static int dync__xg_narrow(dync__xg *g, int dtype, int value)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4), from, t;
+    if (dtype == DYNC_BOOL && g->isa == 2) {
+        int k = dync__xg_src_k(g, value);
+        t = dync__xg_temp(g);
+        dync__x_v(a, DYNC__X_PMOVM2B, 0, t, 0, dync__x_reg(k), 0, 0);
+        dync__x_v(a, DYNC__X_ANDPS, 0, t, t, dync__x_constant(a, 1, 1), 0, 0);
+        return t;
+    }
+    from = dync__xg_src(g, value);
+    if (dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL) return from;
+    t = dync__xg_temp(g);
+    switch (dtype) {
+    case DYNC_F16: dync__x_v(a, DYNC__X_CVTPS2PH, vl, from, 0, dync__x_reg(t), 0, 0); break;
+    case DYNC_BF16:
+        dync__xg_bf16_bits(g, t, from);
+        dync__xg_pack(g, 2, t, t);
+        break;
+    case DYNC_I16: dync__xg_pack(g, 2, t, from); break;
+    case DYNC_BOOL:
+        dync__x_v(a, DYNC__X_ANDPS, vl, t, from, dync__x_constant(a, 1, 4), 0, 0);
+        dync__xg_pack(g, 1, t, t);
+        break;
+    default: dync__xg_pack(g, 1, t, from); break;
+    }
+    return t;
+}
+
+static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to)
+{
+    if (total == 4) dync__x_v(&g->a, DYNC__X_MOVD_M, 0, r, 0, to, 0, 0);
+    else if (total == 8) dync__x_v(&g->a, DYNC__X_MOVQ_M, 0, r, 0, to, 0, 0);
+    else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
+}
+
+DYNC__FN void dync__xg_store(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int stream = g->stream_of[i], bytes = g->stream.at[stream].bytes;
+    const dync__xstream *s = &g->stream.at[stream];
+    int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0]);
+    if (dync__xg_is_same(g, s)) {
+        if (bytes >= 4) {
+            dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream));
+            return;
+        }
+        dync__x_v(a, DYNC__X_MOVD_M, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
+        dync__x_i(a, bytes == 2 ? DYNC__X_MOV16_M : DYNC__X_MOV8_M, DYNC__RSI, dync__xg_element(g, stream), 0);
+    } else if (dync__xg_is_staged(g, s)) {
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage));
+        dync__xg_stage(g, stream, false);
+    } else if (!g->masked) {
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream));
+    } else if (g->isa == 2) {
+        int k = dync__xg_tail_k(g);
+        dync__x_v(a, dync__xg_store_insn[bytes], dync__xg_vl_bytes(g->V * bytes), r, 0, dync__xg_element(g, stream), 0, k);
+    } else {
+        int m = dync__xg_tail_v(g, bytes == 8);
+        dync__x_v(a, bytes == 8 ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, dync__xg_vl_bytes(g->V * bytes), r, m, dync__xg_element(g, stream), 0, 0);
+    }
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__xg_index(dync__xg *g, int i)
+{
+    dync__xasm *a = &g->a;
+    int stream = g->stream_of[i], vl = dync__xg_vl(g, DYNC_I64);
+    const dync__xstream *s = &g->stream.at[stream];
+    int base = dync__xg_base(g, stream), r;
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
+    if (dync__xg_is_same(g, s)) {
+        dync__x_i(a, DYNC__X_MOV_M, base, dync__xg_at(g->stage), 0);
+        r = dync__xg_def(g, i);
+        dync__x_v(a, DYNC__X_BROADCASTQ, vl, r, 0, dync__xg_at(g->stage), 0, 0);
+        return;
+    }
+    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+    dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__x_reg(base), 0);
+    for (int l = 0; l < g->V; l++) {
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
+        if (l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RSI, stride, 0);
+    }
+    r = dync__xg_def(g, i);
+    dync__x_v(a, DYNC__X_MOVUPS, vl, r, 0, dync__xg_at(g->stage), 0, 0);
+}
+
+/* Whole vectors: a row buffer has room behind it. */
+DYNC__FN void dync__xg_keep(dync__xg *g, int i, bool load)
+{
+    int vl = dync__xg_vl(g, dync__xg_inst(g, i)->type), stream = g->keep_stream[i];
+    int r = load ? dync__xg_def(g, i) : g->val[i * DYNC__XG_UNROLL + g->u].reg;
+    dync__x_v(&g->a, load ? DYNC__X_MOVUPS : DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_element(g, stream), 0, 0);
+}
+
+DYNC__FN void dync__xg_slot_store(dync__xg *g, int i)
+{
+    int type = dync__xg_inst(g, i)->type, r = g->val[i * DYNC__XG_UNROLL + g->u].reg;
+    dync__xrm to = dync__xg_at(g->slot[i] + (g->vertical && g->b->level[i] == 1 ? 64 * g->u : 0));
+    if (dync__xg_in_k(g, type)) dync__x_k(&g->a, DYNC__X_KMOVW_M, r, 0, to, 0);
+    else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl(g, type), r, 0, to, 0, 0);
+}
+#endif

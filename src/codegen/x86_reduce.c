@@ -1,0 +1,325 @@
+/* codegen/x86_reduce.c: accumulators of reductions. Between x86_reg.c and x86_gen.c.
+ *
+ * Float sums and products are taken in the order of the tile interpreter, so that the bits agree. Rows one at a time: grains of 128
+ * elements in 32 lanes, the lanes folded in halves, grains combined as a binary counter carries. Rows side by side: sixteen additions
+ * into one level, then it goes into the next, four levels. What does not depend on order has one accumulator for each vector in flight.
+ * BOOL is accumulated in lanes of 32 bits. */
+#include "../dync.in.h"
+#include "x86_gen.h"
+#if DYNC__JIT_X86
+
+static int dync__xr_bytes(const dync__xred *r) { return dync__xg_type_wide(r->type) ? 8 : 4; }
+static dync__xred *dync__xr_of(dync__xg *g, int inst)
+{
+    int i = 0;
+    while (g->red.at[i].inst != inst) i++;
+    return &g->red.at[i];
+}
+
+/* acc = acc op x, where k says (AVX-512; 0 everywhere) */
+static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync__xrm x, int k)
+{
+    dync__xasm *a = &g->a;
+    bool wide = dync__xg_type_wide(r->type), is_float = dync__xg_type_float(r->type), most = r->kind == DYNC__R_MAX;
+    int insn = 0;
+    switch (r->kind) {
+    case DYNC__R_SUM: insn = is_float ? (wide ? DYNC__X_ADDPD : DYNC__X_ADDPS) : wide ? DYNC__X_PADDQ : DYNC__X_PADDD; break;
+    case DYNC__R_PROD: insn = is_float ? (wide ? DYNC__X_MULPD : DYNC__X_MULPS) : wide ? DYNC__X_PMULLQ : DYNC__X_PMULLD; break;
+    case DYNC__R_ANY: insn = DYNC__X_ORPS; break;
+    case DYNC__R_ALL: insn = DYNC__X_ANDPS; break;
+    default:
+        if (is_float) insn = most ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS) : wide ? DYNC__X_MINPD : DYNC__X_MINPS;
+        else if (!wide) insn = most ? DYNC__X_PMAXSD : DYNC__X_PMINSD;
+        else insn = most ? DYNC__X_PMAXSQ : DYNC__X_PMINSQ;
+    }
+    bool extreme = r->kind == DYNC__R_MAX || r->kind == DYNC__R_MIN;
+    if (extreme && is_float && g->isa == 2) { /* a NaN stays */
+        int kept = dync__xg_temp_k(g);
+        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, kept, acc, dync__x_reg(acc), 7 /* ordered */, k);
+        dync__x_v(a, insn, vl, acc, acc, x, 0, kept);
+    } else if (extreme && is_float) {
+        int t = dync__xg_temp(g), m = dync__xg_temp(g);
+        dync__x_v(a, insn, vl, t, acc, x, 0, 0);
+        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, m, acc, dync__x_reg(acc), 3 /* unordered */, 0);
+        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, acc, t, dync__x_reg(acc), m << 4, 0);
+    } else if (extreme && wide && g->isa == 1) {
+        int m = dync__xg_temp(g), y = x.reg;
+        if (x.is_mem) {
+            y = dync__xg_temp(g);
+            dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, x, 0, 0);
+        }
+        dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, most ? acc : y, dync__x_reg(most ? y : acc), 0, 0);
+        dync__x_v(a, DYNC__X_BLENDVPD, vl, acc, y, dync__x_reg(acc), m << 4, 0);
+    } else {
+        dync__x_v(a, insn, vl, acc, acc, x, 0, k);
+    }
+}
+
+/* ---- where they are -------------------------------------------------------------------------- */
+
+DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
+{
+    for (int i = 0; i < g->red.n; i++) {
+        dync__xred *r = &g->red.at[i];
+        if (r->phase != phase) continue;
+        bool grains = r->ordered && !g->vertical;
+        r->n_acc = (uint8_t)(grains ? DYNC__XG_LANES / g->V : g->U);
+        r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 && !(grains && g->U * g->V % DYNC__XG_LANES);
+        r->acc = dync__xg_frame(g, r->n_acc * 64);
+        if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
+        for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__xg_pin(g);
+        int kind = r->kind, type = r->type == DYNC_BOOL ? DYNC_I32 : r->type;
+        double x = kind == DYNC__R_MAX ? -HUGE_VAL : kind == DYNC__R_MIN ? HUGE_VAL : kind == DYNC__R_PROD ? 1 : 0;
+        int64_t n = kind == DYNC__R_MAX   ? (type == DYNC_I64 ? INT64_MIN : INT32_MIN)
+                    : kind == DYNC__R_MIN ? (type == DYNC_I64 ? INT64_MAX : INT32_MAX)
+                    : kind == DYNC__R_ALL ? -1
+                                          : kind == DYNC__R_PROD;
+        r->identity = dync__xg_const(g, type, x, n);
+    }
+}
+
+/* Accumulators in the frame lie side by side, one vector after another. */
+static int dync__xr_size(const dync__xg *g, const dync__xred *r) { return g->V * dync__xr_bytes(r); }
+
+static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
+{
+    int t = r->in_regs ? 0 : dync__xg_temp(g);
+    if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+    for (int k = 0; k < r->n_acc; k++) {
+        if (r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r->reg[k], 0, r->identity, 0, 0);
+        else dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * dync__xr_size(g, r)), 0, 0);
+    }
+}
+
+static void dync__xr_drop_temps(dync__xg *g)
+{
+    g->free_regs |= g->temps;
+    g->free_k |= g->temps_k;
+    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+}
+
+DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
+{
+    for (int i = 0; i < g->red.n; i++) {
+        dync__xred *r = &g->red.at[i];
+        int vl = dync__xg_vl(g, r->type);
+        if (r->phase != phase || r->ordered != ordered) continue;
+        dync__xr_set(g, r, vl);
+        if (levels && r->ordered) {
+            int t = dync__xg_temp(g);
+            dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+            for (int k = 0; k < 3 * g->U; k++) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->level + 64 * k), 0, 0);
+        }
+        dync__xr_drop_temps(g);
+    }
+}
+
+/* ---- taking a vector ------------------------------------------------------------------------- */
+
+static void dync__xr_take_mask(dync__xg *g, const dync__xred *r, int acc, int value)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_BOOL), k = dync__xg_src_k(g, value);
+    bool any = r->kind == DYNC__R_ANY;
+    if (!any || g->masked) {
+        int t = dync__xg_temp_k(g);
+        if (any) dync__x_k(a, DYNC__X_KANDW, t, k, dync__x_reg(dync__xg_tail_k(g)), 0);
+        else dync__x_k(a, DYNC__X_KNOTW, t, 0, dync__x_reg(k), 0);
+        if (!any && g->masked) dync__x_k(a, DYNC__X_KANDW, t, t, dync__x_reg(dync__xg_tail_k(g)), 0);
+        k = t;
+    }
+    if (any) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__x_constant(a, 0xff, 1), 0, k);
+    else dync__x_v(a, DYNC__X_XORPS, vl, acc, acc, dync__x_reg(acc), 0, k);
+}
+
+DYNC__FN void dync__xg_reduce(dync__xg *g, int i)
+{
+    dync__xasm *a = &g->a;
+    const dync__xred *r = dync__xr_of(g, i);
+    int value = dync__xg_inst(g, i)->arg[0], vl = dync__xg_vl(g, r->type);
+    bool indexed = r->ordered && !g->vertical && !r->in_regs, blend = g->masked && g->isa == 1;
+    int x = dync__xg_in_k(g, r->type) ? 0 : dync__xg_src(g, value);
+    int acc = r->in_regs ? r->reg[g->u % r->n_acc] : dync__xg_temp(g), size = dync__xr_size(g, r);
+    dync__xrm at = dync__xg_at(r->acc + g->u % r->n_acc * size);
+    if (indexed) { /* element j of a row belongs to lane j modulo 32 */
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RAX), DYNC__XG_LANES - 1);
+        at = dync__x_index(DYNC__RSP, DYNC__RAX, dync__xr_bytes(r), r->acc);
+    }
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, at, 0, 0);
+    if (dync__xg_in_k(g, r->type)) {
+        dync__xr_take_mask(g, r, acc, value);
+    } else {
+        if (blend) {
+            int m = dync__xg_tail_v(g, dync__xg_type_wide(r->type)), t = dync__xg_temp(g);
+            dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+            dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, dync__x_reg(x), m << 4, 0);
+            x = t;
+        }
+        dync__xr_op(g, r, vl, acc, dync__x_reg(x), g->masked && !blend ? dync__xg_tail_k(g) : 0);
+    }
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, acc, 0, at, 0, 0);
+}
+
+/* ---- rows one at a time ---------------------------------------------------------------------- */
+
+/* All accumulators into lane 0 of one, halves onto each other. */
+static int dync__xr_fold(dync__xg *g, const dync__xred *r)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r), acc;
+    for (int m = r->n_acc / 2; m >= 1; m /= 2)
+        for (int k = 0; k < m; k++) {
+            if (r->in_regs) {
+                dync__xr_op(g, r, vl, r->reg[k], dync__x_reg(r->reg[k + m]), 0);
+            } else {
+                int t = dync__xg_temp(g);
+                dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
+                dync__xr_op(g, r, vl, t, dync__xg_at(r->acc + (k + m) * size), 0);
+                dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
+            }
+            dync__xr_drop_temps(g);
+        }
+    acc = r->in_regs ? r->reg[0] : dync__xg_temp(g);
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__xg_at(r->acc), 0, 0);
+    int t = dync__xg_temp(g);
+    for (; vl > 0; vl--) {
+        dync__x_v(a, vl == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, acc, 0, dync__x_reg(t), 1, 0);
+        dync__xr_op(g, r, vl - 1, acc, dync__x_reg(t), 0);
+    }
+    dync__x_v(a, DYNC__X_MOVHLPS, 0, t, acc, dync__x_reg(acc), 0, 0);
+    dync__xr_op(g, r, 0, acc, dync__x_reg(t), 0);
+    if (dync__xg_type_wide(r->type)) return acc;
+    dync__x_v(a, DYNC__X_PSHUFD, 0, t, 0, dync__x_reg(acc), 1, 0);
+    dync__xr_op(g, r, 0, acc, dync__x_reg(t), 0);
+    return acc;
+}
+
+DYNC__FN void dync__xg_grain_end(dync__xg *g, int phase, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    for (int i = 0; i < g->red.n; i++) {
+        const dync__xred *r = &g->red.at[i];
+        if (r->phase != phase || !r->ordered) continue;
+        bool wide = dync__xg_type_wide(r->type);
+        int x = dync__xr_fold(g, r), t = dync__xg_temp(g), next = dync__x_label(a), done = dync__x_label(a);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__xg_at(r->level), 0);
+        dync__x_bind(a, next);
+        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 1);
+        dync__x_jump(a, DYNC__CC_E, done);
+        dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
+        dync__xr_op(g, r, 0, x, dync__x_reg(t), 0);
+        dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), 8);
+        dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RAX), 1);
+        dync__x_jump(a, DYNC__CC_JMP, next);
+        dync__x_bind(a, done);
+        dync__x_v(a, wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, x, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
+        dync__xr_drop_temps(g);
+    }
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__xg_at(count), 1);
+}
+
+/* The digits of the counter, from the last. */
+static int dync__xr_popped(dync__xg *g, const dync__xred *r, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    bool wide = dync__xg_type_wide(r->type);
+    int x = dync__xg_temp(g), t = dync__xg_temp(g), next = dync__x_label(a), skip = dync__x_label(a), done = dync__x_label(a);
+    dync__x_v(a, DYNC__X_MOVUPS, 0, x, 0, r->identity, 0, 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__xg_at(r->level), 0);
+    dync__x_bind(a, next);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), 0);
+    dync__x_jump(a, DYNC__CC_E, done);
+    dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_jump(a, DYNC__CC_E, skip);
+    dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
+    dync__xr_op(g, r, 0, x, dync__x_reg(t), 0);
+    dync__x_bind(a, skip);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), 8);
+    dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_jump(a, DYNC__CC_JMP, next);
+    dync__x_bind(a, done);
+    return x;
+}
+
+static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t slot)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, r->type);
+    if (dync__xg_in_k(g, r->type)) {
+        int k = dync__xg_temp_k(g);
+        dync__x_v(a, DYNC__X_PMOVD2M, vl, k, 0, dync__x_reg(x), 0, 0);
+        dync__x_k(a, DYNC__X_KMOVW_M, k, 0, dync__xg_at(slot), 0);
+    } else {
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(slot), 0, 0);
+    }
+}
+
+/* ---- rows side by side ----------------------------------------------------------------------- */
+
+/* Level l into the one above it; level 0 is the accumulators. */
+static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r);
+    for (int u = 0; u < g->U; u++) {
+        dync__xrm below = l > 0 ? dync__xg_at(r->level + 64 * ((l - 1) * g->U + u))
+                          : r->in_regs ? dync__x_reg(r->reg[u]) : dync__xg_at(r->acc + u * size);
+        dync__xrm above = dync__xg_at(r->level + 64 * (l * g->U + u));
+        int t = dync__xg_temp(g);
+        dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, above, 0, 0);
+        dync__xr_op(g, r, vl, t, below, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, above, 0, 0);
+        if (clear && l > 0) {
+            dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+            dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, below, 0, 0);
+        }
+        dync__xr_drop_temps(g);
+    }
+    if (clear && l == 0) dync__xr_set(g, r, vl);
+    dync__xr_drop_temps(g);
+}
+
+DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    int done = dync__x_label(a), span = 16;
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(count), 0);
+    for (int l = 0; l < 3; l++, span *= 16) {
+        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), span - 1);
+        dync__x_jump(a, DYNC__CC_NE, done);
+        for (int i = 0; i < g->red.n; i++)
+            if (g->red.at[i].phase == phase && g->red.at[i].ordered) dync__xr_up(g, &g->red.at[i], l, true);
+    }
+    dync__x_bind(a, done);
+}
+
+DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    for (int i = 0; i < g->red.n; i++) {
+        const dync__xred *r = &g->red.at[i];
+        int vl = dync__xg_vl(g, r->type), slot = g->slot[r->inst];
+        if (r->phase != phase || slot < 0) continue;
+        if (!g->vertical) {
+            int x = r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
+            dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
+            dync__xr_to_slot(g, r, x, slot);
+            dync__xr_drop_temps(g);
+            continue;
+        }
+        for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        for (int u = 0; u < g->U; u++) {
+            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
+            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
+            else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
+            dync__xr_to_slot(g, r, x, slot + 64 * u);
+            dync__xr_drop_temps(g);
+        }
+    }
+}
+#endif

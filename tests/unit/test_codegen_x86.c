@@ -1,0 +1,200 @@
+/* codegen/x86_enc.c: every instruction form against objdump: the listing that the assembler writes is what objdump reads from the bytes. */
+#include "../../src/dync.in.h"
+#include "../../src/codegen/x86_enc.h"
+#include "../test.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
+#if DYNC__JIT_X86
+
+static dync__xrm random_memory(void)
+{
+    static const int32_t disps[] = {0, 1, 4, 8, 16, 32, 64, 127, 128, -64, -128, -129, 256, 1024, 4096, 8128, 8192, 65536, -8192, 100000};
+    int index = test_random_int(-1, 15);
+    if (index == DYNC__RSP) index = -1;
+    int32_t disp = disps[test_random() % (sizeof disps / sizeof disps[0])];
+    return index < 0 ? dync__x_mem(test_random_int(0, 15), disp) : dync__x_index(test_random_int(0, 15), index, 1 << test_random_int(0, 3), disp);
+}
+
+/* One instruction of a form with random operands. */
+static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_evex)
+{
+    int top = a->evex ? 31 : 15, reg = test_random_int(0, top), v = test_random_int(0, top), vl = test_random_int(0, a->evex ? 2 : 1), k = 0;
+    dync__xrm r = dync__x_reg(test_random_int(0, top)), m = random_memory(), rm = test_random() % 2 ? r : m;
+    if (!(a->evex ? has_evex : has_vex)) return;
+    if (a->evex && test_random() % 3 == 0) k = test_random_int(1, 7);
+    int z = k && test_random() % 2 ? DYNC__X_ZERO : 0;
+    switch (form) {
+    case DYNC__XF_RVM:
+        if (insn == DYNC__X_MOVHLPS) dync__x_v(a, insn, 0, reg, v, r, 0, 0);
+        else if (insn == DYNC__X_BLENDMPS || insn == DYNC__X_BLENDMPD) dync__x_v(a, insn, vl, reg, v, rm, 0, k);
+        else if (insn == DYNC__X_MASKMOVPS || insn == DYNC__X_MASKMOVPD) dync__x_v(a, insn, vl, reg, v, m, 0, 0);
+        else if (insn == DYNC__X_PMULUDQ || insn == DYNC__X_PSHUFB || insn == DYNC__X_PUNPCKLDQ || insn == DYNC__X_PUNPCKLQDQ)
+            dync__x_v(a, insn, vl, reg, v, rm, 0, 0);
+        else dync__x_v(a, insn, vl, reg, v, rm, 0, k | z);
+        return;
+    case DYNC__XF_RM:
+        if (insn == DYNC__X_MOVQ) dync__x_v(a, insn, 0, reg, 0, rm, 0, 0);
+        else if (insn == DYNC__X_CVTPD2PS || insn == DYNC__X_CVTTPD2DQ || insn == DYNC__X_CVTQQ2PS) dync__x_v(a, insn, DYNC__MAX(vl, 1), reg, 0, r, 0, k | z);
+        else dync__x_v(a, insn, vl, reg, 0, insn == DYNC__X_MOVAPS ? r : rm, 0, k | z);
+        return;
+    case DYNC__XF_MR:
+        if (insn == DYNC__X_MOVQ_M) dync__x_v(a, insn, 0, reg, 0, m, 0, 0);
+        else if (insn == DYNC__X_PMOVDB || insn == DYNC__X_PMOVDW || insn == DYNC__X_PMOVQD) dync__x_v(a, insn, vl, reg, 0, rm, 0, k | (rm.is_mem ? 0 : z));
+        else dync__x_v(a, insn, vl, reg, 0, m, 0, k);
+        return;
+    case DYNC__XF_MVR: dync__x_v(a, insn, vl, reg, v, m, 0, 0); return;
+    case DYNC__XF_RG:
+    case DYNC__XF_GR: r.reg = (int8_t)(r.reg & 15); dync__x_v(a, insn, 0, reg, 0, rm.is_mem ? m : r, 0, 0); return;
+    case DYNC__XF_RX: dync__x_v(a, insn, vl, reg, 0, rm, 0, k | z); return;
+    case DYNC__XF_RMI: dync__x_v(a, insn, vl, reg, 0, rm, test_random_int(0, 11), k | z); return;
+    case DYNC__XF_MRI:
+        if (insn == DYNC__X_EXTRACT256) vl = 2;
+        if (insn == DYNC__X_EXTRACT128) vl = DYNC__MAX(vl, 1);
+        dync__x_v(a, insn, vl, reg, 0, rm, test_random_int(0, 1), rm.is_mem ? k : k | z);
+        return;
+    case DYNC__XF_RVMI: dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 255), k | z); return;
+    case DYNC__XF_CMP: dync__x_v(a, insn, vl, a->evex ? reg & 7 : reg, v, rm, insn == DYNC__X_PCMPD || insn == DYNC__X_PCMPQ ? 0x81 : 0x81, k); return;
+    case DYNC__XF_RVMR: dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 15) << 4, 0); return;
+    case DYNC__XF_VM_2: case DYNC__XF_VM_4: case DYNC__XF_VM_6: dync__x_v(a, insn, vl, 0, v, a->evex ? rm : r, test_random_int(0, 63), k | z); return;
+    case DYNC__XF_KVM: dync__x_v(a, insn, vl, reg & 7, v, rm, 0, k); return;
+    case DYNC__XF_RK: r.reg = (int8_t)(r.reg & 7); dync__x_v(a, insn, vl, reg, 0, r, 0, 0); return;
+    case DYNC__XF_KM: dync__x_v(a, insn, vl, reg & 7, 0, r, 0, 0); return;
+    case DYNC__XF_KKM: r.reg = (int8_t)(r.reg & 7); dync__x_k(a, insn, reg & 7, 0, insn == DYNC__X_KNOTW || !rm.is_mem ? r : m, 0); return;
+    case DYNC__XF_MK: dync__x_k(a, insn, reg & 7, 0, m, 0); return;
+    case DYNC__XF_KG: r.reg = (int8_t)(r.reg & 15); dync__x_k(a, insn, reg & 7, 0, r, 0); return;
+    case DYNC__XF_GK: r.reg = (int8_t)(r.reg & 7); dync__x_k(a, insn, reg & 15, 0, r, 0); return;
+    case DYNC__XF_KKI: r.reg = (int8_t)(r.reg & 7); dync__x_k(a, insn, reg & 7, 0, r, test_random_int(0, 63)); return;
+    case DYNC__XF_KKK: r.reg = (int8_t)(r.reg & 7); dync__x_k(a, insn, reg & 7, v & 7, r, 0); return;
+    case DYNC__XF_BZHI: r.reg = (int8_t)(r.reg & 15); dync__x_k(a, insn, reg & 15, v & 15, r, 0); return;
+    default: return;
+    }
+}
+
+/* The integer forms are called by name in both spellings below, as the first character of what follows says. */
+static void assemble_integer(dync__xasm *a, int insn)
+{
+    int reg = test_random_int(0, 15);
+    dync__xrm r = dync__x_reg(test_random_int(0, 15)), m = random_memory(), rm = test_random() % 2 ? r : m;
+    switch (insn) {
+    case DYNC__X_LEA: case DYNC__X_MOV_M: case DYNC__X_MOV32_M: case DYNC__X_MOV16_M: case DYNC__X_MOV8_M: case DYNC__X_ADD_M: case DYNC__X_MOV32:
+    case DYNC__X_MOVZX16: case DYNC__X_MOVSX16: case DYNC__X_MOVZX8: case DYNC__X_MOVSX8: dync__x_i(a, insn, reg, m, 0); return;
+    case DYNC__X_ADDI: case DYNC__X_SUBI: case DYNC__X_CMPI: case DYNC__X_ANDI: dync__x_i(a, insn, 0, rm, test_random() % 2 ? test_random_int(-128, 127) : test_random_int(-100000, 100000)); return;
+    case DYNC__X_MOVI: dync__x_i(a, insn, 0, r, test_random_int(-100000, 100000)); return;
+    case DYNC__X_TESTI: dync__x_i(a, insn, 0, r, test_random_int(0, 100000)); return;
+    case DYNC__X_SHLI: case DYNC__X_SHRI: dync__x_i(a, insn, 0, r, test_random_int(2, 63)); return;
+    case DYNC__X_NEG32: case DYNC__X_SBB32: dync__x_i(a, insn, reg, r, 0); return;
+    default: dync__x_i(a, insn, reg, rm, 0); return;
+    }
+}
+
+static const struct { int insn, form; bool vex, evex; } rows[] = {
+#define DYNC__X(name, vex, evex, map, pp, op, w, form, n) {DYNC__X_##name, DYNC__XF_##form, vex != NULL, evex != NULL},
+    DYNC__X86_VECTOR(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, vex, map, pp, op, w, l, form) {DYNC__X_##name, DYNC__XF_##form, true, true},
+    DYNC__X86_MASK(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, vex, prefix, w, two, op, form) {DYNC__X_##name, -1, true, true},
+    DYNC__X86_INT(DYNC__X)
+#undef DYNC__X
+};
+
+/* Without spaces, "XMMWORD PTR " and the like. */
+static void normal(const char *from, char *to, size_t cap)
+{
+    size_t n = 0;
+    while (*from && n + 1 < cap) {
+        const char *ptr = strstr(from, " PTR ");
+        const char *word = from;
+        while (word > from - 1 && ptr && word < ptr && *word >= 'A' && *word <= 'Z') word++;
+        if (ptr && word == ptr && *from >= 'A' && *from <= 'Z') {
+            from = ptr + 5;
+            continue;
+        }
+        if (*from != ' ' && *from != '\n' && *from != '\t') to[n++] = *from;
+        from++;
+    }
+    to[n] = 0;
+}
+
+static void without(char *text, const char *part)
+{
+    for (char *at; (at = strstr(text, part));) memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+}
+
+/* objdump marks what has a shorter form, and prints a displacement of zero where the encoding needs one. */
+static bool same_text(const char *mine, const char *theirs)
+{
+    char a[256], b[256], *at;
+    normal(mine, a, sizeof a);
+    normal(theirs, b, sizeof b);
+    if ((at = strstr(b, "#"))) *at = 0;
+    if ((at = strstr(b, "+0x0]"))) memmove(at, at + 4, strlen(at + 4) + 1);
+    without(b, "{evex}");
+    if (strncmp(b, "rexmov", 6) == 0) memmove(b, b + 3, strlen(b + 3) + 1);
+    return strcmp(a, b) == 0;
+}
+
+static void against_objdump(bool evex)
+{
+    dync__arena arena = {0};
+    dync__str listing = {0};
+    dync__xasm a;
+    memset(&a, 0, sizeof a);
+    a.arena = &arena;
+    a.listing = &listing;
+    a.evex = evex;
+    for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
+        for (int n = 0; n < 24; n++) {
+            if (rows[i].form < 0) assemble_integer(&a, rows[i].insn);
+            else assemble(&a, rows[i].insn, rows[i].form, rows[i].vex, rows[i].evex);
+        }
+    for (int r = 0; r < 16; r++) {
+        dync__x_push(&a, r);
+        dync__x_pop(&a, r);
+    }
+    dync__x_ret(&a);
+    size_t bytes = dync__x_finish(&a);
+    REQUIRE(bytes > 0 && !listing.failed);
+    char bin[64], out[64], command[256], line[512];
+    dync__format(bin, sizeof bin, "/tmp/dync_x86_%d.bin", dync__os_process());
+    dync__format(out, sizeof out, "/tmp/dync_x86_%d.txt", dync__os_process());
+    REQUIRE_OK(dync__file_write(bin, a.code.at, (size_t)a.code.n));
+    dync__format(command, sizeof command, "objdump -D -b binary -m i386:x86-64 -M intel --no-show-raw-insn %s > %s 2>/dev/null", bin, out);
+    int status = system(command);
+    FILE *f = fopen(out, "r");
+    if (status != 0 || !f) {
+        printf("  no objdump: not compared\n");
+    } else {
+        const char *mine = dync__str_get(&listing);
+        int wrong = 0, compared = 0;
+        while (fgets(line, sizeof line, f) && wrong < 10) {
+            char *colon = strchr(line, ':'), text[256];
+            if (line[0] != ' ' || !colon) continue;
+            while (*mine == ' ') mine++;
+            const char *end = strchr(mine, '\n');
+            if (!EXPECT(end != NULL)) break;
+            dync__format(text, sizeof text, "%.*s", (int)(end - mine), mine);
+            if (!same_text(text, colon + 1)) {
+                printf("  mine %s, objdump %s", text, colon + 1);
+                wrong++;
+            }
+            compared++;
+            mine = end + 1;
+        }
+        EXPECT_EQ_INT(wrong, 0);
+        EXPECT(*mine == 0 && compared > 1000);
+    }
+    if (f) fclose(f);
+    remove(bin);
+    remove(out);
+    dync__str_free(&listing);
+    dync__arena_free(&arena);
+}
+
+TEST(vex_forms) { against_objdump(false); }
+TEST(evex_forms) { against_objdump(true); }
+#else
+TEST(no_jit_here) { EXPECT(true); }
+#endif
+
+TEST_MAIN
