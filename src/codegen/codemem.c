@@ -21,7 +21,7 @@ static struct {
     dync__mutex lock;
     dync__codechunk *chunks;
     int32_t way;
-    bool said;
+    bool said, ending;                 /* ending: since a shutdown no code was made */
     dync__codemem_stats stats;
 } dync__codemem;
 
@@ -66,7 +66,8 @@ DYNC__FN bool dync__codemem_begin(size_t bytes, uint8_t **write, dync__codeblock
     dync__lock(&dync__codemem.lock);
     dync__codechunk *c = dync__codemem.chunks;
     int process = dync__os_process();
-    while (c && (!c->twice || c->process != process || c->bytes - c->used < bytes)) c = c->next;
+    dync__codemem.ending = false;
+    while (c && (dync__codemem.way != DYNC__CODEMEM_TWICE || !c->twice || c->process != process || c->bytes - c->used < bytes)) c = c->next;
     if (!c) {
         c = dync__codemem_chunk(bytes);
         if (!c && dync__codemem.way != DYNC__CODEMEM_TWICE) dync__codemem_refuse();
@@ -88,7 +89,9 @@ DYNC__FN bool dync__codemem_begin(size_t bytes, uint8_t **write, dync__codeblock
 static void dync__codemem_drop(dync__codechunk *c, bool all)
 {
     dync__codechunk **at = &dync__codemem.chunks;
-    if (!all && (--c->blocks > 0 || (c->twice && c == dync__codemem.chunks && c->used < c->bytes / 2 && c->process == dync__os_process()))) return;
+    if (!all && --c->blocks > 0) return;
+    if (!all && !dync__codemem.ending && c->twice && c == dync__codemem.chunks && c->used < c->bytes / 2 &&
+        c->process == dync__os_process()) return;
     while (*at != c) at = &(*at)->next;
     *at = c->next;
     dync__os_code_unmap(c->exec, c->bytes);
@@ -106,6 +109,7 @@ static void dync__codemem_shutdown(void)
         if (c->blocks == 0) dync__codemem_drop(c, true);
     }
     dync__codemem.said = false;
+    dync__codemem.ending = true;
     dync__unlock(&dync__codemem.lock);
 }
 

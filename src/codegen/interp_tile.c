@@ -332,7 +332,7 @@ DYNC__STRICT_FP_BEGIN
         (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
 
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
- * Short rows go one after another: the machine overlaps them. */
+ * Machine code (x86_reduce.c) keeps this order. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                   \
     DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
     {                                                                                              \
@@ -340,11 +340,6 @@ DYNC__STRICT_FP_BEGIN
         const T *x = a_;                                                                           \
         int64_t length = *(const int64_t *)c_, left = length;                                      \
         (void)b_, (void)scalars;                                                                   \
-        for (const T *end = x + n; length < 32 && x < end; x += length) {                          \
-            T a = x[0];                                                                            \
-            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                           \
-            *d++ = a;                                                                              \
-        }                                                                                          \
         for (const T *end = (const T *)a_ + n; x < end;) {                                         \
             int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;              \
             T lane[32];                                                                            \

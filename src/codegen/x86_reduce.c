@@ -1,6 +1,7 @@
 /* codegen/x86_reduce.c: accumulators of reductions. Between x86_reg.c and x86_gen.c.
  *
- * Float sums and products are taken in the order of the tile interpreter, so that the bits agree. Rows one at a time: grains of 128
+ * Float sums are taken in the order of the tile interpreter, so that the bits agree, but where it folds tiles of few columns or a row
+ * spans several loops that do not merge; products are taken in the same way, which the interpreter does one after another. Rows one at a time: grains of 128
  * elements in 32 lanes, the lanes folded in halves, grains combined as a binary counter carries. Rows side by side: sixteen additions
  * into one level, then it goes into the next, four levels. What does not depend on order has one accumulator for each vector in flight.
  * BOOL is accumulated in lanes of 32 bits. */

@@ -76,7 +76,151 @@ static void random_kernels(int count, bool reductions)
     EXPECT_EQ_INT(dync__codemem_read_stats().chunks, 0);
 }
 
-TEST(random_pointwise) { random_kernels(2500, false); }
-TEST(random_reductions) { random_kernels(2500, true); }
+TEST(random_pointwise) { random_kernels(1200, false); }
+TEST(random_reductions) { random_kernels(1200, true); }
+
+/* Expressions of up to 500 values, each used again at random: far more than there are registers. */
+TEST(random_expressions_spill)
+{
+    static const int prims[] = {DYNC__P_add, DYNC__P_sub, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_fma, DYNC__P_abs, DYNC__P_neg, DYNC__P_select, DYNC__P_lt};
+    int best = dync__tile_isa();
+    n_jitted = n_declined = 0;
+    for (int i = 0; i < 60; i++) {
+        dync__arena arena = {0};
+        int64_t n = test_random_int(1, 300), stride = 1, elements[MAX_BUFS];
+        int type = test_random() % 3 ? DYNC_F32 : test_random() % 2 ? DYNC_F64 : DYNC_I32, nodes = test_random_int(20, 500), live[600], count = 0;
+        dync__kernel *k = dync__kernel_new(&arena, "expression", 0, 1, &n);
+        dync__lb b = {.k = k, .section = 1};
+        int access = dync__kernel_access(k, 0, &stride);
+        for (int l = 0; l < 4; l++) {
+            elements[l] = n;
+            live[count++] = dync__lb_load(&b, dync__kernel_buf(k, l, type, DYNC__BUF_IN, n, NULL), access);
+        }
+        int condition = dync__lb_op(&b, DYNC__P_lt, live[0], live[1], -1);
+        while (count < nodes) {
+            int prim = prims[test_random() % (sizeof prims / sizeof prims[0])], far = test_random() % 4 ? DYNC__MIN(count, 40) : count;
+            int x = live[count - 1 - test_random_int(0, far - 1)], y = live[count - 1 - test_random_int(0, far - 1)], z = live[count - 1 - test_random_int(0, far - 1)];
+            if (prim == DYNC__P_fma && type == DYNC_I32) continue;
+            if (prim == DYNC__P_lt) condition = dync__lb_op(&b, prim, x, y, -1);
+            else if (prim == DYNC__P_select) live[count++] = dync__lb_op(&b, prim, condition, y, z);
+            else live[count++] = dync__lb_op(&b, prim, x, dync__prim_info(prim)->n_args > 1 ? y : -1, dync__prim_info(prim)->n_args > 2 ? z : -1);
+        }
+        int sum = live[0];                 /* every value is used */
+        for (int v = 1; v < count; v++) sum = dync__lb_op(&b, DYNC__P_max, sum, live[v], -1);
+        elements[4] = n;
+        dync__lb_store(&b, dync__kernel_buf(k, 4, type, DYNC__BUF_OUT, n, NULL), access, sum);
+        bool ok = !k->failed;
+        for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, type == DYNC_F64 ? 0 : 2, isa, true);
+        dync__arena_free(&arena);
+        if (!EXPECT(ok)) {
+            printf("  expression number %d\n", i);
+            return;
+        }
+    }
+    EXPECT(best == 0 || (n_jitted > 100 && n_declined == 0));
+}
+
+/* Sums that round: the bits of the interpreter, rows one at a time and side by side. */
+TEST(sums_have_the_interpreters_bits)
+{
+    static const char *const forms[] = {
+        "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n    v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.sum v0\n  }\n"
+        "  row 1 {\n    store y[o0], v1\n  }\n}\n",
+        "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n    v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.prod v0\n  }\n"
+        "  row 1 {\n    store y[o0], v1\n  }\n}\n"};
+    dync__pool_set_threads(1);             /* parts are combined in an order of their own */
+    for (int i = 0; i < 300; i++) {
+        bool product = i % 8 == 0, wide = test_random() % 3 == 0, columns = test_random() % 3 == 0;
+        int rows = columns ? test_random_int(2048, 2100) : test_random_int(1, 5), n = test_random_int(1, product || columns ? 40 : test_random() % 2 ? 2000 : 140);
+        char text[512];
+        dync__format(text, sizeof text, forms[product], wide ? "f64" : "f32", rows * n, wide ? "f64" : "f32", rows, rows, n, columns ? 1 : n, columns ? rows : 1);
+        dync__arena arena = {0};
+        dync__kernel *k = dync__kernel_parse(&arena, text);
+        REQUIRE(k);
+        bool ok = true;
+        for (int isa = 1; isa <= dync__tile_isa() && ok; isa++) {
+            double *x = malloc((size_t)(rows * n) * 8), *y = malloc((size_t)rows * 16), *z = y + rows;
+            for (int e = 0; e < rows * n; e++) {
+                if (wide) x[e] = test_random_real(product ? 0.5 : -1, 2);
+                else ((float *)x)[e] = (float)test_random_real(product ? 0.5 : -1, 2);
+            }
+            dync__code *code = dync__code_new_for(k, isa, true), *plain = dync__code_new_for(k, isa, false);
+            REQUIRE(code && plain && code->jit);
+            void *mine[] = {x, y}, *theirs[] = {x, z};
+            ok = EXPECT_OK(dync__code_run(code, mine, 0, 0)) && EXPECT_OK(dync__code_run(plain, theirs, 0, 0)) &&
+                 (product || EXPECT(memcmp(y, z, (size_t)rows * (wide ? 8 : 4)) == 0));
+            for (int e = 0; e < rows && product && ok; e++)       /* the interpreter multiplies one after another */
+                ok = wide ? EXPECT_NEAR(y[e] / z[e], 1, TOL_F32_CHAIN) : ((float *)z)[e] == 0 || EXPECT_NEAR((double)((float *)y)[e] / (double)((float *)z)[e], 1, TOL_F32_CHAIN);
+            if (!ok) printf("  isa %d %s: %s", isa, wide ? "f64" : "f32", text);
+            dync__code_free(code);
+            dync__code_free(plain);
+            free(x);
+            free(y);
+        }
+        dync__arena_free(&arena);
+        if (!ok) return;
+    }
+    dync__pool_set_threads(0);
+}
+
+/* Kernels of one structure share code; other sizes are other words of the argument block. */
+static const char chain[] = "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
+                            "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
+static dync__code *make_chain(dync__arena *arena, int n)
+{
+    char text[512];
+    dync__format(text, sizeof text, chain, n, n, n);
+    dync__kernel *k = dync__kernel_parse(arena, text);
+    return k ? dync__code_new(k) : NULL;
+}
+static bool run_chain(const dync__code *code, int n)
+{
+    float *x = malloc((size_t)n * 4), *y = malloc((size_t)n * 4);
+    bool ok = true;
+    for (int i = 0; i < n; i++) x[i] = (float)(i % 100);
+    void *buffers[] = {x, y};
+    ok = dync__code_run(code, buffers, 0, 0) == DYNC_OK;
+    for (int i = 0; ok && i < n; i++) ok = y[i] == x[i] * x[i] + x[i];
+    free(x);
+    free(y);
+    return ok;
+}
+
+TEST(equal_structures_share_code)
+{
+    dync__arena arena = {0};
+    dync__jit_stats before = dync__jit_read_stats();
+    dync__code *a = make_chain(&arena, 1000), *b = make_chain(&arena, 5001), *c = make_chain(&arena, 10);
+    REQUIRE(a && b && c);
+    EXPECT(run_chain(a, 1000) && run_chain(b, 5001) && run_chain(c, 10));
+    dync__jit_stats after = dync__jit_read_stats();
+    if (dync__tile_isa() > 0) {
+        EXPECT_EQ_INT(after.kernels - before.kernels, 2);        /* ten elements take one vector at once */
+        EXPECT_EQ_INT(after.shared - before.shared, 1);
+    }
+    dync__code_free(a);
+    dync__code_free(b);
+    dync__code_free(c);
+    dync__arena_free(&arena);
+}
+
+TEST(code_memory_in_every_way)
+{
+    static const int ways[] = {DYNC__CODEMEM_TWICE, DYNC__CODEMEM_PAGES, DYNC__CODEMEM_REFUSED};
+    for (int w = 0; w < 3; w++) {
+        dync__arena arena = {0};
+        dync__codemem_force(ways[w]);
+        int64_t refused = dync__codemem_read_stats().refused;
+        dync__code *code = make_chain(&arena, 3000);
+        REQUIRE(code);
+        if (dync__tile_isa() > 0) EXPECT_EQ_INT(code->jit != NULL, ways[w] != DYNC__CODEMEM_REFUSED);
+        if (dync__tile_isa() > 0 && ways[w] == DYNC__CODEMEM_REFUSED) EXPECT_EQ_INT(dync__codemem_read_stats().refused - refused, 1);
+        EXPECT(run_chain(code, 3000));
+        EXPECT_OK(dync_error());
+        dync__code_free(code);
+        dync__arena_free(&arena);
+    }
+    dync__codemem_force(DYNC__CODEMEM_TWICE);
+}
 
 TEST_MAIN
