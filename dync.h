@@ -2790,6 +2790,13 @@ DYNC__FN int  dync__cpu_count(void);
 enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL */, DYNC__CPU_F16C = 8, DYNC__CPU_VNNI = 16, DYNC__CPU_BF16 = 32 };
 DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
+DYNC__FN int  dync__os_process(void);           /* tells a forked child from its parent */
+/* Memory for machine code, whole pages: one file mapped twice; or private pages that are written, then sealed for good. False or NULL
+ * where the system refuses. */
+DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec);
+DYNC__FN void *dync__os_code_pages(size_t bytes);
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes);
+DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes);
 /* Whole files (DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. */
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);
@@ -2834,7 +2841,7 @@ DYNC__FN void dync__json_quote(dync__str *, const char *text);                  
 /* ==== base/os.c ================================================================================================= */
 /* base/os.c: the operating system: locks, clock, processors, environment, whole files.
  *
- * Nothing above calls the system otherwise (codegen/ maps executable pages itself). Hosted systems are Unix and Windows with
+ * Nothing above calls the system otherwise. Hosted systems are Unix and Windows with
  * winpthreads; elsewhere (a microcontroller) there are no threads, the clock stands still and files cannot be opened.
  * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is used here
  * unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
@@ -2845,6 +2852,7 @@ DYNC__FN void dync__json_quote(dync__str *, const char *text);                  
 #endif
 #if defined(__unix__) || defined(__APPLE__)
 #define DYNC__UNIX
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #if !defined(CLOCK_MONOTONIC)
@@ -2993,6 +3001,80 @@ DYNC__FN unsigned dync__cpu_features(void)
     DYNC__ATOMIC_STORE(&known, features | 0x80000000u);
     return features;
 }
+
+/* ---- executable memory ---- */
+
+#if defined(DYNC__UNIX) && !defined(DYNC_NO_JIT)
+#if defined(MAP_ANONYMOUS)
+#define DYNC__MAP_ANONYMOUS MAP_ANONYMOUS
+#elif defined(__APPLE__)
+#define DYNC__MAP_ANONYMOUS 0x1000
+#else
+#define DYNC__MAP_ANONYMOUS 0x20                     /* -std=c11 hides it; the same on every Linux that has a JIT here */
+#endif
+#if defined(__linux__) && defined(__x86_64__)
+extern long syscall(long, ...);                      /* memfd_create without its wrapper, which old C libraries lack */
+extern int ftruncate(int, off_t);
+
+static int dync__os_code_file(size_t bytes)
+{
+    int file = (int)syscall(319L, "dync", 1u /* closed by exec */);
+    if (file >= 0 && ftruncate(file, (off_t)bytes) != 0) {
+        close(file);
+        file = -1;
+    }
+    return file;
+}
+#else
+static int dync__os_code_file(size_t bytes)
+{
+    (void)bytes;
+    return -1;
+}
+#endif
+
+DYNC__FN int dync__os_process(void) { return (int)getpid(); }
+
+DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
+{
+    int file = dync__os_code_file(bytes);
+    if (file < 0) return false;
+    *write = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    *exec = mmap(NULL, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+    close(file);
+    if (*write != MAP_FAILED && *exec != MAP_FAILED) return true;
+    if (*write != MAP_FAILED) munmap(*write, bytes);
+    if (*exec != MAP_FAILED) munmap(*exec, bytes);
+    return false;
+}
+
+DYNC__FN void *dync__os_code_pages(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | DYNC__MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) { return mprotect(pages, bytes, PROT_READ | PROT_EXEC) == 0; }
+DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
+#else
+DYNC__FN int dync__os_process(void) { return 0; }
+DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
+{
+    (void)bytes, (void)write, (void)exec;
+    return false;
+}
+DYNC__FN void *dync__os_code_pages(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes)
+{
+    (void)pages, (void)bytes;
+    return false;
+}
+DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (void)bytes; }
+#endif
 
 /* ---- files ---- */
 
@@ -13694,7 +13776,9 @@ typedef struct dync__interp_value {
     size_t at;                        /* scratch offset or constant number */
 } dync__interp_value;
 
+typedef struct dync__jit dync__jit;
 struct dync__code {
+    dync__jit *jit;                   /* machine code (jit.c); NULL: interpreted */
     char *name;
     int isa, mode, n_phases, n_bufs;
     int64_t n_rows, n_inner, tile_rows, tile_inner;
@@ -13715,6 +13799,8 @@ struct dync__code {
     int64_t work;                     /* element-operations of a whole run */
     size_t block_bytes;               /* of this struct with all its arrays */
 };
+/* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine code. */
+DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit);
 DYNC__FN size_t dync__type_bytes(int compute_type);
 #endif
 
@@ -13760,6 +13846,7 @@ DYNC__INLINE const dync__inst *dync__ib_inst(const dync__ib *b, int i) { return 
 /* ---- interp_plan.c ---- */
 DYNC__FN void dync__ib_mark_needed(dync__ib *); /* needed, clamp, has_reduce, sectioned */
 DYNC__FN void dync__ib_plan(dync__ib *);        /* levels, mode, tile, kept values; lanes is given */
+DYNC__FN void dync__ib_mark_kept(dync__ib *);   /* which values of earlier phases need a row buffer, unless a tile holds whole rows */
 /* The phase an instruction stands in, or that its row code precedes. */
 DYNC__FN int dync__ib_phase(const dync__ib *, int inst);
 /* The section list its steps go to: 0 prologue, 1 + 2p row code before phase p, 2 + 2p phase p. */
@@ -13782,7 +13869,3569 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
 /* The steps of every section, with values, streams and reductions. */
 DYNC__FN void dync__ib_emit_all(dync__ib *);
 #endif
+
+/* ==== codegen/codemem.h ========================================================================================= */
+/* codegen/codemem.h: memory that machine code runs from. Before jit.c. */
+#ifndef DYNC__CODEMEM_H
+#define DYNC__CODEMEM_H
+
+/* A block of code. Blocks of one chunk lie behind each other. */
+typedef struct dync__codeblock { void *exec; struct dync__codechunk *chunk; } dync__codeblock;
+/* Where the bytes go (write), and where they will run; no executable memory: false (said once in the log), never an error.
+ * Between begin and end other threads wait. */
+DYNC__FN bool dync__codemem_begin(size_t bytes, uint8_t **write, dync__codeblock *);
+DYNC__FN bool dync__codemem_end(dync__codeblock *, size_t bytes);    /* false: may not be executed after all; the block is gone */
+DYNC__FN void dync__codemem_free(dync__codeblock *);
+typedef enum { DYNC__CODEMEM_TWICE, DYNC__CODEMEM_PAGES, DYNC__CODEMEM_REFUSED } dync__codemem_way;
+DYNC__FN void dync__codemem_force(int way);      /* for tests: the first way to try, for chunks made from now on */
+typedef struct dync__codemem_stats { int64_t live_bytes, chunks, refused; } dync__codemem_stats;
+DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
+#endif
+
+/* ==== codegen/x86_enc.h ========================================================================================= */
+/* codegen/x86_enc.h: an assembler for x86-64 vectors: VEX and EVEX forms from one table, the few
+ * integer instructions that loops need, labels, a pool of constants. Before x86_gen.c.
+ *
+ * Sticky: after a failure (no memory) calls do nothing and dync__x_finish says so. */
+#ifndef DYNC__X86_ENC_H
+#define DYNC__X86_ENC_H
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) &&  \
+    (defined(__unix__) || defined(__APPLE__))
+#define DYNC__JIT_X86 1
+#else
+#define DYNC__JIT_X86 0
+#endif
+#if DYNC__JIT_X86
+
+/* One row an instruction form: name, VEX mnemonic, EVEX mnemonic (NULL: there is none), map, pp,
+ * opcode, W, form, bytes of the memory operand. W: 0, 1, or 2 (0 in VEX, 1 in EVEX).
+ * form, operands as Intel writes them: RVM reg, vvvv, r/m; RM; MR; VM_n vvvv, r/m, imm8 with opcode
+ * extension n; an I at the end: imm8; RVMR: a fourth register in the imm8.
+ * bytes: F of the vector, H half of it, Q a quarter, O an eighth; or their number. */
+#define DYNC__X86_VECTOR(X)                                                                        \
+    X(MOVUPS, "vmovups", "vmovups", 1, 0, 0x10, 0, RM, F)                                          \
+    X(MOVUPS_M, "vmovups", "vmovups", 1, 0, 0x11, 0, MR, F)                                        \
+    X(MOVUPD, "vmovupd", "vmovupd", 1, 1, 0x10, 1, RM, F)                                          \
+    X(MOVUPD_M, "vmovupd", "vmovupd", 1, 1, 0x11, 1, MR, F)                                        \
+    X(MOVAPS, "vmovaps", "vmovaps", 1, 0, 0x28, 0, RM, F)                                          \
+    X(MOVDQU8, NULL, "vmovdqu8", 1, 3, 0x6f, 0, RM, F)                                             \
+    X(MOVDQU8_M, NULL, "vmovdqu8", 1, 3, 0x7f, 0, MR, F)                                           \
+    X(MOVDQU16, NULL, "vmovdqu16", 1, 3, 0x6f, 1, RM, F)                                           \
+    X(MOVDQU16_M, NULL, "vmovdqu16", 1, 3, 0x7f, 1, MR, F)                                         \
+    X(MASKMOVPS, "vmaskmovps", NULL, 2, 1, 0x2c, 0, RVM, F)                                        \
+    X(MASKMOVPD, "vmaskmovpd", NULL, 2, 1, 0x2d, 0, RVM, F)                                        \
+    X(MASKMOVPS_M, "vmaskmovps", NULL, 2, 1, 0x2e, 0, MVR, F)                                      \
+    X(MASKMOVPD_M, "vmaskmovpd", NULL, 2, 1, 0x2f, 0, MVR, F)                                      \
+    X(MOVD, "vmovd", "vmovd", 1, 1, 0x6e, 0, RG, 4)                                                \
+    X(MOVD_M, "vmovd", "vmovd", 1, 1, 0x7e, 0, GR, 4)                                              \
+    X(MOVQ, "vmovq", "vmovq", 1, 2, 0x7e, 2, RM, 8)                                                \
+    X(MOVQ_M, "vmovq", "vmovq", 1, 1, 0xd6, 2, MR, 8)                                              \
+    X(BROADCASTD, "vpbroadcastd", "vpbroadcastd", 2, 1, 0x58, 0, RX, 4)                            \
+    X(BROADCASTQ, "vpbroadcastq", "vpbroadcastq", 2, 1, 0x59, 2, RX, 8)                            \
+    X(ADDPS, "vaddps", "vaddps", 1, 0, 0x58, 0, RVM, F)                                            \
+    X(ADDPD, "vaddpd", "vaddpd", 1, 1, 0x58, 1, RVM, F)                                            \
+    X(SUBPS, "vsubps", "vsubps", 1, 0, 0x5c, 0, RVM, F)                                            \
+    X(SUBPD, "vsubpd", "vsubpd", 1, 1, 0x5c, 1, RVM, F)                                            \
+    X(MULPS, "vmulps", "vmulps", 1, 0, 0x59, 0, RVM, F)                                            \
+    X(MULPD, "vmulpd", "vmulpd", 1, 1, 0x59, 1, RVM, F)                                            \
+    X(DIVPS, "vdivps", "vdivps", 1, 0, 0x5e, 0, RVM, F)                                            \
+    X(DIVPD, "vdivpd", "vdivpd", 1, 1, 0x5e, 1, RVM, F)                                            \
+    X(MINPS, "vminps", "vminps", 1, 0, 0x5d, 0, RVM, F)                                            \
+    X(MINPD, "vminpd", "vminpd", 1, 1, 0x5d, 1, RVM, F)                                            \
+    X(MAXPS, "vmaxps", "vmaxps", 1, 0, 0x5f, 0, RVM, F)                                            \
+    X(MAXPD, "vmaxpd", "vmaxpd", 1, 1, 0x5f, 1, RVM, F)                                            \
+    X(SQRTPS, "vsqrtps", "vsqrtps", 1, 0, 0x51, 0, RM, F)                                          \
+    X(SQRTPD, "vsqrtpd", "vsqrtpd", 1, 1, 0x51, 1, RM, F)                                          \
+    X(FMA132PS, "vfmadd132ps", "vfmadd132ps", 2, 1, 0x98, 0, RVM, F)                               \
+    X(FMA132PD, "vfmadd132pd", "vfmadd132pd", 2, 1, 0x98, 1, RVM, F)                               \
+    X(FMA213PS, "vfmadd213ps", "vfmadd213ps", 2, 1, 0xa8, 0, RVM, F)                               \
+    X(FMA213PD, "vfmadd213pd", "vfmadd213pd", 2, 1, 0xa8, 1, RVM, F)                               \
+    X(FMA231PS, "vfmadd231ps", "vfmadd231ps", 2, 1, 0xb8, 0, RVM, F)                               \
+    X(FMA231PD, "vfmadd231pd", "vfmadd231pd", 2, 1, 0xb8, 1, RVM, F)                               \
+    X(ANDPS, "vandps", "vandps", 1, 0, 0x54, 0, RVM, F)                                            \
+    X(ANDNPS, "vandnps", "vandnps", 1, 0, 0x55, 0, RVM, F)                                         \
+    X(ORPS, "vorps", "vorps", 1, 0, 0x56, 0, RVM, F)                                               \
+    X(XORPS, "vxorps", "vxorps", 1, 0, 0x57, 0, RVM, F)                                            \
+    X(ROUNDPS, "vroundps", "vrndscaleps", 3, 1, 0x08, 0, RMI, F)                                   \
+    X(ROUNDPD, "vroundpd", "vrndscalepd", 3, 1, 0x09, 1, RMI, F)                                   \
+    X(CMPPS, "vcmpps", "vcmpps", 1, 0, 0xc2, 0, CMP, F)                                            \
+    X(CMPPD, "vcmppd", "vcmppd", 1, 1, 0xc2, 1, CMP, F)                                            \
+    X(BLENDVPS, "vblendvps", NULL, 3, 1, 0x4a, 0, RVMR, F)                                         \
+    X(BLENDVPD, "vblendvpd", NULL, 3, 1, 0x4b, 0, RVMR, F)                                         \
+    X(BLENDMPS, NULL, "vblendmps", 2, 1, 0x65, 0, RVM, F)                                          \
+    X(BLENDMPD, NULL, "vblendmpd", 2, 1, 0x65, 1, RVM, F)                                          \
+    X(PADDD, "vpaddd", "vpaddd", 1, 1, 0xfe, 0, RVM, F)                                            \
+    X(PADDQ, "vpaddq", "vpaddq", 1, 1, 0xd4, 1, RVM, F)                                            \
+    X(PSUBD, "vpsubd", "vpsubd", 1, 1, 0xfa, 0, RVM, F)                                            \
+    X(PSUBQ, "vpsubq", "vpsubq", 1, 1, 0xfb, 1, RVM, F)                                            \
+    X(PMULLD, "vpmulld", "vpmulld", 2, 1, 0x40, 0, RVM, F)                                         \
+    X(PMULLQ, NULL, "vpmullq", 2, 1, 0x40, 1, RVM, F)                                              \
+    X(PMULUDQ, "vpmuludq", "vpmuludq", 1, 1, 0xf4, 1, RVM, F)                                      \
+    X(PMINSD, "vpminsd", "vpminsd", 2, 1, 0x39, 0, RVM, F)                                         \
+    X(PMAXSD, "vpmaxsd", "vpmaxsd", 2, 1, 0x3d, 0, RVM, F)                                         \
+    X(PMINSQ, NULL, "vpminsq", 2, 1, 0x39, 1, RVM, F)                                              \
+    X(PMAXSQ, NULL, "vpmaxsq", 2, 1, 0x3d, 1, RVM, F)                                              \
+    X(PABSD, "vpabsd", "vpabsd", 2, 1, 0x1e, 0, RM, F)                                             \
+    X(PABSQ, NULL, "vpabsq", 2, 1, 0x1f, 1, RM, F)                                                 \
+    X(PSLLVD, "vpsllvd", "vpsllvd", 2, 1, 0x47, 0, RVM, F)                                         \
+    X(PSLLVQ, "vpsllvq", "vpsllvq", 2, 1, 0x47, 1, RVM, F)                                         \
+    X(PSRLVQ, "vpsrlvq", "vpsrlvq", 2, 1, 0x45, 1, RVM, F)                                         \
+    X(PSRAVD, "vpsravd", "vpsravd", 2, 1, 0x46, 0, RVM, F)                                         \
+    X(PSRAVQ, NULL, "vpsravq", 2, 1, 0x46, 1, RVM, F)                                              \
+    X(PSLLD, "vpslld", "vpslld", 1, 1, 0x72, 0, VM_6, F)                                           \
+    X(PSRLD, "vpsrld", "vpsrld", 1, 1, 0x72, 0, VM_2, F)                                           \
+    X(PSRAD, "vpsrad", "vpsrad", 1, 1, 0x72, 0, VM_4, F)                                           \
+    X(PSLLQ, "vpsllq", "vpsllq", 1, 1, 0x73, 1, VM_6, F)                                           \
+    X(PSRLQ, "vpsrlq", "vpsrlq", 1, 1, 0x73, 1, VM_2, F)                                           \
+    X(PCMPEQD, "vpcmpeqd", NULL, 1, 1, 0x76, 0, RVM, F)                                            \
+    X(PCMPGTD, "vpcmpgtd", NULL, 1, 1, 0x66, 0, RVM, F)                                            \
+    X(PCMPEQQ, "vpcmpeqq", NULL, 2, 1, 0x29, 0, RVM, F)                                            \
+    X(PCMPGTQ, "vpcmpgtq", NULL, 2, 1, 0x37, 0, RVM, F)                                            \
+    X(PCMPD, NULL, "vpcmpd", 3, 1, 0x1f, 0, CMP, F)                                                \
+    X(PCMPQ, NULL, "vpcmpq", 3, 1, 0x1f, 1, CMP, F)                                                \
+    X(PTESTMB, NULL, "vptestmb", 2, 1, 0x26, 0, KVM, F)                                            \
+    X(PMOVM2B, NULL, "vpmovm2b", 2, 2, 0x28, 0, RK, F)                                             \
+    X(PMOVM2D, NULL, "vpmovm2d", 2, 2, 0x38, 0, RK, F)                                             \
+    X(PMOVD2M, NULL, "vpmovd2m", 2, 2, 0x39, 0, KM, F)                                             \
+    X(CVTDQ2PS, "vcvtdq2ps", "vcvtdq2ps", 1, 0, 0x5b, 0, RM, F)                                    \
+    X(CVTTPS2DQ, "vcvttps2dq", "vcvttps2dq", 1, 2, 0x5b, 0, RM, F)                                 \
+    X(CVTPS2PD, "vcvtps2pd", "vcvtps2pd", 1, 0, 0x5a, 0, RM, H)                                    \
+    X(CVTPD2PS, "vcvtpd2ps", "vcvtpd2ps", 1, 1, 0x5a, 1, RM, N)                                    \
+    X(CVTDQ2PD, "vcvtdq2pd", "vcvtdq2pd", 1, 2, 0xe6, 0, RM, H)                                    \
+    X(CVTTPD2DQ, "vcvttpd2dq", "vcvttpd2dq", 1, 1, 0xe6, 1, RM, N)                                 \
+    X(CVTQQ2PD, NULL, "vcvtqq2pd", 1, 2, 0xe6, 1, RM, F)                                           \
+    X(CVTQQ2PS, NULL, "vcvtqq2ps", 1, 0, 0x5b, 1, RM, N)                                           \
+    X(CVTTPD2QQ, NULL, "vcvttpd2qq", 1, 1, 0x7a, 1, RM, F)                                         \
+    X(CVTTPS2QQ, NULL, "vcvttps2qq", 1, 1, 0x7a, 0, RM, H)                                         \
+    X(CVTPH2PS, "vcvtph2ps", "vcvtph2ps", 2, 1, 0x13, 0, RM, H)                                    \
+    X(CVTPS2PH, "vcvtps2ph", "vcvtps2ph", 3, 1, 0x1d, 0, MRI, H)                                   \
+    X(PMOVSXBD, "vpmovsxbd", "vpmovsxbd", 2, 1, 0x21, 0, RM, Q)                                    \
+    X(PMOVZXBD, "vpmovzxbd", "vpmovzxbd", 2, 1, 0x31, 0, RM, Q)                                    \
+    X(PMOVSXWD, "vpmovsxwd", "vpmovsxwd", 2, 1, 0x23, 0, RM, H)                                    \
+    X(PMOVZXWD, "vpmovzxwd", "vpmovzxwd", 2, 1, 0x33, 0, RM, H)                                    \
+    X(PMOVSXDQ, "vpmovsxdq", "vpmovsxdq", 2, 1, 0x25, 0, RM, H)                                    \
+    X(PMOVDB, NULL, "vpmovdb", 2, 2, 0x31, 0, MR, Q)                                               \
+    X(PMOVDW, NULL, "vpmovdw", 2, 2, 0x33, 0, MR, H)                                               \
+    X(PMOVQD, NULL, "vpmovqd", 2, 2, 0x35, 0, MR, H)                                               \
+    X(PSHUFB, "vpshufb", "vpshufb", 2, 1, 0x00, 0, RVM, F)                                         \
+    X(PUNPCKLDQ, "vpunpckldq", "vpunpckldq", 1, 1, 0x62, 0, RVM, F)                                \
+    X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
+    X(SHUFPS, "vshufps", "vshufps", 1, 0, 0xc6, 0, RVMI, F)                                        \
+    X(PSHUFD, "vpshufd", "vpshufd", 1, 1, 0x70, 0, RMI, F)                                         \
+    X(MOVHLPS, "vmovhlps", "vmovhlps", 1, 0, 0x12, 0, RVM, F)                                      \
+    X(EXTRACT128, "vextractf128", "vextractf32x4", 3, 1, 0x19, 0, MRI, 16)                         \
+    X(EXTRACT256, NULL, "vextractf64x4", 3, 1, 0x1b, 1, MRI, 32)
+
+/* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L, form */
+#define DYNC__X86_MASK(X)                                                                          \
+    X(KMOVW, "kmovw", 1, 0, 0x90, 0, 0, KKM)                                                       \
+    X(KMOVW_M, "kmovw", 1, 0, 0x91, 0, 0, MK)                                                      \
+    X(KMOVW_KG, "kmovw", 1, 0, 0x92, 0, 0, KG)                                                     \
+    X(KMOVW_GK, "kmovw", 1, 0, 0x93, 0, 0, GK)                                                     \
+    X(KMOVQ_KG, "kmovq", 1, 3, 0x92, 1, 0, KG)                                                     \
+    X(KSHIFTRQ, "kshiftrq", 3, 1, 0x31, 1, 0, KKI)                                                 \
+    X(KNOTW, "knotw", 1, 0, 0x44, 0, 0, KKM)                                                       \
+    X(KANDW, "kandw", 1, 0, 0x41, 0, 1, KKK)                                                       \
+    X(KANDNW, "kandnw", 1, 0, 0x42, 0, 1, KKK)                                                     \
+    X(KORW, "korw", 1, 0, 0x45, 0, 1, KKK)                                                         \
+    X(KXNORW, "kxnorw", 1, 0, 0x46, 0, 1, KKK)                                                     \
+    X(KXORW, "kxorw", 1, 0, 0x47, 0, 1, KKK)                                                       \
+    X(BZHI, "bzhi", 2, 0, 0xf5, 1, 0, BZHI)
+
+/* Integer instructions, 64 bits wide but where the name ends in the width. name, mnemonic, prefix
+ * 66, W, 0F, opcode, form: RM, MR, RI_n (imm8 or imm32, extension n), S_n (shift by imm8), U_n */
+#define DYNC__X86_INT(X)                                                                           \
+    X(MOV, "mov", 0, 1, 0, 0x8b, RM)                                                               \
+    X(MOV_M, "mov", 0, 1, 0, 0x89, MR)                                                             \
+    X(MOV32, "mov", 0, 0, 0, 0x8b, RM32)                                                           \
+    X(MOV32_M, "mov", 0, 0, 0, 0x89, MR32)                                                         \
+    X(MOV16_M, "mov", 1, 0, 0, 0x89, MR16)                                                         \
+    X(MOV8_M, "mov", 0, 0, 0, 0x88, MR8)                                                           \
+    X(MOVZX16, "movzx", 0, 0, 1, 0xb7, RM32_16)                                                    \
+    X(MOVSX16, "movsx", 0, 0, 1, 0xbf, RM32_16)                                                    \
+    X(MOVZX8, "movzx", 0, 0, 1, 0xb6, RM32_8)                                                      \
+    X(MOVSX8, "movsx", 0, 0, 1, 0xbe, RM32_8)                                                      \
+    X(MOVI, "mov", 0, 1, 0, 0xc7, I32_0)                                                           \
+    X(LEA, "lea", 0, 1, 0, 0x8d, RM)                                                               \
+    X(ADD, "add", 0, 1, 0, 0x03, RM)                                                               \
+    X(ADD_M, "add", 0, 1, 0, 0x01, MR)                                                             \
+    X(SUB, "sub", 0, 1, 0, 0x2b, RM)                                                               \
+    X(CMP, "cmp", 0, 1, 0, 0x3b, RM)                                                               \
+    X(IMUL, "imul", 0, 1, 1, 0xaf, RM)                                                             \
+    X(ADDI, "add", 0, 1, 0, 0x81, RI_0)                                                            \
+    X(ANDI, "and", 0, 1, 0, 0x81, RI_4)                                                            \
+    X(SUBI, "sub", 0, 1, 0, 0x81, RI_5)                                                            \
+    X(CMPI, "cmp", 0, 1, 0, 0x81, RI_7)                                                            \
+    X(SHLI, "shl", 0, 1, 0, 0xc1, S_4)                                                             \
+    X(SHRI, "shr", 0, 1, 0, 0xc1, S_5)                                                             \
+    X(NEG32, "neg", 0, 0, 0, 0xf7, U32_3)                                                          \
+    X(SBB32, "sbb", 0, 0, 0, 0x1b, RM32)                                                           \
+    X(TESTI, "test", 0, 1, 0, 0xf7, I32_0)
+
+enum {
+#define DYNC__X(name, ...) DYNC__X_##name,
+    DYNC__X86_VECTOR(DYNC__X)
+    DYNC__X86_MASK(DYNC__X)
+    DYNC__X86_INT(DYNC__X)
+#undef DYNC__X
+    DYNC__N_X
+};
+enum { DYNC__X_FIRST_MASK = DYNC__X_KMOVW, DYNC__X_FIRST_INT = DYNC__X_MOV };
+/* Forms, in the order that x86_enc.c knows them. */
+enum {
+    DYNC__XF_RVM, DYNC__XF_RM, DYNC__XF_MR, DYNC__XF_MVR, DYNC__XF_RG, DYNC__XF_GR, DYNC__XF_RX, DYNC__XF_RMI,
+    DYNC__XF_MRI, DYNC__XF_RVMI, DYNC__XF_CMP, DYNC__XF_RVMR, DYNC__XF_VM_2, DYNC__XF_VM_4, DYNC__XF_VM_6,
+    DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM,
+    DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
+    DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
+    DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3
+};
+enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
+
+enum {
+    DYNC__RAX, DYNC__RCX, DYNC__RDX, DYNC__RBX, DYNC__RSP, DYNC__RBP, DYNC__RSI, DYNC__RDI,
+    DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15
+};
+enum { DYNC__X_POOL = -2 }; /* base of a constant: disp is its place in the pool */
+
+/* A register, or memory at base + index * scale + disp. */
+typedef struct dync__xrm {
+    bool is_mem;
+    int8_t reg, base, index, scale; /* index -1: none */
+    int32_t disp;
+} dync__xrm;
+DYNC__INLINE dync__xrm dync__x_reg(int reg)
+{
+    dync__xrm r = {false, (int8_t)reg, 0, -1, 1, 0};
+    return r;
+}
+DYNC__INLINE dync__xrm dync__x_mem(int base, int32_t disp)
+{
+    dync__xrm r = {true, 0, (int8_t)base, -1, 1, disp};
+    return r;
+}
+DYNC__INLINE dync__xrm dync__x_index(int base, int index, int scale, int32_t disp)
+{
+    dync__xrm r = {true, 0, (int8_t)base, (int8_t)index, (int8_t)scale, disp};
+    return r;
+}
+
+typedef struct dync__xfix { int32_t at, target; } dync__xfix; /* a 32-bit field: label or place in the pool */
+typedef struct dync__xasm {
+    dync__arena *arena;
+    DYNC__VEC(uint8_t) code;
+    DYNC__VEC(uint8_t) pool;         /* constants, 64 bytes each */
+    DYNC__VEC(dync__xfix) jump, constant;
+    DYNC__VEC(int32_t) label;        /* where it is bound; -1 not yet */
+    dync__str *listing;              /* NULL: none is wanted */
+    bool evex, failed;
+} dync__xasm;
+
+/* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added: zeroing. */
+enum { DYNC__X_ZERO = 8 };
+DYNC__FN void dync__x_v(dync__xasm *, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k);
+DYNC__FN void dync__x_k(dync__xasm *, int insn, int reg, int vvvv, dync__xrm rm, int imm);
+DYNC__FN void dync__x_i(dync__xasm *, int insn, int reg, dync__xrm rm, int32_t imm);
+enum { DYNC__CC_JMP = -1, DYNC__CC_B = 2, DYNC__CC_E = 4, DYNC__CC_NE = 5, DYNC__CC_L = 12, DYNC__CC_GE = 13, DYNC__CC_LE = 14, DYNC__CC_G = 15 };
+DYNC__FN int dync__x_label(dync__xasm *);
+DYNC__FN void dync__x_bind(dync__xasm *, int label);
+DYNC__FN void dync__x_jump(dync__xasm *, int cc, int label);
+DYNC__FN void dync__x_push(dync__xasm *, int reg);
+DYNC__FN void dync__x_pop(dync__xasm *, int reg);
+DYNC__FN void dync__x_ret(dync__xasm *);                    /* vzeroupper and ret */
+/* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
+DYNC__FN dync__xrm dync__x_constant(dync__xasm *, uint64_t bits, int width);
+DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes);   /* 64 bytes as they are */
+/* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0: failed. */
+DYNC__FN size_t dync__x_finish(dync__xasm *);
+DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
+#endif
+#endif
+
+/* ==== codegen/x86_gen.h ========================================================================================= */
+/* codegen/x86_gen.h: one kernel on its way to x86-64 code, shared by x86_gen.c (loops), x86_reg.c (registers), x86_prim.c
+ * (primitives), x86_mem.c (loads and stores), x86_reduce.c. jit.c decides what is emitted.
+ *
+ * Lanes. A kernel that has 64-bit values takes V = 8 (AVX-512) or 4 (AVX2) lanes a vector, others 16 or 8: every value is one
+ * register, of V lanes of its own width. BOOL is a mask register under AVX-512, else lanes of 32 bits, all ones or zero.
+ * The lane loop is the last of the inner loops (rows one at a time), or the last row loop (vertical: rows side by side). U vectors are
+ * computed at once, instruction by instruction.
+ * Lists. Code comes in lists as the interpreter's sections: 0 once, 1 + 2p row code before phase p, 2 + 2p phase p. In a list values live
+ * in registers; what another list needs goes through its slot in the frame, as a whole vector. Row code of a kernel whose rows come
+ * one at a time is the same code with equal lanes (single).
+ * The argument block (rdi) holds what differs between kernels of one structure: addresses, extents, strides. */
+#ifndef DYNC__X86_GEN_H
+#define DYNC__X86_GEN_H
+#if DYNC__JIT_X86
+
+enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
+enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX };                          /* streams: a buffer, a row buffer, numbers */
+enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
+typedef struct dync__xstream {
+    int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
+    uint8_t kind, lane, bytes;
+    int8_t gpr;                        /* where the phase being emitted has its address; -1 */
+    int32_t pointer;                   /* else where in the frame; -1: in the argument block */
+} dync__xstream;
+/* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
+enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_FIXED };
+/* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
+enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
+
+typedef struct dync__xval { int8_t reg; bool lazy; int32_t spill; } dync__xval; /* lazy: a load still to be made */
+typedef struct dync__xred {
+    int32_t inst, phase;
+    uint8_t kind, type, n_acc;
+    bool ordered, in_regs;             /* ordered: float sums and products, whose order of additions is fixed */
+    int8_t reg[DYNC__XG_UNROLL];
+    int32_t acc, level;                /* in the frame */
+    dync__xrm identity;
+} dync__xred;
+typedef DYNC__VEC(int32_t) dync__xlist;
+
+typedef struct dync__xg {
+    const dync__ib *b;
+    dync__xasm a;
+    int isa, V, n_regs;
+    bool wide, vertical;
+    int n_row_dims, n_inner_dims;      /* D, K */
+    int n_lists;
+    dync__xlist *list;
+    DYNC__VEC(dync__xstream) stream;
+    DYNC__VEC(dync__xred) red;
+    int32_t *stream_of;                /* by instruction: load, store, index */
+    int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
+    int32_t *slot;                     /* by instruction: in the frame; -1 none */
+    /* the list being emitted */
+    int U;
+    bool single, masked, in_phase;
+    int cur, pos, u;
+    dync__xval *val;                   /* instruction * UNROLL + u */
+    int32_t *in_list;                  /* by instruction: the list it was last made in */
+    int32_t *n_uses, *next_use, *last_use; /* next_use: index into uses */
+    int32_t *first_use;
+    DYNC__VEC(int32_t) uses;
+    int8_t *hoist;                     /* by instruction: a register for the whole loop; -1 */
+    uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
+    int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
+    int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t frame, stage, saved_sp;
+    DYNC__VEC(int32_t) free_spill;
+    const char *why;                   /* not compiled: the reason */
+} dync__xg;
+
+DYNC__INLINE const dync__inst *dync__xg_inst(const dync__xg *g, int i) { return &g->b->k->inst.at[i]; }
+DYNC__INLINE bool dync__xg_type_wide(int type) { return type == DYNC_F64 || type == DYNC_I64; }
+DYNC__INLINE bool dync__xg_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
+/* The vector length that holds V lanes of a type, or of so many bytes. */
+DYNC__INLINE int dync__xg_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
+DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type) { return dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)); }
+DYNC__INLINE bool dync__xg_in_k(const dync__xg *g, int type) { return type == DYNC_BOOL && g->isa == 2; }
+/* Through bitcasts: the same register. */
+DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
+{
+    while (dync__xg_inst(g, i)->prim == DYNC__P_bitcast) i = dync__xg_inst(g, i)->arg[0];
+    return i;
+}
+DYNC__INLINE int32_t dync__xg_record(const dync__xg *g, int stream, int word)
+{
+    return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + g->n_inner_dims + stream * (DYNC__XA_STEP + g->n_row_dims + g->n_inner_dims) + word);
+}
+DYNC__INLINE dync__xrm dync__xg_arg(int32_t offset) { return dync__x_mem(DYNC__RDI, offset); }
+DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RSP, offset); }
+
+/* ---- x86_reg.c ---- */
+DYNC__FN int dync__xg_frame(dync__xg *, int bytes);                     /* new room in the frame, 64-byte aligned */
+DYNC__FN void dync__xg_begin_list(dync__xg *, int list);                /* uses of its values */
+DYNC__FN int dync__xg_pressure(dync__xg *, int list);                   /* registers that one vector of it wants at once */
+DYNC__FN void dync__xg_reset(dync__xg *);                               /* no value is in a register; pinned ones stay */
+DYNC__FN int dync__xg_pin(dync__xg *);                                  /* a register for the whole loop */
+DYNC__FN int dync__xg_temp(dync__xg *);
+DYNC__FN int dync__xg_temp_k(dync__xg *);
+DYNC__FN int dync__xg_src(dync__xg *, int value);                       /* its register: loads it where it is not in one */
+DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *, int value);              /* the same, or memory where that saves a load */
+DYNC__FN int dync__xg_src_k(dync__xg *, int value);
+DYNC__FN bool dync__xg_in_memory(const dync__xg *, int value);          /* would src_rm give memory? */
+DYNC__FN bool dync__xg_dies(const dync__xg *, int value);               /* last used by this instruction, and in a register of its own */
+DYNC__FN void dync__xg_release(dync__xg *);                             /* registers of operands that die here may hold the result */
+DYNC__FN int dync__xg_def(dync__xg *, int inst);                        /* a register for its result */
+DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
+DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);          /* the result replaces a dying operand in its register */
+DYNC__FN void dync__xg_end(dync__xg *);                                 /* the instruction is emitted: temporaries, dead values */
+DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
+/* ---- x86_prim.c ---- */
+DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why it cannot be emitted; NULL */
+DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
+DYNC__FN void dync__xg_bf16_bits(dync__xg *, int to, int from);         /* rounded, in the low halves */
+/* ---- x86_mem.c ---- */
+DYNC__FN void dync__xg_load(dync__xg *, int inst);
+DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);         /* a lazy one: into this register */
+DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);            /* address of vector u of a dense stream; may use rax */
+DYNC__FN void dync__xg_store(dync__xg *, int inst);
+DYNC__FN void dync__xg_index(dync__xg *, int inst);
+DYNC__FN void dync__xg_keep(dync__xg *, int inst, bool load);           /* to or from its row buffer */
+DYNC__FN void dync__xg_slot_store(dync__xg *, int inst);
+DYNC__FN int dync__xg_tail_k(dync__xg *);                               /* the mask of vector u, in a temporary */
+DYNC__FN int dync__xg_tail_v(dync__xg *, bool wide);
+/* ---- x86_reduce.c ---- */
+DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
+DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
+DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
+DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
+DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
+DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
+/* ---- x86_gen.c ---- */
+DYNC__FN void dync__xg_emit(dync__xg *);
+#endif
+#endif
+
+/* ==== codegen/jit.h ============================================================================================= */
+/* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs. Before interp.c, which asks for it. */
+#ifndef DYNC__JIT_H
+#define DYNC__JIT_H
+#if DYNC__JIT_X86
+enum { DYNC__JIT_WORDS = 320 };            /* of the argument block */
+/* Machine code of one structure. */
+typedef struct dync__jit_form {
+    struct dync__jit_form *next;
+    uint64_t hash;
+    uint8_t *key;                      /* NULL: of one kernel alone, not shared */
+    size_t key_bytes, code_bytes;
+    int32_t users, frame, unroll;      /* under the lock */
+    dync__codeblock block;
+} dync__jit_form;
+
+typedef struct dync__jit_stream { int32_t buf; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
+struct dync__jit {
+    dync__jit_form *form;
+    char *listing;
+    size_t bytes;
+    int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
+    bool vertical;
+    int64_t rows, lanes, keep_bytes;
+    dync__jit_stream *stream;
+    int64_t *words;
+};
+#endif
+/* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
+DYNC__FN dync__jit *dync__jit_new(dync__ib *);
+DYNC__FN void dync__jit_free(dync__jit *);
+/* False: not this time (the interpreter splits long rows over threads). */
+DYNC__FN bool dync__jit_run(const dync__jit *, const dync__code *, void *const *buffers, dync_status *);
+DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
+typedef struct dync__jit_stats { int64_t kernels, shared, declined; } dync__jit_stats;
+DYNC__FN dync__jit_stats dync__jit_read_stats(void);    /* compiled, taken from the cache, left to the interpreter */
+#endif
 DYNC__COLD_BEGIN
+
+/* ==== codegen/codemem.c ========================================================================================= */
+/* codegen/codemem.c: memory that machine code runs from. Before: base/os.c maps; after: jit.c writes kernels into it.
+ *
+ * Two ways: a file without a name mapped twice, once to write and once to execute, in chunks that many kernels share; or fresh
+ * private pages per kernel, written, then made executable for good. No page is ever writable and executable at one address.
+ * Where both are refused kernels stay interpreted.
+ * Invariants: a place in a chunk is written once and never again, and a chunk goes when its last block goes, so that a child
+ * after fork, which shares the pages, never sees code change; a child makes chunks of its own. All under one lock. */
+
+enum { DYNC__CODEMEM_CHUNK = 256 * 1024, DYNC__CODEMEM_PAGE = 4096 };
+typedef struct dync__codechunk {
+    struct dync__codechunk *next;
+    uint8_t *write, *exec;             /* the same address where pages are sealed */
+    size_t bytes, used, blocks;
+    int process;
+    bool twice;
+} dync__codechunk;
+
+static struct {
+    dync__mutex lock;
+    dync__codechunk *chunks;
+    int32_t way;
+    bool said, ending;                 /* ending: since a shutdown no code was made */
+    dync__codemem_stats stats;
+} dync__codemem;
+
+static dync__codechunk *dync__codemem_chunk(size_t bytes)
+{
+    dync__codechunk *c = dync__calloc(sizeof *c);
+    void *write = NULL, *exec = NULL;
+    if (!c) return NULL;
+    if (dync__codemem.way == DYNC__CODEMEM_TWICE) {
+        size_t size = DYNC__MAX(bytes, (size_t)DYNC__CODEMEM_CHUNK);
+        c->bytes = (size + DYNC__CODEMEM_PAGE - 1) / DYNC__CODEMEM_PAGE * DYNC__CODEMEM_PAGE;
+        c->twice = dync__os_code_twice(c->bytes, &write, &exec);
+        if (!c->twice) dync__codemem.way = DYNC__CODEMEM_PAGES;
+    }
+    if (dync__codemem.way == DYNC__CODEMEM_PAGES) {
+        c->bytes = (bytes + DYNC__CODEMEM_PAGE - 1) / DYNC__CODEMEM_PAGE * DYNC__CODEMEM_PAGE;
+        write = exec = dync__os_code_pages(c->bytes);
+    }
+    if (!exec) {
+        dync__free(c, sizeof *c);
+        return NULL;
+    }
+    c->write = write;
+    c->exec = exec;
+    c->process = dync__os_process();
+    c->next = dync__codemem.chunks;
+    dync__codemem.chunks = c;
+    dync__codemem.stats.chunks++;
+    return c;
+}
+
+static void dync__codemem_refuse(void)
+{
+    dync__codemem.stats.refused++;
+    if (!dync__codemem.said) dync__log(DYNC__LOG_code, "no executable memory: kernels are interpreted");
+    dync__codemem.said = true;
+    dync__codemem.way = DYNC__CODEMEM_REFUSED;
+}
+
+DYNC__FN bool dync__codemem_begin(size_t bytes, uint8_t **write, dync__codeblock *block)
+{
+    dync__lock(&dync__codemem.lock);
+    dync__codechunk *c = dync__codemem.chunks;
+    int process = dync__os_process();
+    dync__codemem.ending = false;
+    while (c && (dync__codemem.way != DYNC__CODEMEM_TWICE || !c->twice || c->process != process || c->bytes - c->used < bytes)) c = c->next;
+    if (!c) {
+        c = dync__codemem_chunk(bytes);
+        if (!c && dync__codemem.way != DYNC__CODEMEM_TWICE) dync__codemem_refuse();
+    }
+    if (!c) {
+        dync__unlock(&dync__codemem.lock);
+        return false;
+    }
+    *write = c->write + c->used;
+    block->exec = c->exec + c->used;
+    block->chunk = c;
+    c->used = DYNC__MIN((c->used + bytes + 63) & ~(size_t)63, c->bytes);
+    c->blocks++;
+    dync__codemem.stats.live_bytes += (int64_t)bytes;
+    return true;
+}
+
+/* A chunk without blocks goes, but one that has room for more stays while it is the newest: kernels come and go. */
+static void dync__codemem_drop(dync__codechunk *c, bool all)
+{
+    dync__codechunk **at = &dync__codemem.chunks;
+    if (!all && --c->blocks > 0) return;
+    if (!all && !dync__codemem.ending && c->twice && c == dync__codemem.chunks && c->used < c->bytes / 2 &&
+        c->process == dync__os_process()) return;
+    while (*at != c) at = &(*at)->next;
+    *at = c->next;
+    dync__os_code_unmap(c->exec, c->bytes);
+    if (c->twice) dync__os_code_unmap(c->write, c->bytes);
+    dync__free(c, sizeof *c);
+    dync__codemem.stats.chunks--;
+}
+
+/* Kernels may outlive this: what is in use stays. */
+static void dync__codemem_shutdown(void)
+{
+    dync__lock(&dync__codemem.lock);
+    for (dync__codechunk *c = dync__codemem.chunks, *next; c; c = next) {
+        next = c->next;
+        if (c->blocks == 0) dync__codemem_drop(c, true);
+    }
+    dync__codemem.said = false;
+    dync__codemem.ending = true;
+    dync__unlock(&dync__codemem.lock);
+}
+
+DYNC__FN bool dync__codemem_end(dync__codeblock *block, size_t bytes)
+{
+    dync__codechunk *c = block->chunk;
+    bool ok = c->twice || dync__os_code_seal(c->exec, c->bytes);
+    if (!ok) {
+        dync__codemem.stats.live_bytes -= (int64_t)bytes;
+        dync__codemem_drop(c, false);
+        dync__codemem_refuse();
+    }
+    dync__unlock(&dync__codemem.lock);
+    if (ok) dync__at_shutdown(dync__codemem_shutdown);
+    return ok;
+}
+
+DYNC__FN void dync__codemem_free(dync__codeblock *block)
+{
+    dync__lock(&dync__codemem.lock);
+    dync__codemem_drop(block->chunk, false);
+    dync__unlock(&dync__codemem.lock);
+}
+
+DYNC__FN void dync__codemem_force(int way)
+{
+    dync__lock(&dync__codemem.lock);
+    dync__codemem.way = way;
+    dync__codemem.said = false;
+    dync__unlock(&dync__codemem.lock);
+}
+
+DYNC__FN dync__codemem_stats dync__codemem_read_stats(void)
+{
+    dync__lock(&dync__codemem.lock);
+    dync__codemem_stats s = dync__codemem.stats;
+    dync__unlock(&dync__codemem.lock);
+    return s;
+}
+
+/* ==== codegen/x86_enc.c ========================================================================================= */
+/* codegen/x86_enc.c: the assembler of x86_enc.h. Before: x86_gen.c says what to emit; after: codemem.c
+ * holds the bytes.
+ *
+ * Each instruction is one row of a table and one encoder serves a kind: VEX, EVEX (any vector in
+ * AVX-512 code, so that every register and mask can be named), VEX of masks, integer. The listing is
+ * written from the same rows, as objdump would print the bytes; tests compare the two.
+ * Sources: Intel SDM vol. 2, chapters 2.1 to 2.7 (prefixes, disp8*N). */
+#if DYNC__JIT_X86
+
+typedef struct dync__x_row {
+    const char *vex, *evex;
+    uint8_t map, pp, op, w, form;
+    int8_t bytes;
+} dync__x_row;
+#define DYNC__XN(n) DYNC__XN_##n
+enum { DYNC__XN_4 = 4, DYNC__XN_8 = 8, DYNC__XN_16 = 16, DYNC__XN_32 = 32 };
+static const dync__x_row dync__x_rows[] = {
+#define DYNC__X(name, vex, evex, map, pp, op, w, form, n) {vex, evex, map, pp, op, w, DYNC__XF_##form, DYNC__XN(n)},
+    DYNC__X86_VECTOR(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, vex, map, pp, op, w, l, form) {vex, NULL, map, pp, op, w, DYNC__XF_##form, l},
+    DYNC__X86_MASK(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, vex, prefix, w, two, op, form) {vex, NULL, two, prefix, op, w, DYNC__XF_##form, 0},
+    DYNC__X86_INT(DYNC__X)
+#undef DYNC__X
+};
+#undef DYNC__XN
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static void dync__x_8(dync__xasm *a, int byte)
+{
+    if (!dync__avec_push(a->arena, &a->code, (uint8_t)byte)) a->failed = true;
+}
+
+static void dync__x_32(dync__xasm *a, int32_t x)
+{
+    for (int i = 0; i < 4; i++) dync__x_8(a, (int)((uint32_t)x >> 8 * i & 255));
+}
+
+/* ModRM, SIB and displacement. scale_bytes: what an 8-bit displacement counts (EVEX), 1 else;
+ * trailing: bytes of immediate that follow. */
+static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes, int trailing)
+{
+    int field = (reg & 7) << 3;
+    if (!rm.is_mem) {
+        dync__x_8(a, 0xc0 | field | (rm.reg & 7));
+        return;
+    }
+    if (rm.base == DYNC__X_POOL) {
+        dync__x_8(a, field | 5);
+        dync__xfix fix = {a->code.n, rm.disp};
+        if (!dync__avec_push(a->arena, &a->constant, fix)) a->failed = true;
+        dync__x_32(a, trailing + 4); /* the distance counts from the end */
+        return;
+    }
+    bool sib = rm.index >= 0 || (rm.base & 7) == DYNC__RSP;
+    int mod = 2, small = rm.disp / scale_bytes;
+    if (rm.disp == 0 && (rm.base & 7) != DYNC__RBP) mod = 0;
+    else if (rm.disp % scale_bytes == 0 && small >= -128 && small <= 127) mod = 1;
+    dync__x_8(a, mod << 6 | field | (sib ? 4 : rm.base & 7));
+    if (sib) {
+        int ss = rm.scale == 8 ? 3 : rm.scale == 4 ? 2 : rm.scale == 2 ? 1 : 0;
+        dync__x_8(a, ss << 6 | ((rm.index < 0 ? 4 : rm.index) & 7) << 3 | (rm.base & 7));
+    }
+    if (mod == 1) dync__x_8(a, small & 255);
+    if (mod == 2) dync__x_32(a, rm.disp);
+}
+
+static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int reg, int vvvv, dync__xrm rm)
+{
+    int r = reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
+    int b = rm.is_mem ? (rm.base >= 0 ? rm.base >> 3 & 1 : 0) : rm.reg >> 3 & 1;
+    int last = (~vvvv & 15) << 3 | l << 2 | row->pp;
+    if (row->map == 1 && !w && !x && !b) {
+        dync__x_8(a, 0xc5);
+        dync__x_8(a, !r << 7 | last);
+    } else {
+        dync__x_8(a, 0xc4);
+        dync__x_8(a, !r << 7 | !x << 6 | !b << 5 | row->map);
+        dync__x_8(a, w << 7 | last);
+    }
+    dync__x_8(a, row->op);
+}
+
+static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv, dync__xrm rm, int k)
+{
+    int r = reg >> 3 & 1, r2 = reg >> 4 & 1, x, b;
+    if (rm.is_mem) {
+        x = rm.index >= 0 ? rm.index >> 3 & 1 : 0;
+        b = rm.base >= 0 ? rm.base >> 3 & 1 : 0;
+    } else {
+        x = rm.reg >> 4 & 1;
+        b = rm.reg >> 3 & 1;
+    }
+    dync__x_8(a, 0x62);
+    dync__x_8(a, !r << 7 | !x << 6 | !b << 5 | !r2 << 4 | row->map);
+    dync__x_8(a, (row->w != 0) << 7 | (~vvvv & 15) << 3 | 4 | row->pp);
+    dync__x_8(a, (k & DYNC__X_ZERO ? 128 : 0) | vl << 5 | !(vvvv >> 4 & 1) << 3 | (k & 7));
+    dync__x_8(a, row->op);
+}
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+static const char *dync__x_gpr(int reg, int bytes)
+{
+    static const char *const names[4][16] = {
+        {"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"},
+        {"ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"},
+        {"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d"},
+        {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}};
+    return names[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3][reg & 15];
+}
+
+/* kind: v vector, k mask, g integer register */
+static void dync__x_list_rm(dync__str *s, dync__xrm rm, char kind, int size)
+{
+    if (!rm.is_mem) {
+        if (kind == 'v') dync__str_addf(s, "%cmm%d", "xyz"[size], rm.reg);
+        else if (kind == 'k') dync__str_addf(s, "k%d", rm.reg);
+        else dync__str_add(s, dync__x_gpr(rm.reg, size));
+        return;
+    }
+    if (rm.base == DYNC__X_POOL) dync__str_addf(s, "[pool+0x%x]", (unsigned)rm.disp);
+    else {
+        dync__str_addf(s, "[%s", dync__x_gpr(rm.base, 8));
+        if (rm.index >= 0) dync__str_addf(s, "+%s*%d", dync__x_gpr(rm.index, 8), rm.scale);
+        if (rm.disp) dync__str_addf(s, "%c0x%x", rm.disp < 0 ? '-' : '+', (unsigned)(rm.disp < 0 ? -rm.disp : rm.disp));
+        dync__str_add(s, "]");
+    }
+}
+
+static void dync__x_list_reg(dync__str *s, int reg, char kind, int size) { dync__x_list_rm(s, dync__x_reg(reg), kind, size); }
+
+static void dync__x_list_k(dync__str *s, int k)
+{
+    if (k & 7) dync__str_addf(s, "{k%d}", k & 7);
+    if (k & DYNC__X_ZERO) dync__str_add(s, "{z}");
+}
+
+static int dync__x_less(int vl, int bytes)
+{
+    int n = bytes == DYNC__XN_H ? 1 : bytes == DYNC__XN_Q ? 2 : bytes == DYNC__XN_O ? 3 : bytes == 32 ? 1 : bytes == 16 || bytes == 8 || bytes == 4 ? 2 : 0;
+    if (bytes == 32) return 1;
+    return vl > n ? vl - n : 0;
+}
+
+/* CMP: which register file the result is in depends on the encoding. */
+static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k)
+{
+    dync__str *s = a->listing;
+    int narrow = dync__x_less(vl, row->bytes);
+    int half = dync__x_less(vl, DYNC__XN_H);
+    char to = row->form == DYNC__XF_KVM || row->form == DYNC__XF_KM || (row->form == DYNC__XF_CMP && a->evex) ? 'k' : 'v';
+    char from = row->form == DYNC__XF_RK ? 'k' : row->form == DYNC__XF_RG || row->form == DYNC__XF_GR ? 'g' : 'v';
+    int rm_size = from == 'g' ? 4 : row->bytes == DYNC__XN_N ? vl : narrow;
+    dync__str_addf(s, "    %s ", a->evex ? row->evex : row->vex);
+    switch (row->form) {
+    case DYNC__XF_MR: case DYNC__XF_MRI: case DYNC__XF_GR:
+        dync__x_list_rm(s, rm, from, rm_size);
+        dync__x_list_k(s, k);
+        dync__str_add(s, ",");
+        dync__x_list_reg(s, reg, 'v', vl);
+        break;
+    case DYNC__XF_MVR:
+        dync__x_list_rm(s, rm, 'v', vl);
+        dync__str_add(s, ",");
+        dync__x_list_reg(s, vvvv, 'v', vl);
+        dync__str_add(s, ",");
+        dync__x_list_reg(s, reg, 'v', vl);
+        break;
+    case DYNC__XF_VM_2: case DYNC__XF_VM_4: case DYNC__XF_VM_6:
+        dync__x_list_reg(s, vvvv, 'v', vl);
+        dync__x_list_k(s, k);
+        dync__str_add(s, ",");
+        dync__x_list_rm(s, rm, 'v', vl);
+        break;
+    default:
+        dync__x_list_reg(s, reg, to, row->bytes == DYNC__XN_N ? half : vl);
+        dync__x_list_k(s, k);
+        dync__str_add(s, ",");
+        if (row->form == DYNC__XF_RVM || row->form == DYNC__XF_RVMI || row->form == DYNC__XF_CMP || row->form == DYNC__XF_KVM ||
+            row->form == DYNC__XF_RVMR) {
+            dync__x_list_reg(s, vvvv, 'v', vl);
+            dync__str_add(s, ",");
+        }
+        dync__x_list_rm(s, rm, from, row->form == DYNC__XF_RX ? 0 : rm_size);
+    }
+    if (row->form == DYNC__XF_RVMR) {
+        dync__str_add(s, ",");
+        dync__x_list_reg(s, imm >> 4, 'v', vl);
+    } else if (row->form == DYNC__XF_RMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI || row->form == DYNC__XF_CMP ||
+               (row->form >= DYNC__XF_VM_2 && row->form <= DYNC__XF_VM_6))
+        dync__str_addf(s, ",0x%x", (unsigned)imm);
+    dync__str_add(s, "\n");
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k)
+{
+    const dync__x_row *row = &dync__x_rows[insn];
+    int shift = row->form == DYNC__XF_VM_2 ? 2 : row->form == DYNC__XF_VM_4 ? 4 : 6;
+    bool by_extension = row->form >= DYNC__XF_VM_2 && row->form <= DYNC__XF_VM_6;
+    bool has_imm = by_extension || row->form == DYNC__XF_RMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI ||
+                   row->form == DYNC__XF_CMP || row->form == DYNC__XF_RVMR;
+    int field = by_extension ? shift : reg, bytes = 16 << vl;
+    if (a->listing) dync__x_list_v(a, row, vl, reg, vvvv, rm, imm, k);
+    if (a->evex && row->evex) {
+        int n = row->bytes;
+        int unit = n > 0 ? n : n == DYNC__XN_H ? bytes / 2 : n == DYNC__XN_Q ? bytes / 4 : n == DYNC__XN_O ? bytes / 8 : bytes;
+        dync__x_evex(a, row, vl, field, vvvv, rm, k);
+        dync__x_modrm(a, field, rm, unit, has_imm);
+    } else {
+        dync__x_vex(a, row, row->w == 1, vl, field, vvvv, rm);
+        dync__x_modrm(a, field, rm, 1, has_imm);
+    }
+    if (has_imm) dync__x_8(a, imm);
+}
+
+DYNC__FN void dync__x_k(dync__xasm *a, int insn, int reg, int vvvv, dync__xrm rm, int imm)
+{
+    const dync__x_row *row = &dync__x_rows[insn];
+    bool has_imm = row->form == DYNC__XF_KKI;
+    if (a->listing) {
+        dync__str *s = a->listing;
+        bool to_g = row->form == DYNC__XF_GK || row->form == DYNC__XF_BZHI, from_g = row->form == DYNC__XF_KG || row->form == DYNC__XF_BZHI;
+        int width = row->w ? 8 : 4;
+        dync__str_addf(s, "    %s ", row->vex);
+        if (row->form == DYNC__XF_MK) dync__x_list_rm(s, rm, 'k', 0);
+        else dync__x_list_reg(s, reg, to_g ? 'g' : 'k', width);
+        if (row->form == DYNC__XF_KKK) dync__str_addf(s, ",k%d", vvvv);
+        dync__str_add(s, ",");
+        if (row->form == DYNC__XF_MK) dync__x_list_reg(s, reg, 'k', 0);
+        else dync__x_list_rm(s, rm, from_g ? 'g' : 'k', width);
+        if (row->form == DYNC__XF_BZHI) dync__str_addf(s, ",%s", dync__x_gpr(vvvv, 8));
+        if (has_imm) dync__str_addf(s, ",0x%x", (unsigned)imm);
+        dync__str_add(s, "\n");
+    }
+    dync__x_vex(a, row, row->w, row->bytes, reg, vvvv, rm);
+    dync__x_modrm(a, reg, rm, 1, has_imm);
+    if (has_imm) dync__x_8(a, imm);
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+static int dync__x_int_size(int form)
+{
+    return form == DYNC__XF_MR8 ? 1 : form == DYNC__XF_MR16 ? 2
+           : form == DYNC__XF_RM32 || form == DYNC__XF_MR32 || form == DYNC__XF_RM32_16 || form == DYNC__XF_RM32_8 || form == DYNC__XF_U32_3 ? 4 : 8;
+}
+
+DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm)
+{
+    const dync__x_row *row = &dync__x_rows[insn];
+    int form = row->form, ext = -1, op = row->op, imm_bytes = 0, size = dync__x_int_size(form);
+    switch (form) {
+    case DYNC__XF_I32_0: ext = 0; imm_bytes = 4; break;
+    case DYNC__XF_RI_0: case DYNC__XF_RI_4: case DYNC__XF_RI_5: case DYNC__XF_RI_7:
+        ext = form == DYNC__XF_RI_0 ? 0 : form == DYNC__XF_RI_4 ? 4 : form == DYNC__XF_RI_5 ? 5 : 7;
+        imm_bytes = imm >= -128 && imm <= 127 ? 1 : 4;
+        if (imm_bytes == 1) op = 0x83;
+        break;
+    case DYNC__XF_S_4: ext = 4; imm_bytes = 1; break;
+    case DYNC__XF_S_5: ext = 5; imm_bytes = 1; break;
+    case DYNC__XF_U32_3: ext = 3; break;
+    default: break;
+    }
+    if (a->listing) {
+        dync__str *s = a->listing;
+        bool to_memory = form == DYNC__XF_MR || form == DYNC__XF_MR32 || form == DYNC__XF_MR16 || form == DYNC__XF_MR8;
+        int from = form == DYNC__XF_RM32_16 ? 2 : form == DYNC__XF_RM32_8 ? 1 : size;
+        dync__str_addf(s, "    %s ", row->vex);
+        if (ext < 0 && !to_memory) dync__str_addf(s, "%s,", dync__x_gpr(reg, size));
+        dync__x_list_rm(s, rm, 'g', from);
+        if (to_memory) dync__str_addf(s, ",%s", dync__x_gpr(reg, size));
+        if (imm_bytes) {
+            if (imm < 0) dync__str_addf(s, ",0x%llx", (unsigned long long)(int64_t)imm);
+            else dync__str_addf(s, ",0x%x", (unsigned)imm);
+        }
+        dync__str_add(s, "\n");
+    }
+    int field = ext >= 0 ? ext : reg;
+    int r = ext >= 0 ? 0 : reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
+    int b = rm.is_mem ? (rm.base >= 0 ? rm.base >> 3 & 1 : 0) : rm.reg >> 3 & 1;
+    if (row->pp) dync__x_8(a, 0x66);
+    if (row->w || r || x || b || form == DYNC__XF_MR8) dync__x_8(a, 0x40 | row->w << 3 | r << 2 | x << 1 | b);
+    if (row->map) dync__x_8(a, 0x0f);
+    dync__x_8(a, op);
+    dync__x_modrm(a, field, rm, 1, imm_bytes);
+    if (imm_bytes == 1) dync__x_8(a, imm & 255);
+    if (imm_bytes == 4) dync__x_32(a, imm);
+}
+
+DYNC__FN void dync__x_push(dync__xasm *a, int reg)
+{
+    if (a->listing) dync__str_addf(a->listing, "    push %s\n", dync__x_gpr(reg, 8));
+    if (reg >= 8) dync__x_8(a, 0x41);
+    dync__x_8(a, 0x50 + (reg & 7));
+}
+
+DYNC__FN void dync__x_pop(dync__xasm *a, int reg)
+{
+    if (a->listing) dync__str_addf(a->listing, "    pop %s\n", dync__x_gpr(reg, 8));
+    if (reg >= 8) dync__x_8(a, 0x41);
+    dync__x_8(a, 0x58 + (reg & 7));
+}
+
+DYNC__FN void dync__x_ret(dync__xasm *a)
+{
+    if (a->listing) dync__str_add(a->listing, "    vzeroupper\n    ret\n");
+    dync__x_8(a, 0xc5);
+    dync__x_8(a, 0xf8);
+    dync__x_8(a, 0x77);
+    dync__x_8(a, 0xc3);
+}
+
+/* ---- labels and constants -------------------------------------------------------------------- */
+
+DYNC__FN int dync__x_label(dync__xasm *a)
+{
+    if (!dync__avec_push(a->arena, &a->label, -1)) {
+        a->failed = true;
+        return 0;
+    }
+    return a->label.n - 1;
+}
+
+DYNC__FN void dync__x_bind(dync__xasm *a, int label)
+{
+    if (a->listing) dync__str_addf(a->listing, "  L%d:\n", label);
+    if (!a->failed) a->label.at[label] = a->code.n;
+}
+
+DYNC__FN void dync__x_jump(dync__xasm *a, int cc, int label)
+{
+    static const char *const names[16] = {"jo", "jno", "jb", "jae", "je", "jne", "jbe", "ja", "js", "jns", "jp", "jnp", "jl", "jge", "jle", "jg"};
+    if (a->listing) dync__str_addf(a->listing, "    %s L%d\n", cc < 0 ? "jmp" : names[cc], label);
+    if (cc < 0) dync__x_8(a, 0xe9);
+    else {
+        dync__x_8(a, 0x0f);
+        dync__x_8(a, 0x80 | cc);
+    }
+    dync__xfix fix = {a->code.n, label};
+    if (!dync__avec_push(a->arena, &a->jump, fix)) a->failed = true;
+    dync__x_32(a, 0);
+}
+
+DYNC__FN dync__xrm dync__x_constant64(dync__xasm *a, const void *bytes)
+{
+    int at = 0;
+    for (; at < a->pool.n; at += 64)
+        if (memcmp(a->pool.at + at, bytes, 64) == 0) break;
+    for (int i = 0; at == a->pool.n - i && i < 64 && !a->failed; i++)
+        if (!dync__avec_push(a->arena, &a->pool, ((const uint8_t *)bytes)[i])) a->failed = true;
+    return dync__x_mem(DYNC__X_POOL, at);
+}
+
+DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
+{
+    uint8_t bytes[64];
+    for (int i = 0; i < 64; i++) bytes[i] = (uint8_t)(bits >> 8 * (i % width));
+    return dync__x_constant64(a, bytes);
+}
+
+static int dync__x_pool_at(const dync__xasm *a) { return (a->code.n + 63) & ~63; }
+
+DYNC__FN size_t dync__x_finish(dync__xasm *a)
+{
+    for (int i = 0; !a->failed && i < a->jump.n + a->constant.n; i++) {
+        bool jump = i < a->jump.n;
+        dync__xfix f = jump ? a->jump.at[i] : a->constant.at[i - a->jump.n];
+        uint8_t *field = a->code.at + f.at;
+        int32_t after = jump ? 4 : field[0]; /* the field, and an immediate behind it */
+        int32_t distance = (jump ? a->label.at[f.target] : dync__x_pool_at(a) + f.target) - (f.at + after);
+        for (int k = 0; k < 4; k++) field[k] = (uint8_t)((uint32_t)distance >> 8 * k);
+    }
+    return a->failed ? 0 : (size_t)(dync__x_pool_at(a) + a->pool.n);
+}
+
+DYNC__FN void dync__x_write(const dync__xasm *a, uint8_t *to)
+{
+    memcpy(to, a->code.at, (size_t)a->code.n);
+    if (a->pool.n) memcpy(to + dync__x_pool_at(a), a->pool.at, (size_t)a->pool.n);
+}
+#endif
+
+/* ==== codegen/x86_reg.c ========================================================================================= */
+/* codegen/x86_reg.c: registers of a list of instructions. Before: x86_gen.c begins a list; x86_prim.c and its kin ask for operands and
+ * results.
+ *
+ * A list is straight code, so one pass forward allocates: a value takes a register when it is made and gives it back at its last
+ * use; where none is free, the value whose next use is furthest away goes to the frame (Belady 1966). Constants and values of other
+ * lists are read from memory where they stand, the most used ones from registers that x86_gen.c pins for the whole loop. Loads from
+ * buffers that the kernel does not write wait for their first use, which often takes them as its memory operand.
+ * Invariant: registers read by the instruction in hand are locked until dync__xg_end. */
+#if DYNC__JIT_X86
+
+DYNC__FN int dync__xg_frame(dync__xg *g, int bytes)
+{
+    int at = g->frame;
+    g->frame += (bytes + 63) & ~63;
+    return at;
+}
+
+/* Operands in this list: a value read back from its row buffer has none. */
+static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
+{
+    const dync__ib *b = g->b;
+    if (b->keep[i] && dync__ib_list(b, i) != list) return 0;
+    int n = dync__ib_operands(b, i, out);
+    for (int a = 0; a < n; a++) out[a] = dync__xg_root(g, out[a]);
+    return n;
+}
+
+DYNC__FN void dync__xg_begin_list(dync__xg *g, int list)
+{
+    const dync__xlist *l = &g->list[list];
+    int32_t arg[3];
+    g->cur = list;
+    g->uses.n = 0;
+    for (int p = 0; p < l->n; p++) {
+        g->in_list[l->at[p]] = list;
+        g->n_uses[l->at[p]] = 0;
+        g->last_use[l->at[p]] = -1;
+    }
+    for (int p = 0; p < l->n; p++)
+        for (int a = dync__xg_operands(g, list, l->at[p], arg) - 1; a >= 0; a--)
+            if (g->in_list[arg[a]] == list) g->n_uses[arg[a]]++;
+    for (int p = 0, at = 0; p < l->n; p++) {
+        g->first_use[l->at[p]] = g->next_use[l->at[p]] = at;
+        at += g->n_uses[l->at[p]];
+        for (int k = 0; k < g->n_uses[l->at[p]]; k++)
+            if (!dync__avec_push(g->b->arena, &g->uses, 0)) g->a.failed = true;
+    }
+    if (g->a.failed) return;
+    for (int p = 0; p < l->n; p++)
+        for (int a = dync__xg_operands(g, list, l->at[p], arg) - 1; a >= 0; a--) {
+            if (g->in_list[arg[a]] != list) continue;
+            g->uses.at[g->next_use[arg[a]]++] = p;
+            g->last_use[arg[a]] = p;
+        }
+}
+
+DYNC__FN int dync__xg_pressure(dync__xg *g, int list)
+{
+    const dync__xlist *l = &g->list[list];
+    int live = 0, most = 0;
+    int32_t arg[3];
+    for (int p = 0; p < l->n; p++) {
+        int i = l->at[p], n = dync__xg_operands(g, list, i, arg);
+        bool small_load = dync__xg_inst(g, i)->prim == DYNC__P_load && g->n_uses[i] <= 1;
+        for (int a = 0; a < n; a++) {
+            int v = arg[a];
+            bool again = false;
+            for (int c = 0; c < a; c++) again |= arg[c] == v;
+            if (!again && g->in_list[v] == list && g->last_use[v] == p &&
+                !(dync__xg_inst(g, v)->prim == DYNC__P_load && g->n_uses[v] <= 1) && !dync__xg_in_k(g, dync__xg_inst(g, v)->type))
+                live--;
+        }
+        if (g->n_uses[i] > 0 && !small_load && !dync__xg_in_k(g, dync__xg_inst(g, i)->type)) live++;
+        most = DYNC__MAX(most, live + (small_load ? 1 : 0));
+    }
+    return most + 1;
+}
+
+DYNC__FN void dync__xg_reset(dync__xg *g)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    g->free_regs = (g->n_regs == 32 ? 0xffffffffu : 0xffffu) & ~g->pinned;
+    g->free_k = g->isa == 2 ? 0xfe : 0;
+    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+    for (int r = 0; r < 32; r++) g->owner[r] = -1;
+    for (int r = 0; r < 8; r++) g->owner_k[r] = -1;
+    for (int p = 0; p < l->n; p++) {
+        g->next_use[l->at[p]] = g->first_use[l->at[p]];
+        for (int u = 0; u < DYNC__XG_UNROLL; u++) g->val[l->at[p] * DYNC__XG_UNROLL + u] = (dync__xval){-1, false, -1};
+    }
+}
+
+/* ---- spilling -------------------------------------------------------------------------------- */
+
+static int dync__xg_spill_slot(dync__xg *g)
+{
+    if (g->free_spill.n > 0) return g->free_spill.at[--g->free_spill.n];
+    return dync__xg_frame(g, 64);
+}
+
+static void dync__xg_free_spill(dync__xg *g, int slot)
+{
+    if (slot >= 0 && !dync__avec_push(g->b->arena, &g->free_spill, slot)) g->a.failed = true;
+}
+
+/* Where in the list a value is wanted next; the vectors after u still need what this instruction reads. */
+static int dync__xg_next(dync__xg *g, int owner)
+{
+    int v = owner / DYNC__XG_UNROLL, u = owner % DYNC__XG_UNROLL, end = g->first_use[v] + g->n_uses[v];
+    while (g->next_use[v] < end && g->uses.at[g->next_use[v]] < g->pos) g->next_use[v]++;
+    int at = g->next_use[v];
+    while (u <= g->u && at < end && g->uses.at[at] == g->pos) at++;
+    return at < end ? g->uses.at[at] : 1 << 30;
+}
+
+static int dync__xg_evict(dync__xg *g, int n_regs, const int32_t *owner, uint32_t locked)
+{
+    int best = -1, far = -1;
+    for (int r = 0; r < n_regs; r++) {
+        if (owner[r] < 0 || locked >> r & 1) continue;
+        int next = dync__xg_next(g, owner[r]);
+        if (next > far) {
+            far = next;
+            best = r;
+        }
+    }
+    if (best < 0) g->a.failed = true;
+    return best < 0 ? 1 : best;
+}
+
+static int dync__xg_vl_of(const dync__xg *g, int v) { return dync__xg_vl(g, dync__xg_inst(g, v)->type); }
+
+static int dync__xg_alloc(dync__xg *g)
+{
+    uint32_t could = g->free_regs & ~g->locked;
+    int r = could ? __builtin_ctz(could) : -1;
+    if (r < 0) {
+        r = dync__xg_evict(g, g->n_regs, g->owner, g->locked | g->pinned);
+        if (g->owner[r] >= 0) {
+            dync__xval *x = &g->val[g->owner[r]];
+            if (x->spill < 0) {
+                x->spill = dync__xg_spill_slot(g);
+                dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_of(g, g->owner[r] / DYNC__XG_UNROLL), r, 0, dync__xg_at(x->spill), 0, 0);
+            }
+            x->reg = -1;
+            g->owner[r] = -1;
+        }
+    }
+    g->free_regs &= ~(1u << r);
+    g->locked |= 1u << r;
+    return r;
+}
+
+static int dync__xg_alloc_k(dync__xg *g)
+{
+    uint32_t could = g->free_k & ~g->locked_k;
+    int r = could ? __builtin_ctz(could) : -1;
+    if (r < 0) {
+        r = dync__xg_evict(g, 8, g->owner_k, g->locked_k);
+        if (g->owner_k[r] >= 0) {
+            dync__xval *x = &g->val[g->owner_k[r]];
+            if (x->spill < 0) {
+                x->spill = dync__xg_spill_slot(g);
+                dync__x_k(&g->a, DYNC__X_KMOVW_M, r, 0, dync__xg_at(x->spill), 0);
+            }
+            x->reg = -1;
+            g->owner_k[r] = -1;
+        }
+    }
+    g->free_k &= ~(1u << r);
+    g->locked_k |= 1u << r;
+    return r;
+}
+
+DYNC__FN int dync__xg_pin(dync__xg *g)
+{
+    uint32_t all = g->n_regs == 32 ? 0xffffffffu : 0xffffu, could = all & ~g->pinned;
+    if (!could) {
+        g->a.failed = true;
+        return 0;
+    }
+    int r = 31 - __builtin_clz(could);
+    g->pinned |= 1u << r;
+    return r;
+}
+
+DYNC__FN int dync__xg_temp(dync__xg *g)
+{
+    int r = dync__xg_alloc(g);
+    g->temps |= 1u << r;
+    return r;
+}
+
+DYNC__FN int dync__xg_temp_k(dync__xg *g)
+{
+    int r = dync__xg_alloc_k(g);
+    g->temps_k |= 1u << r;
+    return r;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i)
+{
+    uint64_t bits = 0;
+    float f32 = (float)f;
+    if (type == DYNC_F32) memcpy(&bits, &f32, sizeof f32);
+    else if (type == DYNC_F64) memcpy(&bits, &f, sizeof f);
+    else if (type == DYNC_BOOL) bits = i ? 0xffffffffu : 0;
+    else bits = (uint64_t)i;
+    return dync__x_constant(&g->a, bits, dync__xg_type_wide(type) ? 8 : 4);
+}
+
+/* Memory of a value that no register holds: a constant, a slot of another list, a spilled or unloaded one. */
+static dync__xrm dync__xg_home(dync__xg *g, int v)
+{
+    const dync__inst *in = dync__xg_inst(g, v);
+    if (in->prim == DYNC__P_const_) {
+        dync__scalar x = dync__const_scalar(in);
+        return dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i);
+    }
+    if (g->in_list[v] == g->cur) {
+        dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
+        return x->lazy ? dync__xg_element(g, g->stream_of[v]) : dync__xg_at(x->spill);
+    }
+    return dync__xg_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
+}
+
+static bool dync__xg_is_here(const dync__xg *g, int v) { return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_; }
+
+DYNC__FN int dync__xg_src(dync__xg *g, int value)
+{
+    int v = dync__xg_root(g, value), r;
+    if (g->hoist[v] >= 0) return g->hoist[v];
+    if (!dync__xg_is_here(g, v)) {
+        r = dync__xg_temp(g);
+        dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_of(g, v), r, 0, dync__xg_home(g, v), 0, 0);
+        return r;
+    }
+    dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
+    if (x->reg < 0) {
+        r = dync__xg_alloc(g);
+        if (x->lazy) dync__xg_load_now(g, v, r);
+        else dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_of(g, v), r, 0, dync__xg_home(g, v), 0, 0);
+        x->lazy = false;
+        x->reg = (int8_t)r;
+        g->owner[r] = v * DYNC__XG_UNROLL + g->u;
+    }
+    g->locked |= 1u << x->reg;
+    return x->reg;
+}
+
+DYNC__FN bool dync__xg_in_memory(const dync__xg *g, int value)
+{
+    int v = dync__xg_root(g, value);
+    if (g->hoist[v] >= 0) return false;
+    if (!dync__xg_is_here(g, v)) return true;
+    return g->val[v * DYNC__XG_UNROLL + g->u].reg < 0 && g->last_use[v] == g->pos;
+}
+
+DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *g, int value)
+{
+    if (!dync__xg_in_memory(g, value)) return dync__x_reg(dync__xg_src(g, value));
+    return dync__xg_home(g, dync__xg_root(g, value));
+}
+
+DYNC__FN int dync__xg_src_k(dync__xg *g, int value)
+{
+    int v = dync__xg_root(g, value), r;
+    const dync__inst *in = dync__xg_inst(g, v);
+    if (in->prim == DYNC__P_const_) {
+        r = dync__xg_temp_k(g);
+        dync__x_k(&g->a, dync__const_scalar(in).i ? DYNC__X_KXNORW : DYNC__X_KXORW, r, r, dync__x_reg(r), 0);
+        return r;
+    }
+    if (!dync__xg_is_here(g, v)) {
+        r = dync__xg_temp_k(g);
+        dync__x_k(&g->a, DYNC__X_KMOVW, r, 0, dync__xg_home(g, v), 0);
+        return r;
+    }
+    dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
+    if (x->reg < 0) {
+        r = dync__xg_alloc_k(g);
+        dync__x_k(&g->a, DYNC__X_KMOVW, r, 0, dync__xg_at(x->spill), 0);
+        x->reg = (int8_t)r;
+        g->owner_k[r] = v * DYNC__XG_UNROLL + g->u;
+    }
+    g->locked_k |= 1u << x->reg;
+    return x->reg;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static void dync__xg_drop(dync__xg *g, int v)
+{
+    dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
+    bool k = dync__xg_in_k(g, dync__xg_inst(g, v)->type);
+    if (x->reg >= 0 && k) {
+        g->owner_k[x->reg] = -1;
+        g->free_k |= 1u << x->reg;
+        g->locked_k &= ~(1u << x->reg);
+    } else if (x->reg >= 0) {
+        g->owner[x->reg] = -1;
+        g->free_regs |= 1u << x->reg;
+        g->locked &= ~(1u << x->reg);
+    }
+    x->reg = -1;
+    dync__xg_free_spill(g, x->spill);
+    x->spill = -1;
+}
+
+DYNC__FN bool dync__xg_dies(const dync__xg *g, int value)
+{
+    int v = dync__xg_root(g, value);
+    return g->hoist[v] < 0 && dync__xg_is_here(g, v) && g->last_use[v] == g->pos && g->val[v * DYNC__XG_UNROLL + g->u].reg >= 0;
+}
+
+DYNC__FN void dync__xg_release(dync__xg *g)
+{
+    int32_t arg[3];
+    for (int a = dync__xg_operands(g, g->cur, g->list[g->cur].at[g->pos], arg) - 1; a >= 0; a--)
+        if (dync__xg_dies(g, arg[a])) dync__xg_drop(g, arg[a]);
+}
+
+DYNC__FN int dync__xg_def(dync__xg *g, int inst)
+{
+    int r = dync__xg_alloc(g);
+    g->owner[r] = inst * DYNC__XG_UNROLL + g->u;
+    g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)r;
+    return r;
+}
+
+DYNC__FN int dync__xg_def_k(dync__xg *g, int inst)
+{
+    int r = dync__xg_alloc_k(g);
+    g->owner_k[r] = inst * DYNC__XG_UNROLL + g->u;
+    g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)r;
+    return r;
+}
+
+DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
+{
+    int v = dync__xg_root(g, value);
+    dync__xval *from = &g->val[v * DYNC__XG_UNROLL + g->u], *to = &g->val[inst * DYNC__XG_UNROLL + g->u];
+    to->reg = from->reg;
+    g->owner[to->reg] = inst * DYNC__XG_UNROLL + g->u;
+    from->reg = -1;
+}
+
+DYNC__FN void dync__xg_end(dync__xg *g)
+{
+    int32_t arg[3];
+    int i = g->list[g->cur].at[g->pos];
+    for (int a = dync__xg_operands(g, g->cur, i, arg) - 1; a >= 0; a--)
+        if (dync__xg_is_here(g, arg[a]) && g->last_use[arg[a]] == g->pos) dync__xg_drop(g, arg[a]);
+    if (g->n_uses[i] == 0) dync__xg_drop(g, i);
+    g->free_regs |= g->temps;
+    g->free_k |= g->temps_k;
+    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+}
+#endif
+
+/* ==== codegen/x86_mem.c ========================================================================================= */
+/* codegen/x86_mem.c: loads, stores, numbers of indices, row buffers. Between x86_reg.c and x86_gen.c.
+ *
+ * Storage dtypes widen to compute types in registers and are rounded on the way back. Lanes that lie side by side are one access, masked
+ * where fewer than a vector are left; what is the same in all lanes is spread; other strides, and what AVX2 cannot mask, go
+ * element by element through a vector in the frame. rax, rsi, rbp (and rdx in masked code) are free here; rcx counts lanes. */
+#if DYNC__JIT_X86
+
+DYNC__FN int dync__xg_tail_k(dync__xg *g)
+{
+    int k = dync__xg_temp_k(g);
+    dync__x_k(&g->a, DYNC__X_KMOVW, k, 0, dync__xg_at(g->tail_mask + 64 * g->u), 0);
+    return k;
+}
+
+DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
+{
+    int r = dync__xg_temp(g);
+    dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_bytes(g->V * (wide ? 8 : 4)), r, 0,
+              dync__xg_at((wide ? g->tail_mask64 : g->tail_mask) + 64 * g->u), 0, 0);
+    return r;
+}
+
+static int dync__xg_base(dync__xg *g, int stream)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    if (g->in_phase && s->gpr >= 0) return s->gpr;
+    bool framed = g->in_phase && s->pointer >= 0;
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
+              framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    return DYNC__RAX;
+}
+
+DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    int base = dync__xg_base(g, stream), ahead = g->u * g->V * s->bytes;
+    if (g->single || s->lane == DYNC__XL_SAME) return dync__x_mem(base, 0);
+    if (s->kind == DYNC__XS_KEEP && g->vertical) return dync__x_mem(base, ahead);
+    return dync__x_index(base, DYNC__RCX, s->bytes, ahead);
+}
+
+/* ---- element by element ---------------------------------------------------------------------- */
+
+static bool dync__xg_is_staged(const dync__xg *g, const dync__xstream *s)
+{
+    return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
+}
+
+static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm from)
+{
+    static const int load[] = {0, DYNC__X_MOVZX8, DYNC__X_MOVZX16, 0, DYNC__X_MOV32, 0, 0, 0, DYNC__X_MOV};
+    static const int store[] = {0, DYNC__X_MOV8_M, DYNC__X_MOV16_M, 0, DYNC__X_MOV32_M, 0, 0, 0, DYNC__X_MOV_M};
+    dync__x_i(&g->a, load[bytes], DYNC__RSI, from, 0);
+    dync__x_i(&g->a, store[bytes], DYNC__RSI, to, 0);
+}
+
+/* Between memory and the stage: V elements, or those of the tail. */
+static void dync__xg_stage(dync__xg *g, int stream, bool load)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    dync__xasm *a = &g->a;
+    bool strided = s->lane == DYNC__XL_STRIDED;
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_mem(DYNC__RAX, 0);
+    int bytes = s->bytes;
+    if (strided) {
+        int base = dync__xg_base(g, stream);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+    } else {
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__xg_element(g, stream), 0);
+    }
+    if (!g->masked) {
+        for (int l = 0; l < g->V; l++) {
+            dync__xrm stage = dync__xg_at(g->stage + l * bytes);
+            dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
+            if (l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+        }
+        return;
+    }
+    int done = dync__x_label(a), more = dync__x_label(a), few = dync__x_label(a);
+    dync__xrm stage = dync__x_index(DYNC__RSP, DYNC__RBP, bytes, g->stage);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->tail_count), 0);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), g->u * g->V);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_jump(a, DYNC__CC_LE, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_bind(a, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    dync__x_bind(a, more);
+    /* rsp cannot be an index, rbp is */
+    dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
+    if (strided) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+    else dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), bytes);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), 1);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_L, more);
+    dync__x_bind(a, done);
+}
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+static const int dync__xg_load_insn[] = {0, DYNC__X_MOVDQU8, DYNC__X_MOVDQU16, 0, DYNC__X_MOVUPS, 0, 0, 0, DYNC__X_MOVUPD};
+static const int dync__xg_store_insn[] = {0, DYNC__X_MOVDQU8_M, DYNC__X_MOVDQU16_M, 0, DYNC__X_MOVUPS_M, 0, 0, 0, DYNC__X_MOVUPD_M};
+
+/* V elements as they are stored: memory, or register r where they had to be loaded with a mask. */
+static dync__xrm dync__xg_raw(dync__xg *g, int stream, int r)
+{
+    const dync__xstream *s = &g->stream.at[stream];
+    int vl = dync__xg_vl_bytes(g->V * s->bytes);
+    if (dync__xg_is_staged(g, s)) {
+        dync__xg_stage(g, stream, true);
+        return dync__xg_at(g->stage);
+    }
+    if (!g->masked || s->kind == DYNC__XS_KEEP) return dync__xg_element(g, stream);
+    if (g->isa == 2) {
+        int k = dync__xg_tail_k(g);
+        dync__x_v(&g->a, dync__xg_load_insn[s->bytes], vl, r, 0, dync__xg_element(g, stream), 0, k | DYNC__X_ZERO);
+    } else {
+        int m = dync__xg_tail_v(g, s->bytes == 8);
+        dync__x_v(&g->a, s->bytes == 8 ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, vl, r, m, dync__xg_element(g, stream), 0, 0);
+    }
+    return dync__x_reg(r);
+}
+
+static void dync__xg_widen(dync__xg *g, int dtype, int r, dync__xrm from)
+{
+    int vl = dync__xg_vl_bytes(g->V * 4);
+    switch (dtype) {
+    case DYNC_F16: dync__x_v(&g->a, DYNC__X_CVTPH2PS, vl, r, 0, from, 0, 0); break;
+    case DYNC_BF16:
+        dync__x_v(&g->a, DYNC__X_PMOVZXWD, vl, r, 0, from, 0, 0);
+        dync__x_v(&g->a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(r), 16, 0);
+        break;
+    case DYNC_I16: dync__x_v(&g->a, DYNC__X_PMOVSXWD, vl, r, 0, from, 0, 0); break;
+    case DYNC_I8: dync__x_v(&g->a, DYNC__X_PMOVSXBD, vl, r, 0, from, 0, 0); break;
+    case DYNC_U8: dync__x_v(&g->a, DYNC__X_PMOVZXBD, vl, r, 0, from, 0, 0); break;
+    default:
+        if (from.is_mem) dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl(g, dtype), r, 0, from, 0, 0);
+    }
+}
+
+/* One element in every lane. */
+static void dync__xg_spread(dync__xg *g, int dtype, int r, dync__xrm from)
+{
+    int vl = dync__xg_vl(g, dync__dtype_info(dtype)->compute), insn = 0;
+    switch (dtype) {
+    case DYNC_F32: case DYNC_I32: dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, from, 0, 0); return;
+    case DYNC_F64: case DYNC_I64: dync__x_v(&g->a, DYNC__X_BROADCASTQ, vl, r, 0, from, 0, 0); return;
+    case DYNC_F16: case DYNC_BF16: insn = DYNC__X_MOVZX16; break;
+    case DYNC_I16: insn = DYNC__X_MOVSX16; break;
+    case DYNC_I8: insn = DYNC__X_MOVSX8; break;
+    default: insn = DYNC__X_MOVZX8; break;
+    }
+    dync__x_i(&g->a, insn, DYNC__RSI, from, 0);
+    if (dtype == DYNC_BF16) dync__x_i(&g->a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RSI), 16);
+    dync__x_v(&g->a, DYNC__X_MOVD, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
+    if (dtype == DYNC_F16) dync__x_v(&g->a, DYNC__X_CVTPH2PS, 0, r, 0, dync__x_reg(r), 0, 0);
+    dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
+}
+
+static bool dync__xg_is_same(const dync__xg *g, const dync__xstream *s) { return g->single || s->lane == DYNC__XL_SAME; }
+
+DYNC__FN void dync__xg_load_now(dync__xg *g, int i, int r)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int s = g->stream_of[i], dtype = g->b->k->buf.at[in->buf].dtype;
+    if (dync__xg_is_same(g, &g->stream.at[s])) dync__xg_spread(g, dtype, r, dync__xg_element(g, s));
+    else dync__xg_widen(g, dtype, r, dync__xg_raw(g, s, r));
+}
+
+static void dync__xg_load_bool(dync__xg *g, int i)
+{
+    int s = g->stream_of[i], vl = dync__xg_vl_bytes(g->V * 4), zero;
+    dync__xasm *a = &g->a;
+    if (dync__xg_is_same(g, &g->stream.at[s])) {
+        dync__x_i(a, DYNC__X_MOVZX8, DYNC__RSI, dync__xg_element(g, s), 0);
+        dync__x_i(a, DYNC__X_NEG32, 0, dync__x_reg(DYNC__RSI), 0);
+        dync__x_i(a, DYNC__X_SBB32, DYNC__RSI, dync__x_reg(DYNC__RSI), 0);
+        if (g->isa == 2) {
+            dync__x_k(a, DYNC__X_KMOVW_KG, dync__xg_def_k(g, i), 0, dync__x_reg(DYNC__RSI), 0);
+            return;
+        }
+        int r = dync__xg_def(g, i);
+        dync__x_v(a, DYNC__X_MOVD, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
+        dync__x_v(a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
+        return;
+    }
+    if (g->isa == 2) {
+        int t = dync__xg_temp(g), k = dync__xg_def_k(g, i);
+        dync__xrm raw = dync__xg_raw(g, s, t);
+        if (raw.is_mem) dync__x_v(a, g->V == 16 ? DYNC__X_MOVUPS : DYNC__X_MOVQ, 0, t, 0, raw, 0, 0);
+        dync__x_v(a, DYNC__X_PTESTMB, 0, k, t, dync__x_reg(t), 0, 0);
+        return;
+    }
+    int r = dync__xg_def(g, i);
+    dync__x_v(a, DYNC__X_PMOVZXBD, vl, r, 0, dync__xg_raw(g, s, r), 0, 0);
+    zero = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_XORPS, vl, zero, zero, dync__x_reg(zero), 0, 0);
+    dync__x_v(a, DYNC__X_PCMPGTD, vl, r, r, dync__x_reg(zero), 0, 0);
+}
+
+/* May the load wait for its use, as a memory operand? */
+static bool dync__xg_waits(const dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    const dync__buf *buf = &g->b->k->buf.at[in->buf];
+    return !g->masked && !g->single && !(buf->mode & DYNC__BUF_OUT) && buf->dtype == in->type && in->type != DYNC_BOOL &&
+           g->stream.at[g->stream_of[i]].lane == DYNC__XL_DENSE && g->slot[i] < 0 && !g->b->keep[i];
+}
+
+DYNC__FN void dync__xg_load(dync__xg *g, int i)
+{
+    if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
+    else if (dync__xg_waits(g, i)) g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
+    else dync__xg_load_now(g, i, dync__xg_def(g, i));
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+/* Lanes of 32 bits to `bytes` each, side by side. */
+static void dync__xg_pack(dync__xg *g, int bytes, int to, int from)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4);
+    if (g->isa == 2) {
+        dync__x_v(a, bytes == 1 ? DYNC__X_PMOVDB : DYNC__X_PMOVDW, vl, from, 0, dync__x_reg(to), 0, 0);
+        return;
+    }
+    uint8_t pick[64];
+    for (int i = 0; i < 64; i++) pick[i] = i % 16 < 4 * bytes ? (uint8_t)(i % 16 / bytes * 4 + i % bytes) : 0x80;
+    dync__x_v(a, DYNC__X_PSHUFB, vl, to, from, dync__x_constant64(a, pick), 0, 0);
+    if (g->V < 8) return;
+    int high = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_EXTRACT128, 1, to, 0, dync__x_reg(high), 1, 0);
+    dync__x_v(a, bytes == 1 ? DYNC__X_PUNPCKLDQ : DYNC__X_PUNPCKLQDQ, 0, to, to, dync__x_reg(high), 0, 0);
+}
+
+/* The value in its storage form; returns the register. */
+static int dync__xg_narrow(dync__xg *g, int dtype, int value)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4), from, t;
+    if (dtype == DYNC_BOOL && g->isa == 2) {
+        int k = dync__xg_src_k(g, value);
+        t = dync__xg_temp(g);
+        dync__x_v(a, DYNC__X_PMOVM2B, 0, t, 0, dync__x_reg(k), 0, 0);
+        dync__x_v(a, DYNC__X_ANDPS, 0, t, t, dync__x_constant(a, 1, 1), 0, 0);
+        return t;
+    }
+    from = dync__xg_src(g, value);
+    if (dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL) return from;
+    t = dync__xg_temp(g);
+    switch (dtype) {
+    case DYNC_F16: dync__x_v(a, DYNC__X_CVTPS2PH, vl, from, 0, dync__x_reg(t), 0, 0); break;
+    case DYNC_BF16:
+        dync__xg_bf16_bits(g, t, from);
+        dync__xg_pack(g, 2, t, t);
+        break;
+    case DYNC_I16: dync__xg_pack(g, 2, t, from); break;
+    case DYNC_BOOL:
+        dync__x_v(a, DYNC__X_ANDPS, vl, t, from, dync__x_constant(a, 1, 4), 0, 0);
+        dync__xg_pack(g, 1, t, t);
+        break;
+    default: dync__xg_pack(g, 1, t, from); break;
+    }
+    return t;
+}
+
+static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to)
+{
+    if (total == 4) dync__x_v(&g->a, DYNC__X_MOVD_M, 0, r, 0, to, 0, 0);
+    else if (total == 8) dync__x_v(&g->a, DYNC__X_MOVQ_M, 0, r, 0, to, 0, 0);
+    else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
+}
+
+DYNC__FN void dync__xg_store(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int stream = g->stream_of[i], bytes = g->stream.at[stream].bytes;
+    const dync__xstream *s = &g->stream.at[stream];
+    int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0]);
+    if (dync__xg_is_same(g, s)) {
+        if (bytes >= 4) {
+            dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream));
+            return;
+        }
+        dync__x_v(a, DYNC__X_MOVD_M, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
+        dync__x_i(a, bytes == 2 ? DYNC__X_MOV16_M : DYNC__X_MOV8_M, DYNC__RSI, dync__xg_element(g, stream), 0);
+    } else if (dync__xg_is_staged(g, s)) {
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage));
+        dync__xg_stage(g, stream, false);
+    } else if (!g->masked) {
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream));
+    } else if (g->isa == 2) {
+        int k = dync__xg_tail_k(g);
+        dync__x_v(a, dync__xg_store_insn[bytes], dync__xg_vl_bytes(g->V * bytes), r, 0, dync__xg_element(g, stream), 0, k);
+    } else {
+        int m = dync__xg_tail_v(g, bytes == 8);
+        dync__x_v(a, bytes == 8 ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, dync__xg_vl_bytes(g->V * bytes), r, m, dync__xg_element(g, stream), 0, 0);
+    }
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__xg_index(dync__xg *g, int i)
+{
+    dync__xasm *a = &g->a;
+    int stream = g->stream_of[i], vl = dync__xg_vl(g, DYNC_I64);
+    const dync__xstream *s = &g->stream.at[stream];
+    int base = dync__xg_base(g, stream), r;
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
+    if (dync__xg_is_same(g, s)) {
+        dync__x_i(a, DYNC__X_MOV_M, base, dync__xg_at(g->stage), 0);
+        r = dync__xg_def(g, i);
+        dync__x_v(a, DYNC__X_BROADCASTQ, vl, r, 0, dync__xg_at(g->stage), 0, 0);
+        return;
+    }
+    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+    dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__x_reg(base), 0);
+    for (int l = 0; l < g->V; l++) {
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
+        if (l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RSI, stride, 0);
+    }
+    r = dync__xg_def(g, i);
+    dync__x_v(a, DYNC__X_MOVUPS, vl, r, 0, dync__xg_at(g->stage), 0, 0);
+}
+
+/* Whole vectors: a row buffer has room behind it. */
+DYNC__FN void dync__xg_keep(dync__xg *g, int i, bool load)
+{
+    int vl = dync__xg_vl(g, dync__xg_inst(g, i)->type), stream = g->keep_stream[i];
+    int r = load ? dync__xg_def(g, i) : g->val[i * DYNC__XG_UNROLL + g->u].reg;
+    dync__x_v(&g->a, load ? DYNC__X_MOVUPS : DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_element(g, stream), 0, 0);
+}
+
+DYNC__FN void dync__xg_slot_store(dync__xg *g, int i)
+{
+    int type = dync__xg_inst(g, i)->type, r = g->val[i * DYNC__XG_UNROLL + g->u].reg;
+    dync__xrm to = dync__xg_at(g->slot[i] + (g->vertical && g->b->level[i] == 1 ? 64 * g->u : 0));
+    if (dync__xg_in_k(g, type)) dync__x_k(&g->a, DYNC__X_KMOVW_M, r, 0, to, 0);
+    else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl(g, type), r, 0, to, 0, 0);
+}
+#endif
+
+/* ==== codegen/x86_prim.c ======================================================================================== */
+/* codegen/x86_prim.c: primitives of the loop IR as x86-64 instructions, for one vector. Between x86_reg.c and x86_gen.c.
+ *
+ * Results are those of loop/eval.c to the bit, NaN's payload aside. A case reads its operands (a register, or memory for the last one),
+ * lets go of those that end here, takes a register for the result and emits. Where several instructions are needed the result gets
+ * its register first, so that it overwrites no operand. */
+#if DYNC__JIT_X86
+
+enum { DYNC__CMP_EQ = 0, DYNC__CMP_LT = 0x11, DYNC__CMP_LE = 0x12, DYNC__CMP_UNORD = 3, DYNC__CMP_NE = 4, DYNC__CMP_GE = 0x1d, DYNC__CMP_ORD = 7 };
+enum { DYNC__ICMP_EQ = 0, DYNC__ICMP_LT = 1, DYNC__ICMP_LE = 2, DYNC__ICMP_NE = 4 };
+
+static int dync__xg_arg_type(const dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    return dync__xg_inst(g, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+}
+
+/* loads and reductions too */
+DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    const char *cannot = NULL;
+    if (in->buf >= 0 && g->b->k->buf.at[in->buf].dtype == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C)) return "f16 without F16C";
+    switch (in->prim) {
+    case DYNC__P_loadx: case DYNC__P_storex: return "an index that is data";
+    case DYNC__P_random: return "random numbers";
+    case DYNC__P_div: case DYNC__P_rem: return dync__xg_type_float(in->type) ? NULL : "integer division";
+    case DYNC__P_reduce:
+        if (in->imm.i >= DYNC__R_ARGMAX) return "argmax";
+        return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64" : NULL;
+    case DYNC__P_wrap: return in->imm.i == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C) ? "f16 without F16C" : NULL;
+    case DYNC__P_cast: {
+        int from = dync__xg_arg_type(g, i);
+        cannot = "conversions between i64 and floats";
+        if (g->isa == 2) return NULL;
+        return (from == DYNC_I64 && dync__xg_type_float(in->type)) || (in->type == DYNC_I64 && dync__xg_type_float(from)) ? cannot : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+/* ---- shapes of instructions ------------------------------------------------------------------ */
+
+static bool dync__xg_swaps(const dync__xg *g, const int32_t arg[2]) { return dync__xg_in_memory(g, arg[0]) && !dync__xg_in_memory(g, arg[1]); }
+
+static void dync__xg_two(dync__xg *g, int i, int a, int b, int insn, int vl, bool commutes)
+{
+    int32_t arg[2] = {a, b};
+    bool swap = commutes && dync__xg_swaps(g, arg);
+    int x = dync__xg_src(g, arg[swap]);
+    dync__xrm y = dync__xg_src_rm(g, arg[!swap]);
+    dync__xg_release(g);
+    dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), x, y, 0, 0);
+}
+
+static void dync__xg_one(dync__xg *g, int i, int insn, int vl, int imm)
+{
+    dync__xrm x = dync__xg_src_rm(g, dync__xg_inst(g, i)->arg[0]);
+    dync__xg_release(g);
+    dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), 0, x, imm, 0);
+}
+
+static void dync__xg_with_const(dync__xg *g, int i, int insn, int vl, dync__xrm c)
+{
+    int x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]);
+    dync__xg_release(g);
+    dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), x, c, 0, 0);
+}
+
+static void dync__xg_zero(dync__xg *g, int vl, int r) { dync__x_v(&g->a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0); }
+
+/* to = -1 where x < 0 (64-bit lanes, AVX2) */
+static void dync__xg_sign64(dync__xg *g, int vl, int to, int x)
+{
+    dync__xg_zero(g, vl, to);
+    dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, to, to, dync__x_reg(x), 0, 0);
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+/* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. */
+static void dync__xg_minmax(dync__xg *g, int i, int insn, int compare, int vl, bool wide)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]), r = dync__xg_def(g, i);
+    dync__x_v(a, insn, vl, r, x, dync__x_reg(y), 0, 0);
+    if (g->isa == 2) {
+        int k = dync__xg_temp_k(g);
+        dync__x_v(a, compare, vl, k, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
+        dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, r, 0, dync__x_reg(x), 0, k);
+        return;
+    }
+    int m = dync__xg_temp(g);
+    dync__x_v(a, compare, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
+    dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, r, r, dync__x_reg(x), m << 4, 0);
+}
+
+static void dync__xg_minmax64(dync__xg *g, int i, bool least)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]);
+    int m = dync__xg_temp(g), r = dync__xg_def(g, i);
+    dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, m, least ? y : x, dync__x_reg(least ? x : y), 0, 0); /* take x */
+    dync__x_v(&g->a, DYNC__X_BLENDVPD, vl, r, y, dync__x_reg(x), m << 4, 0);
+}
+
+static void dync__xg_mul64(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]);
+    int t = dync__xg_temp(g), r = dync__xg_def(g, i);
+    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, r, dync__x_reg(x), 32, 0);
+    dync__x_v(a, DYNC__X_PMULUDQ, vl, r, r, dync__x_reg(y), 0, 0);
+    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, t, dync__x_reg(y), 32, 0);
+    dync__x_v(a, DYNC__X_PMULUDQ, vl, t, t, dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_PADDQ, vl, r, r, dync__x_reg(t), 0, 0);
+    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, r, dync__x_reg(r), 32, 0);
+    dync__x_v(a, DYNC__X_PMULUDQ, vl, t, x, dync__x_reg(y), 0, 0);
+    dync__x_v(a, DYNC__X_PADDQ, vl, r, r, dync__x_reg(t), 0, 0);
+}
+
+/* a >> b for signed 64-bit lanes under AVX2: of the complement, complemented */
+static void dync__xg_shr64(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]);
+    int sign = dync__xg_temp(g), r = dync__xg_def(g, i);
+    dync__xg_sign64(g, vl, sign, x);
+    dync__x_v(&g->a, DYNC__X_XORPS, vl, r, x, dync__x_reg(sign), 0, 0);
+    dync__x_v(&g->a, DYNC__X_PSRLVQ, vl, r, r, dync__x_reg(y), 0, 0);
+    dync__x_v(&g->a, DYNC__X_XORPS, vl, r, r, dync__x_reg(sign), 0, 0);
+}
+
+/* a * b + c in one of its three forms: the result takes the register of an operand that ends here. */
+static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int a = in->arg[0], b = in->arg[1], c = in->arg[2], t;
+    int f213 = wide ? DYNC__X_FMA213PD : DYNC__X_FMA213PS, f231 = wide ? DYNC__X_FMA231PD : DYNC__X_FMA231PS;
+    if (!dync__xg_dies(g, a) && dync__xg_dies(g, b)) {
+        t = a;
+        a = b;
+        b = t;
+    }
+    if (dync__xg_dies(g, a)) { /* a = b * a + c */
+        dync__xg_src(g, a);
+        int y = dync__xg_src(g, b);
+        dync__xrm z = dync__xg_src_rm(g, c);
+        dync__xg_adopt(g, i, a);
+        dync__x_v(&g->a, f213, vl, g->val[i * DYNC__XG_UNROLL + g->u].reg, y, z, 0, 0);
+        return;
+    }
+    if (dync__xg_in_memory(g, a) && !dync__xg_in_memory(g, b)) {
+        t = a;
+        a = b;
+        b = t;
+    }
+    if (dync__xg_dies(g, c)) { /* c += a * b */
+        dync__xg_src(g, c);
+        int x = dync__xg_src(g, a);
+        dync__xrm y = dync__xg_src_rm(g, b);
+        dync__xg_adopt(g, i, c);
+        dync__x_v(&g->a, f231, vl, g->val[i * DYNC__XG_UNROLL + g->u].reg, x, y, 0, 0);
+        return;
+    }
+    int x = dync__xg_src(g, a), r;
+    if (dync__xg_in_memory(g, b)) { /* r = b; r = a * r + c */
+        int z = dync__xg_src(g, c);
+        dync__xrm y = dync__xg_src_rm(g, b);
+        r = dync__xg_def(g, i);
+        dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r, 0, y, 0, 0);
+        dync__x_v(&g->a, f213, vl, r, x, dync__x_reg(z), 0, 0);
+        return;
+    }
+    int y = dync__xg_src(g, b);
+    dync__xrm z = dync__xg_src_rm(g, c);
+    r = dync__xg_def(g, i);
+    dync__x_v(&g->a, z.is_mem ? DYNC__X_MOVUPS : DYNC__X_MOVAPS, vl, r, 0, z, 0, 0);
+    dync__x_v(&g->a, f231, vl, r, x, dync__x_reg(y), 0, 0);
+}
+
+/* ---- comparisons and BOOL -------------------------------------------------------------------- */
+
+/* AVX2: 64-bit lanes of ones and zeros to 32-bit lanes. */
+static void dync__xg_mask_narrow(dync__xg *g, int r)
+{
+    int high = dync__xg_temp(g);
+    dync__x_v(&g->a, DYNC__X_EXTRACT128, 1, r, 0, dync__x_reg(high), 1, 0);
+    dync__x_v(&g->a, DYNC__X_SHUFPS, 0, r, r, dync__x_reg(high), 0x88, 0);
+}
+
+static void dync__xg_compare(dync__xg *g, int i, int type)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    static const uint8_t floats[] = {DYNC__CMP_LT, DYNC__CMP_LE, DYNC__CMP_EQ, DYNC__CMP_NE};
+    static const uint8_t ints[] = {DYNC__ICMP_LT, DYNC__ICMP_LE, DYNC__ICMP_EQ, DYNC__ICMP_NE};
+    bool wide = dync__xg_type_wide(type), is_float = dync__xg_type_float(type);
+    int which = in->prim - DYNC__P_lt, vl = dync__xg_vl(g, type);
+    if (g->isa == 2 || is_float) {
+        int x = dync__xg_src(g, in->arg[0]);
+        dync__xrm y = dync__xg_src_rm(g, in->arg[1]);
+        int insn = is_float ? (wide ? DYNC__X_CMPPD : DYNC__X_CMPPS) : wide ? DYNC__X_PCMPQ : DYNC__X_PCMPD;
+        dync__xg_release(g);
+        int r = g->isa == 2 ? dync__xg_def_k(g, i) : dync__xg_def(g, i);
+        dync__x_v(a, insn, vl, r, x, y, is_float ? floats[which] : ints[which], 0);
+        if (g->isa == 1 && wide) dync__xg_mask_narrow(g, r);
+        return;
+    }
+    bool equal = which >= 2, swap = which == 0, negate = which == 1 || which == 3; /* a < b is b > a; a <= b is not a > b */
+    int x = dync__xg_src(g, in->arg[swap]), y = dync__xg_src(g, in->arg[!swap]);
+    dync__xg_release(g);
+    int r = dync__xg_def(g, i);
+    dync__x_v(a, equal ? (wide ? DYNC__X_PCMPEQQ : DYNC__X_PCMPEQD) : wide ? DYNC__X_PCMPGTQ : DYNC__X_PCMPGTD, vl, r, x, dync__x_reg(y), 0, 0);
+    if (wide) dync__xg_mask_narrow(g, r);
+    if (negate) dync__x_v(a, DYNC__X_XORPS, dync__xg_vl(g, DYNC_BOOL), r, r, dync__x_constant(a, 0xff, 1), 0, 0);
+}
+
+/* and, or, xor, not, lt (not a and b), le (not a or b), eq, ne */
+static void dync__xg_logic(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_BOOL), insn, prim = in->prim;
+    if (g->isa == 2) {
+        int x = dync__xg_src_k(g, in->arg[0]), y = prim == DYNC__P_not_ ? 0 : dync__xg_src_k(g, in->arg[1]), r;
+        insn = prim == DYNC__P_and_ ? DYNC__X_KANDW : prim == DYNC__P_or_ ? DYNC__X_KORW : prim == DYNC__P_lt ? DYNC__X_KANDNW
+               : prim == DYNC__P_eq ? DYNC__X_KXNORW : DYNC__X_KXORW;
+        if (prim == DYNC__P_not_ || prim == DYNC__P_le) {
+            bool le = prim == DYNC__P_le;
+            r = dync__xg_def_k(g, i);
+            dync__x_k(a, DYNC__X_KNOTW, r, 0, dync__x_reg(x), 0);
+            if (le) dync__x_k(a, DYNC__X_KORW, r, r, dync__x_reg(y), 0);
+            return;
+        }
+        dync__xg_release(g);
+        dync__x_k(a, insn, dync__xg_def_k(g, i), x, dync__x_reg(y), 0);
+        return;
+    }
+    dync__xrm ones = dync__x_constant(a, 0xff, 1);
+    switch (prim) {
+    case DYNC__P_and_: dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_ANDPS, vl, true); return;
+    case DYNC__P_or_: dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_ORPS, vl, true); return;
+    case DYNC__P_lt: dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_ANDNPS, vl, false); return;
+    case DYNC__P_not_: dync__xg_with_const(g, i, DYNC__X_XORPS, vl, ones); return;
+    case DYNC__P_le: {
+        int x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]), r = dync__xg_def(g, i);
+        dync__x_v(a, DYNC__X_XORPS, vl, r, x, ones, 0, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, r, r, dync__x_reg(y), 0, 0);
+        return;
+    }
+    default:
+        dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_XORPS, vl, true);
+        if (prim == DYNC__P_eq) {
+            int r = g->val[i * DYNC__XG_UNROLL + g->u].reg;
+            dync__x_v(a, DYNC__X_XORPS, vl, r, r, ones, 0, 0);
+        }
+    }
+}
+
+static void dync__xg_select(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int type = in->type, vl = dync__xg_vl(g, type);
+    bool wide = dync__xg_type_wide(type);
+    if (dync__xg_in_k(g, type)) {
+        int c = dync__xg_src_k(g, in->arg[0]), x = dync__xg_src_k(g, in->arg[1]), y = dync__xg_src_k(g, in->arg[2]);
+        int t = dync__xg_temp_k(g), r = dync__xg_def_k(g, i);
+        dync__x_k(a, DYNC__X_KANDW, t, c, dync__x_reg(x), 0);
+        dync__x_k(a, DYNC__X_KANDNW, r, c, dync__x_reg(y), 0);
+        dync__x_k(a, DYNC__X_KORW, r, r, dync__x_reg(t), 0);
+        return;
+    }
+    if (g->isa == 2) {
+        int k = dync__xg_src_k(g, in->arg[0]), y = dync__xg_src(g, in->arg[2]);
+        dync__xrm x = dync__xg_src_rm(g, in->arg[1]);
+        dync__xg_release(g);
+        dync__x_v(a, wide ? DYNC__X_BLENDMPD : DYNC__X_BLENDMPS, vl, dync__xg_def(g, i), y, x, 0, k);
+        return;
+    }
+    int m = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[2]);
+    if (wide) {
+        int t = dync__xg_temp(g);
+        dync__x_v(a, DYNC__X_PMOVSXDQ, vl, t, 0, dync__x_reg(m), 0, 0);
+        m = t;
+    }
+    dync__xrm x = dync__xg_src_rm(g, in->arg[1]);
+    dync__xg_release(g);
+    dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, dync__xg_def(g, i), y, x, m << 4, 0);
+}
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+/* BOOL to a number: `one` where it holds. */
+static void dync__xg_from_bool(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int type = in->type, vl = dync__xg_vl(g, type), r;
+    bool wide = dync__xg_type_wide(type);
+    dync__xrm one = dync__xg_const(g, type, 1, 1);
+    if (g->isa == 2) {
+        int k = dync__xg_src_k(g, in->arg[0]);
+        dync__x_v(&g->a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0, one, 0, k | DYNC__X_ZERO);
+        return;
+    }
+    int m = dync__xg_src(g, in->arg[0]);
+    dync__xg_release(g);
+    r = dync__xg_def(g, i);
+    if (wide) {
+        dync__x_v(&g->a, DYNC__X_PMOVSXDQ, vl, r, 0, dync__x_reg(m), 0, 0);
+        m = r;
+    }
+    dync__x_v(&g->a, DYNC__X_ANDPS, vl, r, m, one, 0, 0);
+}
+
+static void dync__xg_to_bool(dync__xg *g, int i, int from)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    bool wide = dync__xg_type_wide(from), is_float = dync__xg_type_float(from);
+    int vl = dync__xg_vl(g, from), x = dync__xg_src(g, in->arg[0]);
+    dync__xrm zero = dync__x_constant(a, 0, 8);
+    dync__xg_release(g);
+    if (g->isa == 2) {
+        int insn = is_float ? (wide ? DYNC__X_CMPPD : DYNC__X_CMPPS) : wide ? DYNC__X_PCMPQ : DYNC__X_PCMPD;
+        dync__x_v(a, insn, vl, dync__xg_def_k(g, i), x, zero, 4 /* NE in both */, 0);
+        return;
+    }
+    int r = dync__xg_def(g, i);
+    if (is_float) dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, r, x, zero, DYNC__CMP_NE, 0);
+    else dync__x_v(a, wide ? DYNC__X_PCMPEQQ : DYNC__X_PCMPEQD, vl, r, x, zero, 0, 0);
+    if (wide) dync__xg_mask_narrow(g, r);
+    if (!is_float) dync__x_v(a, DYNC__X_XORPS, dync__xg_vl(g, DYNC_BOOL), r, r, dync__x_constant(a, 0xff, 1), 0, 0);
+}
+
+/* Float to integer: what is too large or NaN comes as the least integer, which is right for what is too small. */
+static void dync__xg_to_int(dync__xg *g, int i, int from)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    bool wide = dync__xg_type_wide(from), to_wide = in->type == DYNC_I64;
+    int x = dync__xg_src(g, in->arg[0]), r = dync__xg_def(g, i), vl = dync__xg_vl(g, from), to_vl = dync__xg_vl(g, in->type);
+    int insn = to_wide ? (wide ? DYNC__X_CVTTPD2QQ : DYNC__X_CVTTPS2QQ) : wide ? DYNC__X_CVTTPD2DQ : DYNC__X_CVTTPS2DQ;
+    int compare = wide ? DYNC__X_CMPPD : DYNC__X_CMPPS;
+    dync__xrm limit = dync__xg_const(g, from, to_wide ? 9223372036854775808.0 : 2147483648.0, 0);
+    dync__xrm greatest = dync__xg_const(g, in->type, 0, to_wide ? INT64_MAX : INT32_MAX);
+    dync__x_v(a, insn, DYNC__MAX(vl, to_vl), r, 0, dync__x_reg(x), 0, 0);
+    if (g->isa == 2) {
+        int k = dync__xg_temp_k(g);
+        dync__x_v(a, compare, vl, k, x, limit, DYNC__CMP_GE, 0);
+        dync__x_v(a, to_wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, to_vl, r, 0, greatest, 0, k);
+        dync__x_v(a, compare, vl, k, x, dync__x_reg(x), DYNC__CMP_ORD, 0);
+        dync__x_v(a, to_wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, to_vl, r, 0, dync__x_reg(r), 0, k | DYNC__X_ZERO);
+        return;
+    }
+    int m = dync__xg_temp(g);
+    dync__x_v(a, compare, vl, m, x, limit, DYNC__CMP_GE, 0);
+    if (wide) dync__xg_mask_narrow(g, m);
+    dync__x_v(a, DYNC__X_BLENDVPS, to_vl, r, r, greatest, m << 4, 0);
+    dync__x_v(a, compare, vl, m, x, dync__x_reg(x), DYNC__CMP_ORD, 0);
+    if (wide) dync__xg_mask_narrow(g, m);
+    dync__x_v(a, DYNC__X_ANDPS, to_vl, r, r, dync__x_reg(m), 0, 0);
+}
+
+static void dync__xg_to_i32(dync__xg *g, int i)
+{
+    int x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]), r = dync__xg_def(g, i);
+    if (g->isa == 2) {
+        dync__x_v(&g->a, DYNC__X_PMOVQD, dync__xg_vl(g, DYNC_I64), x, 0, dync__x_reg(r), 0, 0);
+        return;
+    }
+    int high = dync__xg_temp(g);
+    dync__x_v(&g->a, DYNC__X_EXTRACT128, 1, x, 0, dync__x_reg(high), 1, 0);
+    dync__x_v(&g->a, DYNC__X_SHUFPS, 0, r, x, dync__x_reg(high), 0x88, 0);
+}
+
+static void dync__xg_cast(dync__xg *g, int i)
+{
+    int from = dync__xg_arg_type(g, i), to = dync__xg_inst(g, i)->type;
+    int wide = dync__xg_vl_bytes(g->V * 8), vl = dync__xg_vl(g, to);
+    if (from == DYNC_BOOL) dync__xg_from_bool(g, i);
+    else if (to == DYNC_BOOL) dync__xg_to_bool(g, i, from);
+    else if (dync__xg_type_float(from) && !dync__xg_type_float(to)) dync__xg_to_int(g, i, from);
+    else if (from == DYNC_I64 && to == DYNC_I32) dync__xg_to_i32(g, i);
+    else if (from == DYNC_I32)
+        dync__xg_one(g, i, to == DYNC_F32 ? DYNC__X_CVTDQ2PS : to == DYNC_F64 ? DYNC__X_CVTDQ2PD : DYNC__X_PMOVSXDQ, vl, 0);
+    else if (from == DYNC_I64) dync__xg_one(g, i, to == DYNC_F32 ? DYNC__X_CVTQQ2PS : DYNC__X_CVTQQ2PD, wide, 0);
+    else dync__xg_one(g, i, to == DYNC_F64 ? DYNC__X_CVTPS2PD : DYNC__X_CVTPD2PS, wide, 0);
+}
+
+DYNC__FN void dync__xg_bf16_bits(dync__xg *g, int to, int x)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4), t = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_PSRLD, vl, 0, t, dync__x_reg(x), 16, 0);
+    dync__x_v(a, DYNC__X_ANDPS, vl, to, t, dync__x_constant(a, 1, 4), 0, 0);
+    dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_constant(a, 0x7fff, 4), 0, 0);
+    dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_PSRLD, vl, 0, to, dync__x_reg(to), 16, 0);
+    dync__x_v(a, DYNC__X_ORPS, vl, t, t, dync__x_constant(a, 0x40, 4), 0, 0);
+    if (g->isa == 2) {
+        int k = dync__xg_temp_k(g);
+        dync__x_v(a, DYNC__X_CMPPS, vl, k, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
+        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__x_reg(t), 0, k);
+        return;
+    }
+    int m = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
+    dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__x_reg(t), m << 4, 0);
+}
+
+static void dync__xg_wrap(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4), x, r;
+    if (in->imm.i == DYNC_U8) {
+        dync__xg_with_const(g, i, DYNC__X_ANDPS, vl, dync__x_constant(a, 255, 4));
+        return;
+    }
+    x = dync__xg_src(g, in->arg[0]);
+    r = dync__xg_def(g, i);
+    switch (in->imm.i) {
+    case DYNC_I16: case DYNC_I8:
+        dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(x), in->imm.i == DYNC_I16 ? 16 : 24, 0);
+        dync__x_v(a, DYNC__X_PSRAD, vl, 0, r, dync__x_reg(r), in->imm.i == DYNC_I16 ? 16 : 24, 0);
+        break;
+    case DYNC_BF16:
+        dync__xg_bf16_bits(g, r, x);
+        dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(r), 16, 0);
+        break;
+    default:
+        dync__x_v(a, DYNC__X_CVTPS2PH, vl, x, 0, dync__x_reg(r), 0, 0);
+        dync__x_v(a, DYNC__X_CVTPH2PS, vl, r, 0, dync__x_reg(r), 0, 0);
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+enum { DYNC__XP_ONE = 1, DYNC__XP_TWO, DYNC__XP_SWAPS };
+/* Primitives that are one instruction, by operand type f d i l; 0: not so. AVX-512 only ones are marked. */
+typedef struct dync__xg_simple { uint8_t prim, shape, imm, avx512_l; uint8_t insn[4]; } dync__xg_simple;
+static const dync__xg_simple dync__xg_simples[] = {
+#define DYNC__X(prim, shape, imm, only, f, d, i, l) {DYNC__P_##prim, DYNC__XP_##shape, imm, only, {f, d, i, l}},
+    DYNC__X(add, SWAPS, 0, 0, DYNC__X_ADDPS, DYNC__X_ADDPD, DYNC__X_PADDD, DYNC__X_PADDQ)
+    DYNC__X(sub, TWO, 0, 0, DYNC__X_SUBPS, DYNC__X_SUBPD, DYNC__X_PSUBD, DYNC__X_PSUBQ)
+    DYNC__X(mul, SWAPS, 0, 1, DYNC__X_MULPS, DYNC__X_MULPD, DYNC__X_PMULLD, DYNC__X_PMULLQ)
+    DYNC__X(div, TWO, 0, 0, DYNC__X_DIVPS, DYNC__X_DIVPD, 0, 0)
+    DYNC__X(sqrt, ONE, 0, 0, DYNC__X_SQRTPS, DYNC__X_SQRTPD, 0, 0)
+    DYNC__X(rint, ONE, 8, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(floor, ONE, 9, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(ceil, ONE, 10, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(trunc, ONE, 11, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(min, SWAPS, 0, 1, 0, 0, DYNC__X_PMINSD, DYNC__X_PMINSQ)
+    DYNC__X(max, SWAPS, 0, 1, 0, 0, DYNC__X_PMAXSD, DYNC__X_PMAXSQ)
+    DYNC__X(abs, ONE, 0, 1, 0, 0, DYNC__X_PABSD, DYNC__X_PABSQ)
+    DYNC__X(and_, SWAPS, 0, 0, 0, 0, DYNC__X_ANDPS, DYNC__X_ANDPS)
+    DYNC__X(or_, SWAPS, 0, 0, 0, 0, DYNC__X_ORPS, DYNC__X_ORPS)
+    DYNC__X(xor_, SWAPS, 0, 0, 0, 0, DYNC__X_XORPS, DYNC__X_XORPS)
+    DYNC__X(shl, TWO, 0, 0, 0, 0, DYNC__X_PSLLVD, DYNC__X_PSLLVQ)
+    DYNC__X(shr, TWO, 0, 1, 0, 0, DYNC__X_PSRAVD, DYNC__X_PSRAVQ)
+#undef DYNC__X
+};
+
+static bool dync__xg_is_simple(dync__xg *g, int i, int type)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int letter = type == DYNC_F32 ? 0 : type == DYNC_F64 ? 1 : type == DYNC_I32 ? 2 : type == DYNC_I64 ? 3 : -1;
+    for (int s = 0; letter >= 0 && s < DYNC__COUNT_OF(dync__xg_simples); s++) {
+        const dync__xg_simple *row = &dync__xg_simples[s];
+        if (row->prim != in->prim || !row->insn[letter]) continue;
+        if (letter == 3 && row->avx512_l && g->isa < 2) return false;
+        if (row->shape == DYNC__XP_ONE) dync__xg_one(g, i, row->insn[letter], dync__xg_vl(g, type), row->imm);
+        else dync__xg_two(g, i, in->arg[0], in->arg[1], row->insn[letter], dync__xg_vl(g, type), row->shape == DYNC__XP_SWAPS);
+        return true;
+    }
+    return false;
+}
+
+static void dync__xg_sign(dync__xg *g, int i, int type, int vl)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    bool wide = dync__xg_type_wide(type), neg = in->prim == DYNC__P_neg;
+    uint64_t sign = wide ? UINT64_C(1) << 63 : 0x80000000u;
+    if (dync__xg_type_float(type)) {
+        if (neg) dync__xg_with_const(g, i, DYNC__X_XORPS, vl, dync__x_constant(a, sign, wide ? 8 : 4));
+        else dync__xg_with_const(g, i, DYNC__X_ANDPS, vl, dync__x_constant(a, sign - 1, wide ? 8 : 4));
+        return;
+    }
+    int x = dync__xg_src(g, in->arg[0]), r = dync__xg_def(g, i);
+    if (neg) {
+        dync__xg_zero(g, vl, r);
+        dync__x_v(a, wide ? DYNC__X_PSUBQ : DYNC__X_PSUBD, vl, r, r, dync__x_reg(x), 0, 0);
+        return;
+    }
+    int t = dync__xg_temp(g); /* |x| of 64-bit lanes under AVX2 */
+    dync__xg_sign64(g, vl, t, x);
+    dync__x_v(a, DYNC__X_XORPS, vl, r, x, dync__x_reg(t), 0, 0);
+    dync__x_v(a, DYNC__X_PSUBQ, vl, r, r, dync__x_reg(t), 0, 0);
+}
+
+DYNC__FN void dync__xg_prim(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    int type = dync__xg_arg_type(g, i), vl = dync__xg_vl(g, type);
+    bool wide = dync__xg_type_wide(type);
+    if (g->b->clamp[i]) { /* a < b ? b : a, or b < a ? b : a */
+        int32_t arg[3];
+        dync__ib_operands(g->b, i, arg);
+        dync__xg_two(g, i, arg[1], arg[0], g->b->clamp[i] == 1 ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS) : wide ? DYNC__X_MINPD : DYNC__X_MINPS, vl,
+                     false);
+        return;
+    }
+    if (dync__xg_is_simple(g, i, type)) return;
+    switch (in->prim) {
+    case DYNC__P_fma: dync__xg_fma(g, i, vl, wide); break;
+    case DYNC__P_neg: case DYNC__P_abs: dync__xg_sign(g, i, type, vl); break;
+    case DYNC__P_min: case DYNC__P_max:
+        if (type == DYNC_I64) dync__xg_minmax64(g, i, in->prim == DYNC__P_min);
+        else
+            dync__xg_minmax(g, i, in->prim == DYNC__P_min ? (wide ? DYNC__X_MINPD : DYNC__X_MINPS) : wide ? DYNC__X_MAXPD : DYNC__X_MAXPS,
+                            wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, wide);
+        break;
+    case DYNC__P_mul: dync__xg_mul64(g, i); break;
+    case DYNC__P_shr: dync__xg_shr64(g, i); break;
+    case DYNC__P_lt: case DYNC__P_le: case DYNC__P_eq: case DYNC__P_ne:
+        if (type == DYNC_BOOL) dync__xg_logic(g, i);
+        else dync__xg_compare(g, i, type);
+        break;
+    case DYNC__P_not_:
+        if (type == DYNC_BOOL) dync__xg_logic(g, i);
+        else dync__xg_with_const(g, i, DYNC__X_XORPS, vl, dync__x_constant(&g->a, 0xff, 1));
+        break;
+    case DYNC__P_and_: case DYNC__P_or_: case DYNC__P_xor_: dync__xg_logic(g, i); break;
+    case DYNC__P_select: dync__xg_select(g, i); break;
+    case DYNC__P_cast: dync__xg_cast(g, i); break;
+    case DYNC__P_wrap: dync__xg_wrap(g, i); break;
+    default: g->a.failed = true;
+    }
+}
+#endif
+
+/* ==== codegen/x86_reduce.c ====================================================================================== */
+/* codegen/x86_reduce.c: accumulators of reductions. Between x86_reg.c and x86_gen.c.
+ *
+ * Float sums are taken in the order of the tile interpreter, so that the bits agree, but where it folds tiles of few columns or a row
+ * spans several loops that do not merge; products are taken in the same way, which the interpreter does one after another. Rows one at a time: grains of 128
+ * elements in 32 lanes, the lanes folded in halves, grains combined as a binary counter carries. Rows side by side: sixteen additions
+ * into one level, then it goes into the next, four levels. What does not depend on order has one accumulator for each vector in flight.
+ * BOOL is accumulated in lanes of 32 bits. */
+#if DYNC__JIT_X86
+
+static int dync__xr_bytes(const dync__xred *r) { return dync__xg_type_wide(r->type) ? 8 : 4; }
+static dync__xred *dync__xr_of(dync__xg *g, int inst)
+{
+    int i = 0;
+    while (g->red.at[i].inst != inst) i++;
+    return &g->red.at[i];
+}
+
+/* acc = acc op x, where k says (AVX-512; 0 everywhere) */
+static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync__xrm x, int k)
+{
+    dync__xasm *a = &g->a;
+    bool wide = dync__xg_type_wide(r->type), is_float = dync__xg_type_float(r->type), most = r->kind == DYNC__R_MAX;
+    int insn = 0;
+    switch (r->kind) {
+    case DYNC__R_SUM: insn = is_float ? (wide ? DYNC__X_ADDPD : DYNC__X_ADDPS) : wide ? DYNC__X_PADDQ : DYNC__X_PADDD; break;
+    case DYNC__R_PROD: insn = is_float ? (wide ? DYNC__X_MULPD : DYNC__X_MULPS) : wide ? DYNC__X_PMULLQ : DYNC__X_PMULLD; break;
+    case DYNC__R_ANY: insn = DYNC__X_ORPS; break;
+    case DYNC__R_ALL: insn = DYNC__X_ANDPS; break;
+    default:
+        if (is_float) insn = most ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS) : wide ? DYNC__X_MINPD : DYNC__X_MINPS;
+        else if (!wide) insn = most ? DYNC__X_PMAXSD : DYNC__X_PMINSD;
+        else insn = most ? DYNC__X_PMAXSQ : DYNC__X_PMINSQ;
+    }
+    bool extreme = r->kind == DYNC__R_MAX || r->kind == DYNC__R_MIN;
+    if (extreme && is_float && g->isa == 2) { /* a NaN stays */
+        int kept = dync__xg_temp_k(g);
+        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, kept, acc, dync__x_reg(acc), 7 /* ordered */, k);
+        dync__x_v(a, insn, vl, acc, acc, x, 0, kept);
+    } else if (extreme && is_float) {
+        int t = dync__xg_temp(g), m = dync__xg_temp(g);
+        dync__x_v(a, insn, vl, t, acc, x, 0, 0);
+        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, m, acc, dync__x_reg(acc), 3 /* unordered */, 0);
+        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, acc, t, dync__x_reg(acc), m << 4, 0);
+    } else if (extreme && wide && g->isa == 1) {
+        int m = dync__xg_temp(g), y = x.reg;
+        if (x.is_mem) {
+            y = dync__xg_temp(g);
+            dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, x, 0, 0);
+        }
+        dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, most ? acc : y, dync__x_reg(most ? y : acc), 0, 0);
+        dync__x_v(a, DYNC__X_BLENDVPD, vl, acc, y, dync__x_reg(acc), m << 4, 0);
+    } else {
+        dync__x_v(a, insn, vl, acc, acc, x, 0, k);
+    }
+}
+
+/* ---- where they are -------------------------------------------------------------------------- */
+
+DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
+{
+    for (int i = 0; i < g->red.n; i++) {
+        dync__xred *r = &g->red.at[i];
+        if (r->phase != phase) continue;
+        bool grains = r->ordered && !g->vertical;
+        r->n_acc = (uint8_t)(grains ? DYNC__XG_LANES / g->V : g->U);
+        r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 && !(grains && g->U * g->V % DYNC__XG_LANES);
+        r->acc = dync__xg_frame(g, r->n_acc * 64);
+        if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
+        for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__xg_pin(g);
+        int kind = r->kind, type = r->type == DYNC_BOOL ? DYNC_I32 : r->type;
+        double x = kind == DYNC__R_MAX ? -HUGE_VAL : kind == DYNC__R_MIN ? HUGE_VAL : kind == DYNC__R_PROD ? 1 : 0;
+        int64_t n = kind == DYNC__R_MAX   ? (type == DYNC_I64 ? INT64_MIN : INT32_MIN)
+                    : kind == DYNC__R_MIN ? (type == DYNC_I64 ? INT64_MAX : INT32_MAX)
+                    : kind == DYNC__R_ALL ? -1
+                                          : kind == DYNC__R_PROD;
+        r->identity = dync__xg_const(g, type, x, n);
+    }
+}
+
+/* Accumulators in the frame lie side by side, one vector after another. */
+static int dync__xr_size(const dync__xg *g, const dync__xred *r) { return g->V * dync__xr_bytes(r); }
+
+static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
+{
+    int t = r->in_regs ? 0 : dync__xg_temp(g);
+    if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+    for (int k = 0; k < r->n_acc; k++) {
+        if (r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r->reg[k], 0, r->identity, 0, 0);
+        else dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * dync__xr_size(g, r)), 0, 0);
+    }
+}
+
+static void dync__xr_drop_temps(dync__xg *g)
+{
+    g->free_regs |= g->temps;
+    g->free_k |= g->temps_k;
+    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+}
+
+DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
+{
+    for (int i = 0; i < g->red.n; i++) {
+        dync__xred *r = &g->red.at[i];
+        int vl = dync__xg_vl(g, r->type);
+        if (r->phase != phase || r->ordered != ordered) continue;
+        dync__xr_set(g, r, vl);
+        if (levels && r->ordered) {
+            int t = dync__xg_temp(g);
+            dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+            for (int k = 0; k < 3 * g->U; k++) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->level + 64 * k), 0, 0);
+        }
+        dync__xr_drop_temps(g);
+    }
+}
+
+/* ---- taking a vector ------------------------------------------------------------------------- */
+
+static void dync__xr_take_mask(dync__xg *g, const dync__xred *r, int acc, int value)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_BOOL), k = dync__xg_src_k(g, value);
+    bool any = r->kind == DYNC__R_ANY;
+    if (!any || g->masked) {
+        int t = dync__xg_temp_k(g);
+        if (any) dync__x_k(a, DYNC__X_KANDW, t, k, dync__x_reg(dync__xg_tail_k(g)), 0);
+        else dync__x_k(a, DYNC__X_KNOTW, t, 0, dync__x_reg(k), 0);
+        if (!any && g->masked) dync__x_k(a, DYNC__X_KANDW, t, t, dync__x_reg(dync__xg_tail_k(g)), 0);
+        k = t;
+    }
+    if (any) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__x_constant(a, 0xff, 1), 0, k);
+    else dync__x_v(a, DYNC__X_XORPS, vl, acc, acc, dync__x_reg(acc), 0, k);
+}
+
+DYNC__FN void dync__xg_reduce(dync__xg *g, int i)
+{
+    dync__xasm *a = &g->a;
+    const dync__xred *r = dync__xr_of(g, i);
+    int value = dync__xg_inst(g, i)->arg[0], vl = dync__xg_vl(g, r->type);
+    bool indexed = r->ordered && !g->vertical && !r->in_regs, blend = g->masked && g->isa == 1;
+    int x = dync__xg_in_k(g, r->type) ? 0 : dync__xg_src(g, value);
+    int acc = r->in_regs ? r->reg[g->u % r->n_acc] : dync__xg_temp(g), size = dync__xr_size(g, r);
+    dync__xrm at = dync__xg_at(r->acc + g->u % r->n_acc * size);
+    if (indexed) { /* element j of a row belongs to lane j modulo 32 */
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RAX), DYNC__XG_LANES - 1);
+        at = dync__x_index(DYNC__RSP, DYNC__RAX, dync__xr_bytes(r), r->acc);
+    }
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, at, 0, 0);
+    if (dync__xg_in_k(g, r->type)) {
+        dync__xr_take_mask(g, r, acc, value);
+    } else {
+        if (blend) {
+            int m = dync__xg_tail_v(g, dync__xg_type_wide(r->type)), t = dync__xg_temp(g);
+            dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+            dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, dync__x_reg(x), m << 4, 0);
+            x = t;
+        }
+        dync__xr_op(g, r, vl, acc, dync__x_reg(x), g->masked && !blend ? dync__xg_tail_k(g) : 0);
+    }
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, acc, 0, at, 0, 0);
+}
+
+/* ---- rows one at a time ---------------------------------------------------------------------- */
+
+/* All accumulators into lane 0 of one, halves onto each other. */
+static int dync__xr_fold(dync__xg *g, const dync__xred *r)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r), acc;
+    for (int m = r->n_acc / 2; m >= 1; m /= 2)
+        for (int k = 0; k < m; k++) {
+            if (r->in_regs) {
+                dync__xr_op(g, r, vl, r->reg[k], dync__x_reg(r->reg[k + m]), 0);
+            } else {
+                int t = dync__xg_temp(g);
+                dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
+                dync__xr_op(g, r, vl, t, dync__xg_at(r->acc + (k + m) * size), 0);
+                dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
+            }
+            dync__xr_drop_temps(g);
+        }
+    acc = r->in_regs ? r->reg[0] : dync__xg_temp(g);
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__xg_at(r->acc), 0, 0);
+    int t = dync__xg_temp(g);
+    for (; vl > 0; vl--) {
+        dync__x_v(a, vl == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, acc, 0, dync__x_reg(t), 1, 0);
+        dync__xr_op(g, r, vl - 1, acc, dync__x_reg(t), 0);
+    }
+    dync__x_v(a, DYNC__X_MOVHLPS, 0, t, acc, dync__x_reg(acc), 0, 0);
+    dync__xr_op(g, r, 0, acc, dync__x_reg(t), 0);
+    if (dync__xg_type_wide(r->type)) return acc;
+    dync__x_v(a, DYNC__X_PSHUFD, 0, t, 0, dync__x_reg(acc), 1, 0);
+    dync__xr_op(g, r, 0, acc, dync__x_reg(t), 0);
+    return acc;
+}
+
+DYNC__FN void dync__xg_grain_end(dync__xg *g, int phase, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    for (int i = 0; i < g->red.n; i++) {
+        const dync__xred *r = &g->red.at[i];
+        if (r->phase != phase || !r->ordered) continue;
+        bool wide = dync__xg_type_wide(r->type);
+        int x = dync__xr_fold(g, r), t = dync__xg_temp(g), next = dync__x_label(a), done = dync__x_label(a);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__xg_at(r->level), 0);
+        dync__x_bind(a, next);
+        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 1);
+        dync__x_jump(a, DYNC__CC_E, done);
+        dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
+        dync__xr_op(g, r, 0, x, dync__x_reg(t), 0);
+        dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), 8);
+        dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RAX), 1);
+        dync__x_jump(a, DYNC__CC_JMP, next);
+        dync__x_bind(a, done);
+        dync__x_v(a, wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, x, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
+        dync__xr_drop_temps(g);
+    }
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__xg_at(count), 1);
+}
+
+/* The digits of the counter, from the last. */
+static int dync__xr_popped(dync__xg *g, const dync__xred *r, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    bool wide = dync__xg_type_wide(r->type);
+    int x = dync__xg_temp(g), t = dync__xg_temp(g), next = dync__x_label(a), skip = dync__x_label(a), done = dync__x_label(a);
+    dync__x_v(a, DYNC__X_MOVUPS, 0, x, 0, r->identity, 0, 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__xg_at(r->level), 0);
+    dync__x_bind(a, next);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), 0);
+    dync__x_jump(a, DYNC__CC_E, done);
+    dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_jump(a, DYNC__CC_E, skip);
+    dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
+    dync__xr_op(g, r, 0, x, dync__x_reg(t), 0);
+    dync__x_bind(a, skip);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), 8);
+    dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_jump(a, DYNC__CC_JMP, next);
+    dync__x_bind(a, done);
+    return x;
+}
+
+static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t slot)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, r->type);
+    if (dync__xg_in_k(g, r->type)) {
+        int k = dync__xg_temp_k(g);
+        dync__x_v(a, DYNC__X_PMOVD2M, vl, k, 0, dync__x_reg(x), 0, 0);
+        dync__x_k(a, DYNC__X_KMOVW_M, k, 0, dync__xg_at(slot), 0);
+    } else {
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(slot), 0, 0);
+    }
+}
+
+/* ---- rows side by side ----------------------------------------------------------------------- */
+
+/* Level l into the one above it; level 0 is the accumulators. */
+static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r);
+    for (int u = 0; u < g->U; u++) {
+        dync__xrm below = l > 0 ? dync__xg_at(r->level + 64 * ((l - 1) * g->U + u))
+                          : r->in_regs ? dync__x_reg(r->reg[u]) : dync__xg_at(r->acc + u * size);
+        dync__xrm above = dync__xg_at(r->level + 64 * (l * g->U + u));
+        int t = dync__xg_temp(g);
+        dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, above, 0, 0);
+        dync__xr_op(g, r, vl, t, below, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, above, 0, 0);
+        if (clear && l > 0) {
+            dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+            dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, below, 0, 0);
+        }
+        dync__xr_drop_temps(g);
+    }
+    if (clear && l == 0) dync__xr_set(g, r, vl);
+    dync__xr_drop_temps(g);
+}
+
+DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    int done = dync__x_label(a), span = 16;
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(count), 0);
+    for (int l = 0; l < 3; l++, span *= 16) {
+        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), span - 1);
+        dync__x_jump(a, DYNC__CC_NE, done);
+        for (int i = 0; i < g->red.n; i++)
+            if (g->red.at[i].phase == phase && g->red.at[i].ordered) dync__xr_up(g, &g->red.at[i], l, true);
+    }
+    dync__x_bind(a, done);
+}
+
+DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
+{
+    dync__xasm *a = &g->a;
+    for (int i = 0; i < g->red.n; i++) {
+        const dync__xred *r = &g->red.at[i];
+        int vl = dync__xg_vl(g, r->type), slot = g->slot[r->inst];
+        if (r->phase != phase || slot < 0) continue;
+        if (!g->vertical) {
+            int x = r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
+            dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
+            dync__xr_to_slot(g, r, x, slot);
+            dync__xr_drop_temps(g);
+            continue;
+        }
+        for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        for (int u = 0; u < g->U; u++) {
+            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
+            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
+            else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
+            dync__xr_to_slot(g, r, x, slot + 64 * u);
+            dync__xr_drop_temps(g);
+        }
+    }
+}
+#endif
+
+/* ==== codegen/x86_gen.c ========================================================================================= */
+/* codegen/x86_gen.c: the loops of a kernel in x86-64 code. Before: jit.c has made streams and lists; after: x86_enc.c finishes the bytes.
+ *
+ *   rows one at a time             rows side by side (vertical)
+ *     list 0                         list 0
+ *     for each row                   for each value of the other row loops
+ *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
+ *                                        list 1, phase 0, list 3...
+ *   phase: for the outer of the inner loops: for U vectors of the last one, then the rest masked    phase: for all inner loops
+ *
+ * A phase's addresses stand in registers as far as they go, else in the frame; so do its accumulators and most used constants.
+ * Registers: rdi argument block, rsp frame, rcx lane, rdx limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
+#if DYNC__JIT_X86
+
+static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
+static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
+
+/* ---- a list ---------------------------------------------------------------------------------- */
+
+static void dync__xg_emit_inst(dync__xg *g, int i)
+{
+    const dync__ib *b = g->b;
+    const dync__inst *in = dync__xg_inst(g, i);
+    bool back = b->keep[i] && dync__ib_list(b, i) != g->cur;
+    if (back) {
+        dync__xg_keep(g, i, true);
+        dync__xg_end(g);
+        return;
+    }
+    switch (in->prim) {
+    case DYNC__P_load: dync__xg_load(g, i); break;
+    case DYNC__P_store: dync__xg_store(g, i); break;
+    case DYNC__P_index: dync__xg_index(g, i); break;
+    case DYNC__P_reduce: dync__xg_reduce(g, i); break;
+    default: dync__xg_prim(g, i); break;
+    }
+    if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
+        if (g->slot[i] >= 0) dync__xg_slot_store(g, i);
+        if (b->keep[i]) dync__xg_keep(g, i, false);
+    }
+    dync__xg_end(g);
+}
+
+static void dync__xg_emit_list(dync__xg *g)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    dync__xg_reset(g);
+    for (g->pos = 0; g->pos < l->n && !g->a.failed; g->pos++) {
+        int i = l->at[g->pos];
+        if (g->a.listing) {
+            const dync__inst *in = dync__xg_inst(g, i);
+            dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+        }
+        for (g->u = 0; g->u < g->U; g->u++) dync__xg_emit_inst(g, i);
+    }
+    g->u = 0;
+}
+
+/* rdx lanes are left: what masks need. */
+static void dync__xg_tail_masks(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl_bytes(g->V * 4);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, dync__xg_at(g->tail_count), 0);
+    if (g->isa == 2) {
+        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), -1);
+        dync__x_k(a, DYNC__X_BZHI, DYNC__RAX, DYNC__RDX, dync__x_reg(DYNC__RAX), 0);
+        for (int u = 0; u < g->U; u++) {
+            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RAX), 0);
+            if (u) dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RSI), u * g->V);
+            dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSI), (1 << g->V) - 1);
+            dync__x_i(a, DYNC__X_MOV16_M, DYNC__RSI, dync__xg_at(g->tail_mask + 64 * u), 0);
+        }
+        return;
+    }
+    g->pos = 0;
+    dync__xg_reset(g);
+    int left = dync__xg_temp(g), m = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_BROADCASTD, vl, left, 0, dync__xg_at(g->tail_count), 0, 0);
+    for (int u = 0; u < g->U; u++) {
+        int32_t lane[16];
+        for (int l = 0; l < 16; l++) lane[l] = u * g->V + l;
+        dync__x_v(a, DYNC__X_PCMPGTD, vl, m, left, dync__x_constant64(a, lane), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, m, 0, dync__xg_at(g->tail_mask + 64 * u), 0, 0);
+        if (!g->wide) continue;
+        dync__x_v(a, DYNC__X_PMOVSXDQ, 1, m, 0, dync__x_reg(m), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, 1, m, 0, dync__xg_at(g->tail_mask64 + 64 * u), 0, 0);
+    }
+}
+
+static void dync__xg_row_list(dync__xg *g, int list)
+{
+    g->in_phase = false;
+    g->pinned = 0;
+    dync__xg_begin_list(g, list);
+    if (g->list[list].n > 0) dync__xg_emit_list(g);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* Vectors at once: as many as registers allow. */
+static int dync__xg_unroll(dync__xg *g, int list, int most)
+{
+    dync__xg_begin_list(g, list);
+    int each = dync__xg_pressure(g, list), u = most;
+    while (u > 1 && u * each + 2 > g->n_regs) u /= 2;
+    return u;
+}
+
+static bool dync__xg_uses_stream(const dync__xg *g, int s)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    for (int p = 0; p < l->n; p++)
+        if (g->stream_of[l->at[p]] == s || g->keep_stream[l->at[p]] == s) return true;
+    return false;
+}
+
+/* Addresses at the start of a phase: registers, then the frame if inner loops move them. */
+static void dync__xg_phase_streams(dync__xg *g)
+{
+    int next = 0;
+    for (int s = 0; s < g->stream.n; s++) {
+        dync__xstream *st = &g->stream.at[s];
+        st->gpr = -1;
+        st->pointer = -1;
+        if (!dync__xg_uses_stream(g, s)) continue;
+        dync__xrm at = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT));
+        if (next < DYNC__COUNT_OF(dync__xg_bases)) {
+            st->gpr = dync__xg_bases[next++];
+            dync__x_i(&g->a, DYNC__X_MOV, st->gpr, at, 0);
+        } else if (g->n_inner_dims > 0) {
+            st->pointer = dync__xg_frame(g, 8);
+            dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, at, 0);
+            dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(st->pointer), 0);
+        }
+    }
+}
+
+static int32_t dync__xg_inner_extent(const dync__xg *g, int d) { return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + d); }
+
+static void dync__xg_step_streams(dync__xg *g, int d)
+{
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__xstream *st = &g->stream.at[s];
+        dync__xrm step = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + g->n_row_dims + d));
+        if (st->gpr >= 0) {
+            dync__x_i(&g->a, DYNC__X_ADD, st->gpr, step, 0);
+        } else if (st->pointer >= 0) {
+            dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, step, 0);
+            dync__x_i(&g->a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_at(st->pointer), 0);
+        }
+    }
+}
+
+/* The inner loops that are no lane loop: an odometer. */
+static int dync__xg_inner_begin(dync__xg *g, int32_t counts)
+{
+    for (int d = 0; d < g->n_inner_dims; d++) {
+        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_inner_extent(g, d)), 0);
+        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(counts + 8 * d), 0);
+    }
+    int top = dync__x_label(&g->a);
+    dync__x_bind(&g->a, top);
+    return top;
+}
+
+static void dync__xg_inner_end(dync__xg *g, int32_t counts, int top)
+{
+    for (int d = g->n_inner_dims - 1; d >= 0; d--) {
+        dync__xg_step_streams(g, d);
+        dync__x_i(&g->a, DYNC__X_SUBI, 0, dync__xg_at(counts + 8 * d), 1);
+        dync__x_jump(&g->a, DYNC__CC_NE, top);
+        if (d == 0) break;
+        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_inner_extent(g, d)), 0);
+        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(counts + 8 * d), 0);
+    }
+}
+
+/* The most used constants and row values into the registers that are left. */
+static void dync__xg_hoist(dync__xg *g)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    const dync__ib *b = g->b;
+    DYNC__VEC(int32_t) seen = {NULL, 0, 0};
+    int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
+    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) - 2;
+    if (!count) {
+        g->a.failed = true;
+        return;
+    }
+    for (int p = 0; p < l->n && left > 0; p++) {
+        if (b->keep[l->at[p]] && dync__ib_list(b, l->at[p]) != g->cur) continue;
+        for (int n = dync__ib_operands(b, l->at[p], arg) - 1; n >= 0; n--) {
+            int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
+            bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
+            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1)) continue;
+            if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
+        }
+    }
+    for (; left > 0 && seen.n > 0 && !g->a.failed; left--) {
+        int best = 0;
+        for (int s = 1; s < seen.n; s++)
+            if (count[seen.at[s]] > count[seen.at[best]]) best = s;
+        int v = seen.at[best], r = dync__xg_src(g, v); /* read into any register, */
+        int home = dync__xg_pin(g);                    /* kept in one from the top */
+        dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, v)->type), home, 0, dync__x_reg(r), 0, 0);
+        g->hoist[v] = (int8_t)home;
+        dync__xg_reset(g);
+        seen.at[best] = seen.at[--seen.n];
+    }
+}
+
+static void dync__xg_unhoist(dync__xg *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
+
+static bool dync__xg_has_ordered(const dync__xg *g, int phase)
+{
+    for (int i = 0; i < g->red.n; i++)
+        if (g->red.at[i].phase == phase && g->red.at[i].ordered) return true;
+    return false;
+}
+
+/* Lanes rcx to the limit in rdx (or memory): U vectors at a time, then what is left. `end`: where the limit stands. */
+static void dync__xg_lanes(dync__xg *g, dync__xrm end)
+{
+    dync__xasm *a = &g->a;
+    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, end, 0);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), step);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_G, tail);
+    dync__x_bind(a, body);
+    g->masked = false;
+    dync__xg_emit_list(g);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), step);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_LE, body);
+    dync__x_bind(a, tail);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, end, 0);
+    dync__x_i(a, DYNC__X_SUB, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    g->masked = true;
+    dync__xg_tail_masks(g);
+    dync__xg_emit_list(g);
+    g->masked = false;
+    dync__x_bind(a, done);
+}
+
+/* A row: the last inner loop in lanes; sums grain by grain. */
+static void dync__xg_row_phase(dync__xg *g, int phase, int most)
+{
+    dync__xasm *a = &g->a;
+    int list = 2 + 2 * phase;
+    if (g->list[list].n == 0) return;
+    bool ordered = dync__xg_has_ordered(g, phase);
+    int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
+    g->single = false;
+    g->U = dync__xg_unroll(g, list, most);
+    g->in_phase = true;
+    g->pinned = 0;
+    g->pos = 0;
+    dync__xg_reduce_pin(g, phase);
+    dync__xg_reset(g);
+    dync__xg_hoist(g);
+    dync__xg_phase_streams(g);
+    dync__xg_reset(g);
+    dync__xg_reduce_init(g, phase, false, false);
+    if (ordered) {
+        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(grains), 0);
+    }
+    int top = dync__xg_inner_begin(g, counts);
+    dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES), end = dync__xg_at(grains + 8);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
+    if (!ordered) {
+        dync__xg_lanes(g, lanes);
+    } else {
+        int grain = dync__x_label(a), whole = dync__x_label(a);
+        dync__x_bind(a, grain);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RCX, DYNC__XG_GRAIN), 0);
+        dync__x_i(a, DYNC__X_CMP, DYNC__RDX, lanes, 0);
+        dync__x_jump(a, DYNC__CC_LE, whole);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
+        dync__x_bind(a, whole);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, end, 0);
+        dync__xg_reset(g);
+        dync__xg_reduce_init(g, phase, true, false);
+        dync__xg_lanes(g, end);
+        dync__xg_reset(g);
+        dync__xg_grain_end(g, phase, grains);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RCX, end, 0);
+        dync__x_i(a, DYNC__X_CMP, DYNC__RCX, lanes, 0);
+        dync__x_jump(a, DYNC__CC_L, grain);
+    }
+    dync__xg_inner_end(g, counts, top);
+    dync__xg_reset(g);
+    dync__xg_reduce_end(g, phase, grains);
+    dync__xg_unhoist(g);
+    g->in_phase = false;
+}
+
+/* Rows side by side: all inner loops, one index at a time. */
+static void dync__xg_column_phase(dync__xg *g, int phase)
+{
+    int list = 2 + 2 * phase;
+    bool masked = g->masked, ordered = dync__xg_has_ordered(g, phase);
+    if (g->list[list].n == 0) return;
+    int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), added = dync__xg_frame(g, 8);
+    dync__xg_begin_list(g, list);
+    g->in_phase = true;
+    g->pinned = 0;
+    g->pos = 0;
+    dync__xg_reduce_pin(g, phase);
+    dync__xg_reset(g);
+    dync__xg_hoist(g);
+    dync__xg_phase_streams(g);
+    dync__xg_reset(g);
+    dync__xg_reduce_init(g, phase, false, false);
+    dync__xg_reduce_init(g, phase, true, true);
+    if (ordered) {
+        dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(added), 0);
+    }
+    int top = dync__xg_inner_begin(g, counts);
+    g->masked = masked;
+    dync__xg_emit_list(g);
+    dync__xg_reset(g);
+    if (ordered) dync__xg_vertical_carry(g, phase, added);
+    dync__xg_inner_end(g, counts, top);
+    dync__xg_reset(g);
+    dync__xg_reduce_end(g, phase, 0);
+    dync__xg_unhoist(g);
+    g->in_phase = false;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static void dync__xg_columns(dync__xg *g, bool masked)
+{
+    int phases = g->b->n_phases;
+    g->single = false;
+    for (int p = 0; p < phases; p++) {
+        g->masked = masked;
+        dync__xg_row_list(g, 1 + 2 * p);
+        dync__xg_column_phase(g, p);
+    }
+    dync__xg_row_list(g, 1 + 2 * phases);
+    g->masked = false;
+}
+
+static void dync__xg_vertical(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
+    dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
+    dync__x_bind(a, body);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, step), 0);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RAX, lanes, 0);
+    dync__x_jump(a, DYNC__CC_G, tail);
+    dync__xg_columns(g, false);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), step);
+    dync__x_jump(a, DYNC__CC_JMP, body);
+    dync__x_bind(a, tail);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
+    dync__x_i(a, DYNC__X_SUB, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__xg_tail_masks(g);
+    dync__xg_columns(g, true);
+    dync__x_bind(a, done);
+}
+
+/* On to the next row. */
+static void dync__xg_next_row(dync__xg *g, int top)
+{
+    dync__xasm *a = &g->a;
+    int end = dync__x_label(a);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__xg_arg(8 * DYNC__XA_ROWS), 1);
+    dync__x_jump(a, DYNC__CC_E, end);
+    for (int d = g->n_row_dims - 1; d >= 0; d--) {
+        for (int s = 0; s < g->stream.n; s++) {
+            if (g->stream.at[s].kind == DYNC__XS_KEEP) continue;
+            dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + d)), 0);
+            dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)), 0);
+        }
+        if (d == 0) break;
+        dync__xrm left = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d)), extent = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d + 1));
+        dync__x_i(a, DYNC__X_SUBI, 0, left, 1);
+        dync__x_jump(a, DYNC__CC_NE, top);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, extent, 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, left, 0);
+    }
+    dync__x_jump(a, DYNC__CC_JMP, top);
+    dync__x_bind(a, end);
+}
+
+static void dync__xg_enter(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__xg_saved); i++) dync__x_push(a, dync__xg_saved[i]);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__RSP), 0);
+    dync__x_i(a, DYNC__X_SUB, DYNC__RSP, dync__xg_arg(8 * DYNC__XA_FRAME), 0);
+    dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSP), -64);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->saved_sp), 0);
+}
+
+static void dync__xg_leave(dync__xg *g)
+{
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSP, dync__xg_at(g->saved_sp), 0);
+    for (int i = DYNC__COUNT_OF(dync__xg_saved) - 1; i >= 0; i--) dync__x_pop(&g->a, dync__xg_saved[i]);
+    dync__x_ret(&g->a);
+}
+
+/* g->U on entry: the most vectors at once. */
+DYNC__FN void dync__xg_emit(dync__xg *g)
+{
+    int most = g->U, phases = g->b->n_phases;
+    g->saved_sp = dync__xg_frame(g, 8);
+    g->stage = dync__xg_frame(g, 64);
+    g->tail_count = dync__xg_frame(g, 8);
+    g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
+    g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
+    dync__xg_unhoist(g);
+    if (g->vertical)
+        for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__xg_unroll(g, l, most));
+    for (int i = 0; i < g->b->k->inst.n; i++) {
+        if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : 1));
+    }
+    dync__xg_enter(g);
+    g->single = true;
+    g->U = 1;
+    dync__xg_row_list(g, 0);
+    int top = dync__x_label(&g->a);
+    dync__x_bind(&g->a, top);
+    g->U = most;
+    if (g->vertical) dync__xg_vertical(g);
+    for (int p = 0; !g->vertical && p <= phases; p++) {
+        g->single = true;
+        g->U = 1;
+        dync__xg_row_list(g, 1 + 2 * p);
+        if (p < phases) dync__xg_row_phase(g, p, most);
+    }
+    dync__xg_next_row(g, top);
+    dync__xg_leave(g);
+    g->U = most;
+}
+#endif
+
+/* ==== codegen/jit.c ============================================================================================= */
+/* codegen/jit.c: which kernels become machine code. Before: interp_plan.c has cut the loops; x86_gen.c emits; after: jit_run.c.
+ *
+ * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many loops) is its key, extents, strides and
+ * buffers are words of the argument block that every run fills. Kernels that are not covered stay interpreted; DYNC_LOG=code names
+ * the reason.
+ * perf: DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
+#if DYNC__JIT_X86
+
+enum { DYNC__JIT_FRAME = 256 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
+
+static struct {
+    dync__mutex lock;
+    dync__jit_form *forms[64];
+    dync__jit_stats stats;
+} dync__jits;
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* Loops [from, to) merged where every access allows it; an inner one's own loop number stands for it. */
+typedef struct dync__jit_loops { int n; int64_t extent[DYNC__XG_DIMS]; int loop[DYNC__XG_DIMS]; bool too_many; } dync__jit_loops;
+
+static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t extent)
+{
+    for (int i = 0; i < b->k->inst.n; i++) {
+        int access = b->needed[i] ? dync__ib_inst(b, i)->access : -1;
+        if (access < 0) continue;
+        const int64_t *stride = b->k->access.at[access].stride;
+        if (stride[outer] != stride[inner] * extent) return false;
+    }
+    return true;
+}
+
+static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
+{
+    dync__jit_loops l;
+    memset(&l, 0, sizeof l);
+    for (int d = from; d < to; d++) { /* outermost first; the last merged loop keeps the innermost number */
+        int64_t extent = b->k->extent[d];
+        if (extent == 1) continue;
+        if (l.n > 0 && dync__jit_merges(b, l.loop[l.n - 1], d, extent)) {
+            l.extent[l.n - 1] *= extent;
+            l.loop[l.n - 1] = d;
+        } else if (l.n == DYNC__XG_DIMS) {
+            l.too_many = true;
+        } else {
+            l.extent[l.n] = extent;
+            l.loop[l.n++] = d;
+        }
+    }
+    return l;
+}
+
+typedef struct dync__jb {              /* one kernel being compiled */
+    dync__ib *b;
+    dync__xg *g;
+    dync__jit_loops rows, inner;       /* those with a counter; the lane loop apart */
+    int lane_loop;                     /* -1: one lane */
+    int64_t lanes;
+} dync__jb;
+
+static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
+{
+    return loop < 0 ? 0 : j->b->k->access.at[access].stride[loop];
+}
+
+/* ---- lists and streams ----------------------------------------------------------------------- */
+
+static bool dync__jb_is_code(const dync__ib *b, int i)
+{
+    int prim = dync__ib_inst(b, i)->prim;
+    return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
+}
+
+/* Marks in `wanted` what phase p computes: stores, reductions, row buffers, and what they read. */
+static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
+{
+    const dync__ib *b = j->b;
+    int list = 2 + 2 * p;
+    int32_t arg[3];
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        bool own = b->needed[i] && dync__ib_list(b, i) == list;
+        wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
+        if (!wanted[i] || (b->keep[i] && !own)) continue;
+        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+            int v = dync__xg_root(j->g, arg[a]);
+            if (b->level[v] == 2 && dync__ib_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
+        }
+    }
+}
+
+static bool dync__jb_lists(dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    dync__xg *g = j->g;
+    int n = b->k->inst.n;
+    uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
+    if (!wanted) return false;
+    for (int l = 0; l < g->n_lists; l++) {
+        bool phase = l >= 2 && l % 2 == 0;
+        memset(wanted, 0, (size_t)n);
+        if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
+        for (int i = 0; i < n; i++)
+            if (dync__jb_is_code(b, i) && (phase ? wanted[i] : dync__ib_list(b, i) == l) && !dync__avec_push(b->arena, &g->list[l], i)) return false;
+    }
+    for (int l = 0; l < g->n_lists; l++) /* who reads a value of another list finds it in its slot */
+        for (int p = 0; p < g->list[l].n; p++) {
+            int32_t arg[3];
+            int i = g->list[l].at[p];
+            if (b->keep[i] && dync__ib_list(b, i) != l) continue;
+            for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+                int v = dync__xg_root(g, arg[a]);
+                bool row_value = b->level[v] < 2 || dync__ib_inst(b, v)->prim == DYNC__P_reduce;
+                if (row_value && dync__ib_inst(b, v)->prim != DYNC__P_const_ &&
+                    (dync__ib_list(b, v) != l || dync__ib_inst(b, v)->prim == DYNC__P_reduce))
+                    g->slot[v] = 0;
+            }
+        }
+    return true;
+}
+
+static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst, int bytes)
+{
+    dync__xg *g = j->g;
+    dync__xstream s;
+    for (int i = 0; i < g->stream.n; i++)
+        if (kind != DYNC__XS_KEEP && g->stream.at[i].kind == kind && g->stream.at[i].access == access && g->stream.at[i].buf == buf) return i;
+    memset(&s, 0, sizeof s);
+    s.kind = (uint8_t)kind;
+    s.access = access;
+    s.buf = buf;
+    s.inst = inst;
+    s.bytes = (uint8_t)bytes;
+    s.gpr = -1;
+    s.pointer = -1;
+    int64_t stride = kind == DYNC__XS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
+    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__XL_DENSE : stride == 0 ? DYNC__XL_SAME : DYNC__XL_STRIDED;
+    if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
+    if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
+    return g->stream.n - 1;
+}
+
+static void dync__jb_streams(dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        j->g->stream_of[i] = j->g->keep_stream[i] = -1;
+        if (!b->needed[i]) continue;
+        if (in->prim == DYNC__P_index) j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_INDEX, in->access, -1, i, 1);
+        else if (in->buf >= 0)
+            j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_MEM, in->access, in->buf, i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
+        if (b->keep[i]) j->g->keep_stream[i] = dync__jb_stream(j, DYNC__XS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
+        if (in->prim == DYNC__P_reduce) {
+            dync__xred r;
+            memset(&r, 0, sizeof r);
+            r.inst = i;
+            r.phase = dync__ib_phase(b, i);
+            r.kind = (uint8_t)in->imm.i;
+            r.type = dync__ib_inst(b, in->arg[0])->type;
+            r.ordered = dync__xg_type_float(r.type) && (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
+            if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
+        }
+    }
+}
+
+/* ---- what is covered ------------------------------------------------------------------------- */
+
+static const char *dync__jb_refuses(const dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    int words = DYNC__XA_FIXED + 2 * j->rows.n + j->inner.n + j->g->stream.n * (DYNC__XA_STEP + j->rows.n + j->inner.n);
+    if (words > DYNC__JIT_WORDS) return "too many accesses";
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i]) continue;
+        const char *why = dync__xg_refuses(j->g, i);
+        if (why) return why;
+        if (b->keep[i] && in->type == DYNC_BOOL) return "a row buffer of BOOL";
+        if (!dync__inst_has_value(in) && b->level[i] == 2 && j->g->stream.at[j->g->stream_of[i]].lane == DYNC__XL_SAME)
+            return "lanes that write one element";
+    }
+    return NULL;
+}
+
+/* Loops and modes; false with the reason where the interpreter does better. */
+static const char *dync__jb_plan(dync__jb *j)
+{
+    dync__ib *b = j->b;
+    if (b->serial) return "an index that is data";
+    if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
+    if (b->mode == DYNC__INTERP_SQUARE) return "a transposition";
+    j->rows = dync__jit_find_loops(b, 0, b->split);
+    j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
+    if (j->rows.too_many || j->inner.too_many) return "too many loops";
+    j->g->vertical = b->mode == DYNC__INTERP_VERTICAL;
+    dync__jit_loops *from = j->g->vertical ? &j->rows : &j->inner;
+    j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
+    j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
+    b->whole = false; /* registers hold no tile */
+    dync__ib_mark_kept(b);
+    return NULL;
+}
+
+/* ---- structure ------------------------------------------------------------------------------- */
+
+static void dync__jb_key(const dync__jb *j, dync__str *key)
+{
+    const dync__ib *b = j->b;
+    const dync__xg *g = j->g;
+    int16_t head[8] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n};
+    dync__str_addn(key, (const char *)head, sizeof head);
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i]) continue;
+        struct { int32_t i, arg[3], stream; uint8_t prim, type, level, list, keep, clamp; int64_t imm; } row;
+        memset(&row, 0, sizeof row);
+        row.i = i;
+        memcpy(row.arg, in->arg, sizeof row.arg);
+        row.stream = g->stream_of[i];
+        row.prim = in->prim;
+        row.type = in->type;
+        row.level = b->level[i];
+        row.list = (uint8_t)dync__ib_list(b, i);
+        row.keep = b->keep[i];
+        row.clamp = b->clamp[i];
+        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap) memcpy(&row.imm, &in->imm, sizeof row.imm);
+        dync__str_addn(key, (const char *)&row, sizeof row);
+    }
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__xstream *st = &g->stream.at[s];
+        const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
+        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, 0};
+        dync__str_addn(key, (const char *)row, sizeof row);
+    }
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+static void dync__jit_perf_map(const dync__jit_form *f, const char *name)
+{
+#if !defined(DYNC_NO_STDIO)
+    char path[64];
+    const char *on = dync__env("DYNC_PERF_MAP");
+    if (!on || !*on || strcmp(on, "0") == 0) return;
+    dync__format(path, sizeof path, "/tmp/perf-%d.map", dync__os_process());
+    FILE *out = fopen(path, "ab");
+    dync__str s = {0};
+    dync__str_addf(&s, "%llx %llx dync_%s\n", (unsigned long long)(uintptr_t)f->block.exec, (unsigned long long)f->code_bytes, name);
+    if (out) {
+        fwrite(dync__str_get(&s), 1, s.n, out);
+        fclose(out);
+    }
+    dync__str_free(&s);
+#else
+    (void)f, (void)name;
+#endif
+}
+
+static void dync__jit_form_free(dync__jit_form *f)
+{
+    dync__codemem_free(&f->block);
+    if (f->key) dync__free(f->key, f->key_bytes);
+    dync__free(f, sizeof *f);
+}
+
+static dync__jit_form *dync__jit_lookup(uint64_t hash, const dync__str *key)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jit_form *f = dync__jits.forms[hash % 64];
+    while (f && (f->hash != hash || f->key_bytes != key->n || memcmp(f->key, key->at, key->n) != 0)) f = f->next;
+    if (f) {
+        f->users++;
+        dync__jits.stats.shared++;
+    }
+    dync__unlock(&dync__jits.lock);
+    return f;
+}
+
+static void dync__jit_release(dync__jit_form *f)
+{
+    dync__lock(&dync__jits.lock);
+    bool last = --f->users == 0;
+    if (last && f->key) {
+        dync__jit_form **at = &dync__jits.forms[f->hash % 64];
+        while (*at != f) at = &(*at)->next;
+        *at = f->next;
+    }
+    dync__unlock(&dync__jits.lock);
+    if (last) dync__jit_form_free(f);
+}
+
+/* Emits, and enters the form; NULL: there is no memory, or none that executes. */
+static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__str *key)
+{
+    dync__xg *g = j->g;
+    uint8_t *write;
+    dync__xg_emit(g);
+    size_t bytes = dync__x_finish(&g->a);
+    if (bytes == 0 || g->frame > DYNC__JIT_FRAME) return NULL;
+    dync__jit_form *f = dync__calloc(sizeof *f);
+    if (!f) return NULL;
+    if (!g->a.listing) {
+        f->key = dync__alloc(key->n);
+        f->key_bytes = key->n;
+        if (f->key) memcpy(f->key, key->at, key->n);
+    }
+    if ((!g->a.listing && !f->key) || !dync__codemem_begin(bytes, &write, &f->block)) goto fail;
+    dync__x_write(&g->a, write);
+    if (!dync__codemem_end(&f->block, bytes)) goto fail;
+    f->hash = hash;
+    f->code_bytes = bytes;
+    f->users = 1;
+    f->frame = g->frame + 64;
+    f->unroll = g->U;
+    dync__jit_perf_map(f, j->b->k->name);
+    dync__lock(&dync__jits.lock);
+    dync__jits.stats.kernels++;
+    if (f->key) {
+        f->next = dync__jits.forms[hash % 64];
+        dync__jits.forms[hash % 64] = f;
+    }
+    dync__unlock(&dync__jits.lock);
+    return f;
+fail:
+    if (f->key) dync__free(f->key, f->key_bytes);
+    dync__free(f, sizeof *f);
+    return NULL;
+}
+
+/* ---- the kernel's own part ------------------------------------------------------------------- */
+
+static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
+{
+    int64_t one = (int64_t)dync__type_bytes(dync__ib_inst(j->b, inst)->type);
+    int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
+    return (one * n + 63) & ~(int64_t)63;
+}
+
+static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int64_t *keep)
+{
+    const dync__xstream *st = &j->g->stream.at[s];
+    int64_t *w = jit->words + jit->n_words - (jit->n_streams - s) * jit->record, bytes = st->bytes;
+    dync__jit_stream *out = &jit->stream[s];
+    int D = j->rows.n, K = j->inner.n;
+    memset(out, 0, sizeof *out);
+    out->buf = st->kind == DYNC__XS_MEM ? st->buf : st->kind == DYNC__XS_KEEP ? -1 : -2;
+    if (st->kind == DYNC__XS_KEEP) {
+        out->at = *keep;
+        *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
+        if (K > 0) w[DYNC__XA_STEP + D + K - 1] = bytes * (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
+        return;
+    }
+    out->at = j->b->k->access.at[st->access].offset * bytes;
+    w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    for (int d = 0; d < D; d++) {
+        out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
+        w[DYNC__XA_STEP + d] = out->step[d];
+        if (d + 1 < D) w[DYNC__XA_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) * j->rows.extent[d + 1] * bytes;
+    }
+    for (int d = 0; d < K; d++) {
+        int64_t *to = &w[DYNC__XA_STEP + D + d];
+        *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
+        if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
+    }
+}
+
+static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
+{
+    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, words = DYNC__XA_FIXED + 2 * D + K + n * record;
+    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) + (size_t)words * sizeof(int64_t);
+    dync__jit *jit = dync__calloc(bytes);
+    if (!jit) return NULL;
+    jit->form = form;
+    jit->bytes = bytes;
+    jit->stream = (dync__jit_stream *)(void *)(jit + 1);
+    jit->words = (int64_t *)(void *)(jit->stream + n);
+    jit->n_words = words;
+    jit->n_streams = n;
+    jit->n_row_dims = D;
+    jit->n_inner_dims = K;
+    jit->record = record;
+    jit->vertical = j->g->vertical;
+    jit->lanes = j->lanes;
+    jit->rows = 1;
+    for (int d = 0; d < D; d++) {
+        jit->rows *= j->rows.extent[d];
+        jit->words[DYNC__XA_FIXED + 2 * d] = jit->words[DYNC__XA_FIXED + 2 * d + 1] = j->rows.extent[d];
+    }
+    for (int d = 0; d < K; d++) jit->words[DYNC__XA_FIXED + 2 * D + d] = j->inner.extent[d];
+    jit->words[DYNC__XA_ROWS] = jit->rows;
+    jit->words[DYNC__XA_LANES] = jit->lanes;
+    jit->words[DYNC__XA_FRAME] = form->frame;
+    for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
+    if (j->g->a.listing && !j->g->a.listing->failed) {
+        jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
+    }
+    return jit;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+static bool dync__jb_alloc(dync__jb *j)
+{
+    dync__xg *g = j->g;
+    dync__arena *arena = j->b->arena;
+    size_t n = (size_t)j->b->k->inst.n + 1;
+    int32_t *ints = dync__arena_alloc(arena, 8 * n * sizeof *ints);
+    g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
+    g->hoist = dync__arena_alloc(arena, n);
+    g->n_lists = 2 * j->b->n_phases + 2;
+    g->list = dync__arena_alloc(arena, (size_t)g->n_lists * sizeof *g->list);
+    if (!ints || !g->val || !g->hoist || !g->list) return false;
+    g->stream_of = ints;
+    g->keep_stream = ints + n;
+    g->slot = ints + 2 * n;
+    g->in_list = ints + 3 * n;
+    g->n_uses = ints + 4 * n;
+    g->next_use = ints + 5 * n;
+    g->last_use = ints + 6 * n;
+    g->first_use = ints + 7 * n;
+    memset(g->slot, 0xff, n * sizeof *ints);
+    memset(g->in_list, 0xff, n * sizeof *ints);
+    return true;
+}
+
+/* Lanes and the width of vectors. */
+static void dync__jb_width(dync__jb *j)
+{
+    dync__xg *g = j->g;
+    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
+    g->isa = j->b->isa;
+    g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
+    g->n_regs = g->isa == 2 ? 32 : 16;
+    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
+    g->a.evex = g->isa == 2;
+    g->a.arena = j->b->arena;
+    g->n_row_dims = j->rows.n;
+    g->n_inner_dims = j->inner.n;
+}
+
+static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
+{
+    dync__xg *g = j->g;
+    if (!dync__jb_alloc(j)) return NULL;
+    if ((g->why = dync__jb_plan(j))) return NULL;
+    dync__jb_width(j);
+    dync__jb_streams(j);
+    if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
+    int64_t keep = 0;
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
+    if (keep > DYNC__JIT_KEEP) {
+        g->why = "a long row buffer";
+        return NULL;
+    }
+    if (listing) g->a.listing = listing;
+    dync__jb_key(j, key);
+    if (key->failed) return NULL;
+    uint64_t hash = dync__hash_bytes(key->at, key->n, 0);
+    dync__jit_form *form = listing ? NULL : dync__jit_lookup(hash, key);
+    if (!form) form = dync__jit_make(j, hash, key);
+    if (!form) {
+        g->why = "no code";
+        return NULL;
+    }
+    dync__jit *jit = dync__jb_finish(j, form);
+    if (!jit) dync__jit_release(form);
+    return jit;
+}
+
+static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jits.stats.declined++;
+    dync__unlock(&dync__jits.lock);
+    dync__log(DYNC__LOG_code, "kernel %s stays interpreted: %s", b->k->name, why ? why : "no memory");
+    return NULL;
+}
+
+DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+{
+    dync__error_guard guard;
+    dync__str key = {0}, listing = {0};
+    if (b->isa == 0) return NULL;
+    dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
+    if (!g) return NULL;
+    dync__jb j = {.b = b, .g = g, .lane_loop = -1};
+    g->b = b;
+    dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
+    dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
+    dync__error_guard_end(&guard);
+    dync__str_free(&key);
+    dync__str_free(&listing);
+    return jit ? jit : dync__jit_decline(b, g->why);
+}
+
+DYNC__FN void dync__jit_free(dync__jit *jit)
+{
+    if (!jit) return;
+    dync__jit_release(jit->form);
+    dync__strfree(jit->listing);
+    dync__free(jit, jit->bytes);
+}
+
+DYNC__FN dync__jit_stats dync__jit_read_stats(void)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jit_stats s = dync__jits.stats;
+    dync__unlock(&dync__jits.lock);
+    return s;
+}
+
+DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
+{
+    dync__str_addf(out, "  machine code: %zu bytes, frame %d, %s, %lld rows x %lld lanes, %d vectors at once\n", jit->form->code_bytes,
+                   (int)jit->form->frame, jit->vertical ? "rows side by side" : "rows one at a time", (long long)jit->rows,
+                   (long long)jit->lanes, (int)jit->form->unroll);
+    if (jit->listing) dync__str_add(out, jit->listing);
+}
+
+#else
+DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
+{
+    (void)b;
+    return NULL;
+}
+DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
+DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
+DYNC__FN dync__jit_stats dync__jit_read_stats(void)
+{
+    dync__jit_stats none = {0, 0, 0};
+    return none;
+}
+#endif
 
 /* ==== codegen/interp_plan.c ===================================================================================== */
 /* codegen/interp_plan.c: how a kernel is cut into tiles. Before: interp.c asks; after:
@@ -14018,7 +17667,7 @@ static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 }
 
 /* Decides which values of earlier phases need a row buffer. */
-static void dync__ib_mark_kept(dync__ib *b)
+DYNC__FN void dync__ib_mark_kept(dync__ib *b)
 {
     b->keep_bytes = 0;
     memset(b->keep, 0, (size_t)b->k->inst.n);
@@ -14858,21 +18507,29 @@ static dync__code *dync__ib_compile(dync__ib *b)
 
 DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
 {
+    return dync__code_new_for(k, dync__tile_isa(), true);
+}
+
+DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit)
+{
     dync__arena arena;
     dync__ib b;
     memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
     b.k = k;
     b.arena = &arena;
-    b.isa = dync__tile_isa();
+    b.isa = isa;
     dync__code *code = dync__ib_compile(&b);
+    if (code && jit) code->jit = dync__jit_new(&b);
     dync__arena_free(&arena);
     return code;
 }
 
 DYNC__FN void dync__code_free(dync__code *c)
 {
-    if (c) dync__free(c, c->block_bytes);
+    if (!c) return;
+    dync__jit_free(c->jit);
+    dync__free(c, c->block_bytes);
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -14911,6 +18568,7 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
                    c->name, modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
                    (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
                    c->scratch_bytes, c->keep_bytes);
+    if (c->jit) dync__jit_dump(out, c->jit);
     for (int l = 0; l < 2 * c->n_phases + 2; l++) {
         if (c->section[l] == c->section[l + 1]) continue;
         if (l == 0) dync__str_add(out, "  once\n");
@@ -14920,6 +18578,88 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
     }
 }
 DYNC__COLD_END
+
+/* ==== codegen/jit_run.c ========================================================================================= */
+/* codegen/jit_run.c: runs machine code. Before: jit.c; after: interp_run.c, which asks here first.
+ *
+ * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work is cut by index into rows, or lanes where
+ * these are independent. Allocates only for row buffers, from the thread's cache. */
+#if DYNC__JIT_X86
+
+/* Rows [row, row_end) of lanes [lane, lane_end). */
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+{
+    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
+    void (*entry)(int64_t *);
+    char *keep = NULL;
+    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
+    words[DYNC__XA_ROWS] = row_end - row;
+    words[DYNC__XA_LANES] = lane_end - lane;
+    for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
+        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
+        index[d] = row % extent;
+        row /= extent;
+        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
+    }
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
+        int64_t at = st->at + lane * record[DYNC__XA_LANE];
+        for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
+        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+    }
+    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    entry(words);
+    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
+    return DYNC_OK;
+}
+
+typedef struct dync__jit_job {
+    const dync__jit *jit;
+    void *const *buffers;
+    bool by_lanes;
+    dync_status status;
+} dync__jit_job;
+
+static void dync__jit_job_part(void *user, int part, int n_parts)
+{
+    dync__jit_job *job = user;
+    const dync__jit *jit = job->jit;
+    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                       : dync__jit_part(jit, job->buffers, begin, end, 0, jit->lanes);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
+}
+
+enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
+
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+{
+    int threads;
+    if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
+        /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
+        bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
+        dync__jit_job job = {jit, buffers, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        if (!jit->vertical && c->has_reduce && units < threads) return false;
+        if (units >= 2) {
+            dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
+            *status = job.status;
+            return true;
+        }
+    }
+    *status = dync__jit_part(jit, buffers, 0, jit->rows, 0, jit->lanes);
+    return true;
+}
+#else
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+{
+    (void)jit, (void)c, (void)buffers, (void)status;
+    return false;
+}
+#endif
 
 /* ==== codegen/interp_run.c ====================================================================================== */
 /* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls
@@ -15832,6 +19572,7 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
+    if (c->jit && dync__jit_run(c->jit, c, buffers, &r.status)) return r.status;
     if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
         return r.status;
     size_t bytes = dync__irun_bytes(c);
@@ -16176,7 +19917,7 @@ DYNC__STRICT_FP_BEGIN
         (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
 
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
- * Short rows go one after another: the machine overlaps them. */
+ * Machine code (x86_reduce.c) keeps this order. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                   \
     DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
     {                                                                                              \
@@ -16184,11 +19925,6 @@ DYNC__STRICT_FP_BEGIN
         const T *x = a_;                                                                           \
         int64_t length = *(const int64_t *)c_, left = length;                                      \
         (void)b_, (void)scalars;                                                                   \
-        for (const T *end = x + n; length < 32 && x < end; x += length) {                          \
-            T a = x[0];                                                                            \
-            for (int64_t j = 1; j < length; j++) { T b = x[j]; a = OP; }                           \
-            *d++ = a;                                                                              \
-        }                                                                                          \
         for (const T *end = (const T *)a_ + n; x < end;) {                                         \
             int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;              \
             T lane[32];                                                                            \

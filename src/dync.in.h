@@ -81,9 +81,9 @@ DYNC__COLD_END
 #include "codegen/interp.h"
 #include "codegen/interp_build.h"
 #include "codegen/codemem.h"
-#include "codegen/jit.h"
 #include "codegen/x86_enc.h"
 #include "codegen/x86_gen.h"
+#include "codegen/jit.h"
 DYNC__COLD_BEGIN
 #include "codegen/codemem.c"
 #include "codegen/x86_enc.c"
@@ -92,13 +92,12 @@ DYNC__COLD_BEGIN
 #include "codegen/x86_prim.c"
 #include "codegen/x86_reduce.c"
 #include "codegen/x86_gen.c"
-DYNC__COLD_END
 #include "codegen/jit.c"
-DYNC__COLD_BEGIN
 #include "codegen/interp_plan.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
 DYNC__COLD_END
+#include "codegen/jit_run.c"
 #include "codegen/interp_run.c"
 #include "codegen/interp_tile.c"
 DYNC__COLD_BEGIN

@@ -1,39 +1,14 @@
-/* codegen/jit.c: which kernels become machine code, and running them. Before: interp_plan.c has cut the loops; x86_gen.c emits; after:
- * interp_run.c lets a kernel's code run where there is one.
+/* codegen/jit.c: which kernels become machine code. Before: interp_plan.c has cut the loops; x86_gen.c emits; after: jit_run.c.
  *
  * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many loops) is its key, extents, strides and
  * buffers are words of the argument block that every run fills. Kernels that are not covered stay interpreted; DYNC_LOG=code names
- * the reason. Running allocates only for row buffers, from the thread's cache.
+ * the reason.
  * perf: DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #include "../dync.in.h"
-#include "codemem.h"
 #include "jit.h"
-#include "x86_gen.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_WORDS = 320, DYNC__JIT_FRAME = 256 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
-
-/* Machine code of one structure. */
-typedef struct dync__jit_form {
-    struct dync__jit_form *next;
-    uint64_t hash;
-    uint8_t *key;                      /* NULL: of one kernel alone, not shared */
-    size_t key_bytes, code_bytes;
-    int32_t users, frame, unroll;      /* under the lock */
-    dync__codeblock block;
-} dync__jit_form;
-
-typedef struct dync__jit_stream { int32_t buf; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
-struct dync__jit {
-    dync__jit_form *form;
-    char *listing;
-    size_t listing_bytes, bytes;
-    int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
-    bool vertical, by_lanes, rows_alone; /* by_lanes: may be cut along its lanes; rows_alone: by rows only */
-    int64_t rows, lanes, keep_bytes;
-    dync__jit_stream *stream;
-    int64_t *words;
-};
+enum { DYNC__JIT_FRAME = 256 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
 
 static struct {
     dync__mutex lock;
@@ -547,75 +522,6 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
     if (jit->listing) dync__str_add(out, jit->listing);
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
-
-/* Rows [row, row_end) of lanes [lane, lane_end). */
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
-{
-    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
-    void (*entry)(int64_t *);
-    char *keep = NULL;
-    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
-    words[DYNC__XA_ROWS] = row_end - row;
-    words[DYNC__XA_LANES] = lane_end - lane;
-    for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
-        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
-        index[d] = row % extent;
-        row /= extent;
-        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
-    }
-    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        const dync__jit_stream *st = &jit->stream[s];
-        char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
-        int64_t at = st->at + lane * record[DYNC__XA_LANE];
-        for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
-        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
-    }
-    memcpy(&entry, &jit->form->block.exec, sizeof entry);
-    entry(words);
-    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
-    return DYNC_OK;
-}
-
-typedef struct dync__jit_job {
-    const dync__jit *jit;
-    void *const *buffers;
-    bool by_lanes;
-    dync_status status;
-} dync__jit_job;
-
-static void dync__jit_job_part(void *user, int part, int n_parts)
-{
-    dync__jit_job *job = user;
-    const dync__jit *jit = job->jit;
-    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
-                                       : dync__jit_part(jit, job->buffers, begin, end, 0, jit->lanes);
-    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
-}
-
-enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
-
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
-{
-    int threads;
-    if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
-        /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
-        bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
-        dync__jit_job job = {jit, buffers, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
-        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (!jit->vertical && c->has_reduce && units < threads) return false;
-        if (units >= 2) {
-            dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
-            *status = job.status;
-            return true;
-        }
-    }
-    *status = dync__jit_part(jit, buffers, 0, jit->rows, 0, jit->lanes);
-    return true;
-}
 #else
 DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
 {
@@ -623,11 +529,6 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
-{
-    (void)jit, (void)c, (void)buffers, (void)status;
-    return false;
-}
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)
 {

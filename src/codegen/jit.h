@@ -1,7 +1,32 @@
-/* codegen/jit.h: kernels as machine code. Between interp_build.h and interp.c, which asks for it. */
+/* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs. Before interp.c, which asks for it. */
 #ifndef DYNC__JIT_H
 #define DYNC__JIT_H
-#include "interp_build.h"
+#include "codemem.h"
+#include "x86_gen.h"
+#if DYNC__JIT_X86
+enum { DYNC__JIT_WORDS = 320 };            /* of the argument block */
+/* Machine code of one structure. */
+typedef struct dync__jit_form {
+    struct dync__jit_form *next;
+    uint64_t hash;
+    uint8_t *key;                      /* NULL: of one kernel alone, not shared */
+    size_t key_bytes, code_bytes;
+    int32_t users, frame, unroll;      /* under the lock */
+    dync__codeblock block;
+} dync__jit_form;
+
+typedef struct dync__jit_stream { int32_t buf; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
+struct dync__jit {
+    dync__jit_form *form;
+    char *listing;
+    size_t bytes;
+    int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
+    bool vertical;
+    int64_t rows, lanes, keep_bytes;
+    dync__jit_stream *stream;
+    int64_t *words;
+};
+#endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);
 DYNC__FN void dync__jit_free(dync__jit *);

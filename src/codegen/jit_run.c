@@ -1,0 +1,82 @@
+/* codegen/jit_run.c: runs machine code. Before: jit.c; after: interp_run.c, which asks here first.
+ *
+ * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work is cut by index into rows, or lanes where
+ * these are independent. Allocates only for row buffers, from the thread's cache. */
+#include "../dync.in.h"
+#include "jit.h"
+#if DYNC__JIT_X86
+
+/* Rows [row, row_end) of lanes [lane, lane_end). */
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+{
+    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
+    void (*entry)(int64_t *);
+    char *keep = NULL;
+    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
+    words[DYNC__XA_ROWS] = row_end - row;
+    words[DYNC__XA_LANES] = lane_end - lane;
+    for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
+        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
+        index[d] = row % extent;
+        row /= extent;
+        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
+    }
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
+        int64_t at = st->at + lane * record[DYNC__XA_LANE];
+        for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
+        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+    }
+    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    entry(words);
+    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
+    return DYNC_OK;
+}
+
+typedef struct dync__jit_job {
+    const dync__jit *jit;
+    void *const *buffers;
+    bool by_lanes;
+    dync_status status;
+} dync__jit_job;
+
+static void dync__jit_job_part(void *user, int part, int n_parts)
+{
+    dync__jit_job *job = user;
+    const dync__jit *jit = job->jit;
+    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                       : dync__jit_part(jit, job->buffers, begin, end, 0, jit->lanes);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
+}
+
+enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
+
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+{
+    int threads;
+    if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
+        /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
+        bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
+        dync__jit_job job = {jit, buffers, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        if (!jit->vertical && c->has_reduce && units < threads) return false;
+        if (units >= 2) {
+            dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
+            *status = job.status;
+            return true;
+        }
+    }
+    *status = dync__jit_part(jit, buffers, 0, jit->rows, 0, jit->lanes);
+    return true;
+}
+#else
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+{
+    (void)jit, (void)c, (void)buffers, (void)status;
+    return false;
+}
+#endif
