@@ -92,22 +92,51 @@ static void dync__partition_clear(dync_graph *joint)
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
 
-/* Does a value lie on the memory of an input that will be overwritten? */
-static bool dync__part_on_mutated(const dync__cutter *c, const dync_node *n)
+/* ---- saved values on the memory of an input that will be overwritten: copies --------------------------------------------------------- */
+/* That input, or -1. */
+static int dync__part_mutated_root(const dync__cutter *c, const dync_node *n)
 {
     while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
-    return c->mutated[n->index];
+    return c->mutated[n->index] ? n->index : -1;
+}
+
+/* A view whose users count places in the memory itself cannot be copied alone: the whole is. */
+static void dync__part_save_roots(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        int root = c->saved[i] ? dync__part_mutated_root(c, c->joint->node.at[i]) : -1;
+        if (root < 0 || root == i) continue;
+        for (int u = c->first_user[i]; u < c->first_user[i + 1]; u++) {
+            int op = c->joint->node.at[c->user[u]]->op;
+            if (op != DYNC__OP_as_strided && op != DYNC__OP__strided_view) continue;
+            c->saved[i] = false;
+            c->saved[root] = true;
+        }
+    }
+}
+
+static bool dync__part_copy_layout(const dync_node *old, dync__layout *lay)
+{
+    *lay = old->info[0].lay;
+    lay->offset = 0;
+    return dync__layout_is_dense(lay) || dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
 
 static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, dync_node *old)
 {
-    if (!dync__part_on_mutated(c, old)) return old->mark;
+    if (dync__part_mutated_root(c, old) < 0) return old->mark;
     dync__arg arg = dync__arg_node(old->mark);
     dync__info info = old->info[0];
     info.alias = -1;
-    if (!dync__layout_is_dense(&info.lay) && dync__layout_contiguous(&info.lay, info.lay.ndim, old->info[0].lay.shape) != DYNC_OK) return NULL;
-    info.lay.offset = 0;
+    if (!dync__part_copy_layout(old, &info.lay)) return NULL;
     return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+}
+
+static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync_graph *g, dync_node *old)
+{
+    DYNC__TRY(dync__partition_placeholder(g, old));
+    dync_node *n = old->mark;
+    return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then what is saved. */
@@ -158,7 +187,7 @@ static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_n
     if (!g || !all) return DYNC_ERR_MEMORY;
     dync__partition_clear(c->joint);
     for (int i = 0; i < c->n; i++)
-        if (c->saved[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
+        if (c->saved[i]) DYNC__TRY(dync__part_saved_placeholder(c, g, c->joint->node.at[i]));
     for (int i = 0; i < c->n; i++)
         if (c->tangent[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
     for (int i = 0; i < c->n && r.status == DYNC_OK; i++) {
@@ -217,6 +246,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     if (status == DYNC_OK && j->n_grads) {
         if (how->save_all) dync__part_save_all(&c);
         else status = dync__mincut(&c);
+        if (status == DYNC_OK) dync__part_save_roots(&c);
     }
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
     if (status == DYNC_OK && j->n_grads) status = dync__partition_backward(&c, j->n_grads, j->grad, into);

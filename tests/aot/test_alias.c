@@ -1,0 +1,209 @@
+/* Programs that write and alias, over inputs that share memory and history in every way: compiled code gives what eager gives: values,
+ * written inputs, gradients, requires_grad, and the same tensors on the same memory (seen by writing each output and looking everywhere). */
+#include "../capture/counter.h"
+
+static const char *const backends[] = {"aot_eager", "inductor", "aot_eager_default_partitioner"};
+typedef dync_value (*program)(dync_tensor *x, dync_tensor *y);
+
+/* ---- programs ------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *row(dync_tensor *t, int64_t i) { return dync_select(t, 0, i); }
+static dync_tensor *flat(dync_tensor *t) { return dync_reshape(t, dync_shape(-1)); }
+#define P(name, ...) static dync_value name(dync_tensor *x, dync_tensor *y) { (void)x, (void)y; __VA_ARGS__ }
+P(write_then_view, dync_mul_(x, 2); return dync_tuple(dync_transpose(x, 0, 1), y);)
+P(view_then_write, dync_tensor *v = dync_transpose(x, 0, 1); dync_mul_(x, 2); return dync_tuple(v, dync_mul(v, 3));)
+P(written_and_returned, dync_add_(x, 1); return dync_tuple(x);)
+P(row_written, dync_mul_(row(x, 1), 3); return dync_tuple(dync_mul(x, y));)
+P(other_read, dync_mul_(x, 2); return dync_tuple(dync_mul(y, 3), dync_add(x, y));)
+P(both_written, dync_mul_(x, 2); dync_add_(y, 1); return dync_tuple(dync_add(x, y), row(y, 0));)
+P(written_after_use, dync_tensor *z = dync_add(x, y); dync_mul_(x, 2); return dync_tuple(z);)
+P(twice_the_same, dync_tensor *z = dync_mul(x, y); return dync_tuple(z, dync_sin(z), z);)
+P(views_of_one, dync_tensor *z = dync_mul(x, y); return dync_tuple(row(z, 0), row(z, 1), flat(z));)
+P(value_and_view, dync_tensor *z = dync_mul(x, y); return dync_tuple(row(z, 0), z);)
+P(value_and_detached, dync_tensor *z = dync_mul(x, y); return dync_tuple(dync_detach(row(z, 2)), z, dync_detach(z));)
+P(nothing_returned, dync_mul_(x, 2); return dync_tuple_of(0, NULL);)
+P(no_gradients, return dync_tuple(dync_mul(dync_detach(x), 2), dync_gt(y, 0));)
+P(one_unused, return dync_tuple(dync_mul(x, 2));)
+P(integers, return dync_tuple(dync_argmax(x, 1, false), dync_sum(dync_mul(y, y), dync_shape(0), false));)
+P(written_without_grad, DYNC_NO_GRAD { dync_mul_(x, 2); } return dync_tuple(dync_mul(x, y));)
+P(view_without_grad, dync_tensor *v = NULL; DYNC_NO_GRAD { v = row(x, 1); } return dync_tuple(v, dync_mul(x, y));)
+P(hidden_write, dync_mul_(dync_detach(x), 2); return dync_tuple(x, dync_mul(y, 2));)
+P(written_by_other, dync_mul_(x, dync_clone(y)); return dync_tuple(dync_sum(x, DYNC_ALL, false), row(x, 0));)
+P(transposed_write, dync_add_(row(dync_transpose(x, 0, 1), 2), dync_select(dync_clone(y), 1, 1)); return dync_tuple(dync_mul(x, x));)
+P(copied_over, dync_copy_(x, dync_sigmoid(y)); return dync_tuple(x, dync_mul(x, 2));)
+P(chain_of_views, dync_tensor *v = row(x, 0), *w = dync_slice(v, 0, 1, 3, 1); dync_exp_(w); dync_add_(v, 1); return dync_tuple(w, v, dync_mul(x, 1));)
+P(as_they_are, return dync_tuple(x, y, row(y, 1));)
+P(value_written_by_view, dync_tensor *z = dync_add(x, y), *v = row(z, 0); dync_mul_(v, 2); return dync_tuple(z, v, row(z, 1));)
+P(detached_then_own, dync_tensor *d = dync_detach(x); dync_mul_(d, dync_clone(y)); return dync_tuple(d, dync_mul(y, 2));)
+P(filled, dync_fill_(dync_slice(x, 1, 0, DYNC_END, 2), 0.5); return dync_tuple(dync_mul(x, y), x);)
+P(written_twice, dync_tensor *v = row(x, 1); dync_sin_(v); dync_mul_(x, 3); dync_cos_(v); return dync_tuple(dync_mul(v, row(y, 1)));)
+static const struct { const char *name; program fn; } programs[] = {
+#define E(p) {#p, p}
+    E(write_then_view), E(view_then_write), E(written_and_returned), E(row_written), E(other_read), E(both_written), E(written_after_use),
+    E(twice_the_same), E(views_of_one), E(value_and_view), E(value_and_detached), E(nothing_returned), E(no_gradients), E(one_unused), E(integers),
+    E(written_without_grad), E(view_without_grad), E(hidden_write), E(written_by_other), E(transposed_write), E(copied_over), E(chain_of_views),
+    E(as_they_are), E(value_written_by_view), E(detached_then_own), E(filled), E(written_twice)};
+enum { N_PROGRAMS = (int)(sizeof programs / sizeof programs[0]) };
+
+/* ---- inputs: x and y, and the leaves behind them --------------------------------------------------------------------------------- */
+typedef struct { dync_tensor *x, *y, *leaf[2]; int n_leaves; } inputs;
+static dync_tensor *random_tensor(dync_dims shape, bool leaf) { return dync_randn_opt((dync_make){.shape = shape, .requires_grad = leaf}); }
+static inputs plain(void) { return (inputs){random_tensor(dync_shape(4, 6), false), random_tensor(dync_shape(4, 6), false), {0}, 0}; }
+static inputs leaves(void)
+{
+    dync_tensor *a = random_tensor(dync_shape(4, 6), true), *b = random_tensor(dync_shape(4, 6), true);
+    return (inputs){a, b, {a, b}, 2};
+}
+static inputs inner(void)
+{
+    inputs in = leaves();
+    in.x = dync_mul(in.x, 1.5), in.y = dync_mul(in.y, 0.5);
+    return in;
+}
+static inputs second_leaf(void)
+{
+    inputs in = {random_tensor(dync_shape(4, 6), false), random_tensor(dync_shape(4, 6), true), {0}, 1};
+    in.leaf[0] = in.y;
+    return in;
+}
+static inputs views_of_base(void)
+{
+    dync_tensor *a = random_tensor(dync_shape(6, 6), true), *base = dync_mul(a, 2);
+    return (inputs){dync_slice(base, 0, 0, 4, 1), dync_slice(base, 0, 2, 6, 1), {a}, 1};
+}
+static inputs base_and_view(void)
+{
+    dync_tensor *a = random_tensor(dync_shape(4, 6), true), *base = dync_mul(a, 2);
+    return (inputs){base, dync_as_strided(base, dync_shape(4, 6), dync_shape(6, 1), 0), {a}, 1};
+}
+static inputs view_and_base(void)
+{
+    inputs in = base_and_view();
+    return (inputs){in.y, in.x, {in.leaf[0]}, 1};
+}
+static inputs views_of_plain(void)
+{
+    dync_tensor *base = random_tensor(dync_shape(6, 6), false);
+    return (inputs){dync_slice(base, 0, 0, 4, 1), dync_slice(base, 0, 2, 6, 1), {0}, 0};
+}
+static inputs with_detached(void)
+{
+    dync_tensor *a = random_tensor(dync_shape(4, 6), true), *b = dync_mul(a, 2);
+    return (inputs){b, dync_detach(b), {a}, 1};
+}
+static inputs one_tensor(void)
+{
+    dync_tensor *a = random_tensor(dync_shape(4, 6), true), *b = dync_mul(a, 2);
+    return (inputs){b, b, {a}, 1};
+}
+static inputs strided(void)
+{
+    dync_tensor *a = random_tensor(dync_shape(8, 6), true), *b = random_tensor(dync_shape(6, 4), true);
+    return (inputs){dync_slice(dync_mul(a, 1), 0, 0, 8, 2), dync_transpose(dync_mul(b, 1), 0, 1), {a, b}, 2};
+}
+static inputs strided_plain(void)
+{
+    return (inputs){dync_slice(random_tensor(dync_shape(4, 12), false), 1, 0, 12, 2), random_tensor(dync_shape(4, 6), false), {0}, 0};
+}
+typedef inputs (*maker)(void);
+static const struct { const char *name; maker make; } makers[] = {
+    E(plain), E(leaves), E(inner), E(second_leaf), E(views_of_base), E(base_and_view), E(view_and_base), E(views_of_plain), E(with_detached), E(one_tensor),
+    E(strided), E(strided_plain)};
+enum { N_MAKERS = (int)(sizeof makers / sizeof makers[0]) };
+
+/* ---- comparing --------------------------------------------------------------------------------------------------------------------- */
+static dync_value run_program(const dync_value *a, int n, void *user)
+{
+    (void)n;
+    return programs[*(const int *)user].fn(dync_as_tensor(a[0]), dync_as_tensor(a[1]));
+}
+static bool same_flags(dync_tensor *a, dync_tensor *b)
+{
+    return dync_requires_grad(a) == dync_requires_grad(b) && dync_is_leaf(a) == dync_is_leaf(b) && dync_has_grad_fn(a) == dync_has_grad_fn(b);
+}
+static bool equal(dync_tensor *a, dync_tensor *b) { return same(dync_detach(a), dync_detach(b), 1e-5); }
+static bool backward_of(dync_value outs)
+{
+    dync_tensor *loss = NULL;
+    for (int i = 0; i < dync_len(outs); i++) {
+        dync_tensor *t = dync_as_tensor(dync_at(outs, i));
+        if (!dync_requires_grad(t)) continue;
+        dync_tensor *part = dync_sum(dync_mul(t, (double)(i + 1)), DYNC_ALL, false);
+        loss = loss ? dync_add(loss, part) : part;
+    }
+    return loss && dync_backward(loss) == DYNC_OK;
+}
+/* Writes every output in turn; the others and the inputs must follow alike. */
+static bool same_memory(inputs a, dync_value p, inputs b, dync_value q)
+{
+    for (int i = 0; i < dync_len(p); i++) {
+        dync_tensor *s = dync_as_tensor(dync_at(p, i)), *t = dync_as_tensor(dync_at(q, i));
+        if (dync_type(s) != DYNC_F32) continue;
+        dync_add_(dync_detach(s), 100.0 * (i + 1));
+        dync_add_(dync_detach(t), 100.0 * (i + 1));
+        if (!equal(a.x, b.x) || !equal(a.y, b.y)) return false;
+        for (int k = 0; k < dync_len(p); k++)
+            if (!equal(dync_as_tensor(dync_at(p, k)), dync_as_tensor(dync_at(q, k)))) return false;
+    }
+    return true;
+}
+
+static const char *differs(dync_compiled *f, int prog, maker make, uint64_t seed)
+{
+    dync_value args[2];
+    dync_manual_seed(seed);
+    inputs a = make();
+    dync_manual_seed(seed);
+    inputs b = make();
+    args[0] = dync_v_tensor(a.x), args[1] = dync_v_tensor(a.y);
+    dync_value p = run_program(args, 2, &prog);
+    dync_status want = dync_error();
+    dync_clear_error();
+    dync_value q = dync_call_value(f, b.x, b.y);
+    dync_status got = dync_error();
+    if (want != got) return dync_error_message();
+    dync_clear_error();
+    if (want != DYNC_OK) return NULL;
+    if (!equal(a.x, b.x) || !equal(a.y, b.y)) return "inputs";
+    if (!same_flags(a.x, b.x) || !same_flags(a.y, b.y)) return "flags of inputs";
+    if (dync_len(p) != dync_len(q)) return "number of outputs";
+    for (int i = 0; i < dync_len(p); i++) {
+        dync_tensor *s = dync_as_tensor(dync_at(p, i)), *t = dync_as_tensor(dync_at(q, i));
+        if (!equal(s, t)) return "outputs";
+        if (!same_flags(s, t)) return "flags of outputs";
+        if ((s == a.x) != (t == b.x) || (s == a.y) != (t == b.y)) return "an input that is an output";
+    }
+    bool done = backward_of(p);
+    dync_clear_error();
+    backward_of(q);
+    if (done && dync_error() != DYNC_OK) return dync_error_message();
+    dync_clear_error();
+    for (int i = 0; i < a.n_leaves && done; i++) {
+        dync_tensor *s = dync_grad(a.leaf[i]), *t = dync_grad(b.leaf[i]);
+        if (!s != !t || (s && !equal(s, t))) return "gradients";
+    }
+    return same_memory(a, p, b, q) ? NULL : "memory";
+}
+
+static void every_program(const char *backend, maker make, const char *name)
+{
+    for (int i = 0; i < N_PROGRAMS; i++) {
+        int prog = i;
+        dync_compiled *f = dync_compile(dync_bind(run_program, &prog, "x, y"), .backend = backend, .fullgraph = true);
+        for (int call = 0; call < 2; call++)
+            DYNC_SCOPE {
+                const char *what = differs(f, i, make, (uint64_t)(7 * i + call));
+                if (!EXPECT(what == NULL)) printf("    %s on %s, %s, call %d: %s\n", programs[i].name, name, backend, call, what);
+                dync_clear_error();
+            }
+        dync_compiled_free(f);
+    }
+}
+static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void every_maker(const char *backend)
+{
+    dync_on_error(quiet, NULL);
+    for (int m = 0; m < N_MAKERS; m++) every_program(backend, makers[m].make, makers[m].name);
+}
+TEST(aliases_aot_eager) { every_maker(backends[0]); }
+TEST(aliases_inductor) { every_maker(backends[1]); }
+TEST_MAIN
