@@ -227,6 +227,7 @@ DYNC__COLD_BEGIN
 #include "aot/functionalize.c"
 #include "aot/alias.c"
 #include "aot/joint.c"
+#include "aot/export.c"
 DYNC__COLD_END
 #include "aot/partition.h"
 DYNC__COLD_BEGIN
@@ -281,7 +282,6 @@ DYNC__COLD_BEGIN
 #include "compile/compile.c"
 #include "compile/config.c"
 #include "compile/custom_op.c"
-#include "compile/declined.c"
 #include "compile/make_graph.c"
 DYNC__COLD_END
 #endif

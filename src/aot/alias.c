@@ -209,8 +209,9 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g)
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
-        if (k >= into->n_inputs || dync__joint_passed(j, k))
-            DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], j->training && n->requires_grad[0]));
+        const dync__tensor *x = dync__joint_example(j, k);
+        bool requires = j->training && (n->requires_grad[0] || (x && dync__tensor_requires_grad(x)));
+        if (k >= into->n_inputs || dync__joint_passed(j, k)) DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], requires));
         k++;
     }
     DYNC__TRY(dync__joint_groups(j));

@@ -18,7 +18,7 @@ typedef struct dync__inner {
 typedef struct dync__inner_compiler {
     dync_status (*compile)(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
     void *user;
-    bool save_all;                       /* the default partitioner instead of a minimum cut */
+    const struct dync__aot_how *how;     /* NULL: the usual: minimum cut, the configured budget */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
@@ -68,6 +68,7 @@ typedef struct dync__aot_out {
  * entry of grad_of. */
 typedef struct dync__aot_graphs {
     dync_graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
+    dync_graph *joint;                   /* in place of both, where it was asked for */
     int n_inputs;                        /* of the user's graph */
     bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
     bool training;                       /* some output has history */
@@ -80,15 +81,21 @@ typedef struct dync__aot_graphs {
     DYNC__VEC(int) tangent_of;
     DYNC__VEC(int) grad_of;              /* actual input of each gradient */
     int n_saved;
+    const dync_node *last_forward;       /* of the joint graph */
     char *backward_error;                /* why there is no backward graph though there should be; owned */
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;
 } dync__aot_graphs;
+/* Which operators are replaced by their decompositions: those that cannot be lowered; all that have one; those that are only a way to write
+ * several others (linear, but not batch norm's own operator), as torch.export shows graphs. */
+typedef enum { DYNC__DECOMPOSE_NEEDED, DYNC__DECOMPOSE_ALL, DYNC__DECOMPOSE_IMPLICIT } dync__aot_decompositions;
 /* How to make them. */
 typedef struct dync__aot_how {
+    dync__aot_decompositions decompose;
     bool save_all;                       /* partition: save everything instead of a minimum cut */
     double budget;                       /* of activation memory, 0 to 1 */
-    bool as_recorded;                    /* the joint graph is not tidied: for those who read it */
+    bool joint;                          /* the joint graph itself is wanted: recorded, not tidied, not cut */
+    bool no_tangents;                    /* the gradient of the first output, a number, in place of tangents */
 } dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
@@ -99,6 +106,7 @@ typedef struct dync__functional {
     dync__arena arena;
     dync__aot_graphs *into;              /* tensors met in the trace go to its actual inputs */
     DYNC__VEC(dync__tensor *) held;      /* every fake, until the trace ends (owned) */
+    int decompose;                       /* dync__aot_decompositions */
     dync_status status;
     const char *why;                     /* what was refused */
     bool strided_write;                  /* refused for a part of a strided input: again, with such inputs as rows */
@@ -121,6 +129,8 @@ DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
  * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
 DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
+/* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
+DYNC__FN bool dync__aot_wants_grad(const dync_graph *, const dync_value *examples);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
 DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
 
@@ -160,6 +170,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__
 DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
                                        dync_callable *out);
 DYNC__FN void dync__aot_set_budget(double);
+DYNC__FN double dync__aot_usual_budget(void);
 /* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
  * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
  * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */

@@ -111,7 +111,10 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
 {
     dync_node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
     if (!n) return NULL;
+    const dync_node *from = dync__tls.interpreted;
     n->at = dync__tls.at;
+    n->seq_nr = dync__seq_now();
+    if (from) n->source = dync__arena_strdup(&f->graph->arena, from->source ? from->source : from->name);
     return n;
 }
 
@@ -272,6 +275,14 @@ static dync_status dync__functional_fit(dync__functional *f, dync__tensor *self,
     return status;
 }
 
+/* A tensor that may be written over self as it is. */
+static bool dync__functional_fits(const dync__tensor *self, const dync__arg *src)
+{
+    if (src->kind != DYNC__A_TENSOR || src->as.t->dtype != self->dtype || src->as.t->storage == self->storage) return false;
+    const dync__layout *a = &self->lay, *b = &src->as.t->lay;
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
 static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c)
 {
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
@@ -281,9 +292,12 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
     dync_node *old = dync__functional_node(f, self);
     if (!old) return DYNC_ERR_INTERNAL;
-    dync_status status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
+    dync_status status = DYNC_OK;
+    if (c->op == DYNC__OP_copy_ && dync__functional_fits(self, &c->args[1])) dync__ref(r = c->args[1].as.t);
+    else status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
     if (status == DYNC_OK) status = dync__functional_fit(f, self, &r);
-    if (status == DYNC_OK) status = dync__functional_write(f, self, old, r->node);
+    dync_node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
+    if (status == DYNC_OK) status = value ? dync__functional_write(f, self, old, value) : DYNC_ERR_MEMORY;
     dync__unref(r);
     if (status != DYNC_OK) return status;
     self->storage->version++;
@@ -299,6 +313,17 @@ DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *wh
     return DYNC_ERR_UNSUPPORTED;
 }
 
+/* Is an operator that has a decomposition replaced by it? */
+static bool dync__functional_expands(const dync__functional *f, int op)
+{
+    const dync__op_row *row = dync__op_info(op);
+    switch (f->decompose) {
+    case DYNC__DECOMPOSE_ALL: return !(row->flags & DYNC__OP_RANDOM) || !dync__op_can_lower(op);
+    case DYNC__DECOMPOSE_IMPLICIT: return row->cls == DYNC__COMPOSITE && !((row->flags & DYNC__OP_PRIVATE) && row->infer);
+    default: return !dync__op_can_lower(op);
+    }
+}
+
 static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
 {
     dync__functional *f = self->state;
@@ -308,7 +333,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (row->cls == DYNC__EFFECT || c->op == DYNC__OP_set_ || (row->flags & DYNC__OP_DATA_SHAPE)) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES)) return dync__functional_refuse(f, row->name);
-    if (!dync__op_can_lower(c->op) && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return row->decompose(c);
+    if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op)) return row->decompose(c);
     return dync__functional_record(f, c);
 }
 

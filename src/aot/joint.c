@@ -7,6 +7,7 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 {
     dync_graph_free(a->fw);
     dync_graph_free(a->bw);
+    dync_graph_free(a->joint);
     for (int i = 0; i < a->actual.n; i++) dync__unref(a->actual.at[i].tensor);
     dync__vec_free(&a->actual);
     dync__vec_free(&a->lifted);
@@ -24,6 +25,20 @@ DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
     int n = a->kind == DYNC__A_TENSOR || a->kind == DYNC__A_NODE;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_count_tensors(&a->as.list[i]);
     return n;
+}
+
+DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *examples)
+{
+    int k = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
+        if (n->kind != DYNC__N_PLACEHOLDER) continue;
+        const dync__tensor *x = examples && examples[k].kind == DYNC_KIND_TENSOR ? dync__peek(examples[k].as.t) : NULL;
+        if (n->requires_grad[0] || (x && dync__tensor_requires_grad(x))) return true;
+        k++;
+    }
+    return false;
 }
 
 /* ---- the user's graph with its tensors as inputs --------------------------------------------------------------------------------- */
@@ -100,6 +115,32 @@ static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
     return dync__joint_mutations(j);
 }
 
+static const dync_node *dync__joint_root(const dync_node *n)
+{
+    while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
+    return n;
+}
+
+/* A value with memory of its own must not come out on that of an input or of an earlier value: its node may be theirs after a copy_. */
+static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g)
+{
+    for (int i = j->into->mutated.n; i < g->n_fw_out; i++) {
+        const dync_node *root = dync__joint_root(g->fw_out[i]);
+        int k0 = i - j->into->mutated.n;
+        if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
+        bool taken = root->kind == DYNC__N_PLACEHOLDER;
+        for (int k = j->into->mutated.n; k < i && !taken; k++) taken = dync__joint_root(g->fw_out[k]) == root;
+        if (!taken) continue;
+        dync__arg arg = dync__arg_node(g->fw_out[i]);
+        dync__info info = g->fw_out[i]->info[0];
+        info.alias = -1;
+        if (!dync__layout_is_dense(&info.lay)) DYNC__TRY(dync__layout_contiguous(&info.lay, info.lay.ndim, g->fw_out[i]->info[0].lay.shape));
+        info.lay.offset = 0;
+        if (!(g->fw_out[i] = dync__graph_call(g->graph, DYNC__OP_clone, 1, &arg, 1, &info, NULL))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
 /* The nodes of what forward gives: new values of inputs, then values. */
 static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
 {
@@ -112,7 +153,7 @@ static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
         if (!(g->fw_out[i] = dync__functional_node(&j->f, i < m ? j->written[i] : j->value[i - m]))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < m; i++)
         if (j->into->lifted.at[j->into->mutated.at[i].input]) g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];
-    return DYNC_OK;
+    return dync__joint_fresh_values(j, g);
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------------------------- */
@@ -128,6 +169,10 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
         int v = i - j->into->mutated.n;
         if (!(v < 0 ? j->into->mutated.at[i].with_grad : j->into->value.at[v].requires_grad)) continue;
         dync__tensor *t = v < 0 ? j->written[i] : j->value[v];
+        if (j->how->no_tangents) {
+            b->out[b->n_out++] = t;
+            return dync__vec_push(&j->into->tangent_of, i) ? DYNC_OK : DYNC_ERR_MEMORY;
+        }
         char name[32];
         dync__format(name, sizeof name, "tangents_%d", b->n_out + 1);
         dync__info info = {.dtype = t->dtype, .device = t->device, .alias = -1};
@@ -148,7 +193,7 @@ static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b)
     bool grad_off = dync__tls.grad_enabled_off;
     dync__error_guard_begin(&guard);
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__tape_gradients(b->n_out, b->out, b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
+    dync_status status = dync__tape_gradients(b->n_out, b->out, j->how->no_tangents ? NULL : b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
     dync__tls.grad_enabled_off = grad_off;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == DYNC_ERR_AUTOGRAD && inner.status == DYNC_ERR_AUTOGRAD) {
@@ -178,6 +223,7 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
         }
     DYNC__TRY(dync__joint_tangents(j, &b, g));
     j->into->training = b.n_out > 0;
+    j->into->last_forward = g->graph->node.at[g->graph->node.n - 1];
     g->n_tangents = b.n_out;
     dync_status status = b.n_out && b.n_wrt ? dync__joint_walk(j, &b) : DYNC_OK;
     for (int i = 0; i < b.n_wrt; i++) {
@@ -225,7 +271,7 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
     memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
     DYNC__TRY(dync__graph_output_list(g->graph, n, all));
-    if (!j->how->as_recorded) DYNC__TRY(dync__joint_tidy(g->graph));
+    if (!j->how->joint) DYNC__TRY(dync__joint_tidy(g->graph));
     const dync__arg *list = g->graph->node.at[g->graph->node.n - 1]->args[0].as.list;
     for (int i = 0; i < g->n_fw_out; i++) g->fw_out[i] = list[i].as.node;
     for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
@@ -241,6 +287,10 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g)
     DYNC__TRY(dync__joint_fw_out(j, &joint));
     if (j->training) DYNC__TRY(dync__joint_backward(j, &joint));
     DYNC__TRY(dync__joint_close(j, &joint));
+    if (j->how->joint) {
+        j->into->joint = dync_graph_retain(joint.graph);
+        return DYNC_OK;
+    }
     return dync__aot_partition(&joint, j->how, j->into);
 }
 
@@ -290,7 +340,7 @@ static void dync__joint_facts(dync__aot_graphs *g)
 {
     g->plain_inputs = g->actual.n == g->n_inputs;
     for (int i = 0; i < g->actual.n && g->plain_inputs; i++) g->plain_inputs = g->actual.at[i].passed;
-    for (int i = 0; i < g->fw->node.n; i++) {
+    for (int i = 0; g->fw && i < g->fw->node.n; i++) {
         const dync_node *n = g->fw->node.at[i];
         if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
@@ -314,6 +364,7 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
         j.training = training;
         j.as_rows = as_rows;
         dync__functional_begin(&j.f, joint, out);
+        j.f.decompose = how->decompose;
         status = dync__joint_prepare(&j, user, &g);
         if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
         if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;

@@ -12,6 +12,7 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g,
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
 DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
+DYNC__FN double dync__aot_usual_budget(void) { return dync__aot_budget; }
 
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
@@ -255,16 +256,6 @@ static dync_status dync__aot_narrow(void *state, const bool *used)
     return status;
 }
 
-static bool dync__graph_wants_grad(const dync_graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
-        if (n->kind == DYNC__N_PLACEHOLDER && n->requires_grad[0]) return true;
-        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
-    }
-    return false;
-}
-
 static bool dync__graph_turns_grad_on(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
@@ -348,10 +339,11 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->head.compiled_from = c->graph;
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(graph);
-    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__graph_wants_grad(graph);
-    dync__aot_how how = {.save_all = inner->save_all, .budget = dync__aot_budget};
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(graph, examples);
+    dync__aot_how usual = {.budget = dync__aot_budget};
+    const dync__aot_how *how = inner->how ? inner->how : &usual;
     const char *why = NULL;
-    dync_status status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
+    dync_status status = dync__aot_trace(graph, examples, training, how, &c->g, &why);
     if (status == DYNC_ERR_UNSUPPORTED) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
         c->plain = true;

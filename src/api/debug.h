@@ -38,7 +38,7 @@ DYNC_API dync_counters dync_get_counters(void);
  *   notes   an unknown name is reported once, with those that exist */
 DYNC_API void dync_set_log(const char *what);
 
-/* dync_config_set: "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
+/* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
  * "repro_ignore_non_fp", "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
  *   errors  DYNC_ERR_VALUE, naming the keys that exist */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);

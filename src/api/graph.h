@@ -104,12 +104,21 @@ DYNC_API void dync_graph_free(dync_graph *graph);
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts);
 
-/* dync_aot_export: the functional graph that AOT autograd makes, forward only or joint with backward.
- *   out     to be freed */
+/* dync_aot_export: the functional graph that AOT autograd makes: writes are values, composite operators their parts, each node with its
+ * autograd sequence number.
+ *   joint   false: the forward graph: as graph, but inputs must not be written and outputs must not be views of inputs or of each other
+ *           true: forward and backward in one: inputs, then a tangent for each output that has a gradient (none where the result is one
+ *           number, the loss); gives the new values of written inputs, the outputs, and for each input its gradient or none
+ *   inputs  example inputs
+ *   out     to be freed
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_RUNTIME, DYNC_ERR_UNSUPPORTED (a program that is not functionalised), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out);
 
-/* dync_graph_seq_table: which forward node each backward node belongs to, one line a node.
- *   ->      owned by the scope */
+/* dync_graph_seq_table: which forward node each backward node belongs to: "SeqNr|OrigAten|SrcFn", then one line a node: the autograd
+ * sequence number counted from the first node's, the operator as aten names it, and the module or operator of the user's that it comes
+ * from (backward nodes: none).
+ *   ->      owned by the scope; NULL and an error for NULL */
 DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
 
 /* dync_explain_backend: a backend that compiles with inner and tells out of each graph it is given: counts, breaks and graphs; the fields

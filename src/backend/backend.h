@@ -5,6 +5,9 @@
 /* One row per built-in backend: name, tags, compile function. */
 #define DYNC__BACKENDS(X)                                                                              \
     X(aot_eager,      "debug", dync__backend_aot_eager)                                                \
+    X(aot_eager_decomp_partition,    "debug", dync__backend_aot_eager_decomp)                            \
+    X(aot_eager_default_partitioner, "debug", dync__backend_aot_eager_default)                           \
+    X(aot_ts,         "debug", dync__backend_aot_ts)                                                   \
     X(cudagraphs,     NULL,    dync__backend_cudagraphs)                                               \
     X(eager,          "debug", dync__backend_eager)                                                    \
     X(eager_noexcept, "debug", dync__backend_eager_noexcept)                                           \

@@ -1,4 +1,4 @@
-/* backend/eager.c: backends that run a captured graph operator by operator, and the AOT backends on the graph interpreter. */
+/* backend/eager.c: backends that run a captured graph operator by operator. */
 #include "../dync.in.h"
 #include "backend.h"
 
@@ -37,19 +37,4 @@ DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_valu
     dync__options_ignored(options, "eager_noexcept");
     out->run = dync__eager_noexcept_run;
     return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {dync__inner_interpret, NULL, false};
-    (void)user;
-    return dync__aot_compile(g, ex, n, options, &inner, out);
-}
-
-DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {dync__inductor_compile, NULL, false};
-    (void)user;
-    DYNC__TRY(dync__options_check(options, "inductor", "opt_level,threads,fast_math,no_fuse"));
-    return dync__aot_compile(g, ex, n, options, &inner, out);
 }

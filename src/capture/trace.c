@@ -268,6 +268,24 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
     return DYNC_OK;
 }
 
+/* "L['self'].block.fc1" of the module whose forward runs, from the module that is compiled or the outermost one. NULL: none. */
+static const char *dync__tracer_module(dync__tracer *t)
+{
+    const dync_module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee), *path[32];
+    int n = 0;
+    for (; m && m != root && n < DYNC__COUNT_OF(path); m = m->parent) path[n++] = m;
+    if (n == 0) return NULL;
+    dync__str s = {0};
+    dync__str_addf(&s, "L['%s']", m ? "self" : path[--n]->name ? path[n]->name : "module");
+    while (n > 0) {
+        n--;
+        dync__str_addf(&s, ".%s", path[n]->name ? path[n]->name : "module");
+    }
+    const char *source = s.failed ? NULL : dync__arena_strdup(&t->graph->arena, dync__str_get(&s));
+    dync__str_free(&s);
+    return source;
+}
+
 static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -279,6 +297,7 @@ static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync_node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
+    n->source = dync__tracer_module(t);
     t->pending++;
     return dync__tracer_outputs(t, c, n);
 }

@@ -2,7 +2,7 @@
 #include "../dync.in.h"
 #include "../minify/minify.h"
 
-#define DYNC__CONFIGS(X) X(lint) X(log) X(threads) X(verify)
+#define DYNC__CONFIGS(X) X(activation_memory_budget) X(lint) X(log) X(threads) X(verify)
 static dync_status dync__config_log(const char *value)
 {
     dync_set_log(value);
@@ -20,6 +20,15 @@ static dync_status dync__config_switch(const char *key, const char *value, void 
 }
 static dync_status dync__config_lint(const char *value) { return dync__config_switch("lint", value, dync_set_lint); }
 static dync_status dync__config_verify(const char *value) { return dync__config_switch("verify", value, dync_set_verify); }
+static dync_status dync__config_activation_memory_budget(const char *value)
+{
+    const char *end;
+    double budget;
+    if (!value || !dync__text_double(value, &end, &budget) || *end || !(budget >= 0 && budget <= 1))
+        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: activation_memory_budget: expected a number from 0 to 1, got '%s'", value ? value : "NULL");
+    dync__aot_set_budget(budget);
+    return DYNC_OK;
+}
 static dync_status dync__config_threads(const char *value)
 {
     const char *end;

@@ -16,7 +16,7 @@ struct dync_node {
     bool requires_grad[DYNC__MAX_OUT];
     bool has_info;                    /* false for scalars and lists */
     dync__tensor *value;              /* get_attr: the parameter or constant; the graph holds a reference */
-    const char *source;               /* placeholder: "L['x']" */
+    const char *source;               /* placeholder: "L['x']"; call: the module whose forward made it, "L['self'].fc1", or NULL */
     dync__arg scalar;                 /* placeholder of a number (symbolic or cell) */
     const char *sym;                  /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
     dync_loc at;                      /* user line */

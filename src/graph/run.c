@@ -204,7 +204,9 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
 {
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
+    const dync_node *around = dync__tls.interpreted;
     dync__tls.at = node->at;
+    dync__tls.interpreted = node;
     dync_status status;
     /* What a decomposition makes belongs to the innermost scope: one of its own, so that
      * temporaries die with the node. */
@@ -217,6 +219,7 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
                             node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;
+    dync__tls.interpreted = around;
     if (status != DYNC_OK) return status;
     if (node->nout == 1) {
         *out = dync__arg_t(t[0]);

@@ -318,6 +318,9 @@ static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
 
+static DYNC__TLS const dync_module *dync__module_innermost;
+DYNC__FN const dync_module *dync__module_running(void) { return dync__module_innermost; }
+
 DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_value *args)
 {
     dync__module_touch(m);
@@ -326,7 +329,10 @@ DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_v
         return DYNC_NONE;
     }
     dync_scope scope = dync_scope_begin();
+    const dync_module *outer = dync__module_innermost;
+    dync__module_innermost = m;
     dync_value result = dync__module_run(m, nargs, args);
+    dync__module_innermost = outer;
     dync__scope_end_keep(&scope, &result);
     return result;
 }

@@ -32,6 +32,8 @@ static void (*dync__module_touched)(dync_module *);
 static dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
 static void (*dync__module_drop_compiled)(dync_module *);
 #endif
+/* The innermost module whose forward runs in this thread, or NULL. */
+DYNC__FN const dync_module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
 DYNC__FN dync__tensor *dync__module_tensor(const dync_module *, const char *name);
 DYNC__FN dync_module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_MEMORY */

@@ -1,0 +1,388 @@
+/* Rows A of the conformance list, second part: export, tables of sequence numbers, split graphs, double backward, modules. */
+#include "../capture/counter.h"
+
+static const char *const backends[] = {"eager", "aot_eager", "inductor", "aot_eager_default_partitioner", "aot_eager_decomp_partition", "aot_ts"};
+enum { N_BACKENDS = 6 };
+
+/* ---- A-01 ------------------------------------------------------------------------------------------------------------------------- */
+static dync_value lstm_forward(dync_module *self, const dync_value *a, int n)
+{
+    (void)n;
+    return dync_tuple(dync_module_call_values(dync_module_child(self, "rnn"), 1, a));
+}
+static dync_tensor *strided_input(void) { return dync_as_strided(dync_rand(dync_shape(23552)), dync_shape(92, 4, 64), dync_shape(1, 5888, 92), 0); }
+static dync_tensor *nested(dync_value v, int i)
+{
+    dync_value inner = dync_at(v, 0), states = dync_at(inner, 1);
+    return dync_as_tensor(i == 0 ? dync_at(inner, 0) : dync_at(states, i - 1));
+}
+TEST(A_01_LSTM)
+{
+    dync_module *m = dync_module_new_values("LSTMModule", lstm_forward, "x", NULL);
+    dync_module_add(m, "rnn", dync_nn_lstm(64, 64, 2, true));
+    dync_tensor *x = strided_input();
+    EXPECT(!dync_requires_grad(x));
+    dync_value want = dync_module_call(m, x);
+    for (int b = 1; b < 3; b++) {
+        dync_compiled *f = dync_compile(m, .args = "x", .backend = backends[b]);
+        dync_value got = dync_call_value(f, x);
+        for (int i = 0; i < 3; i++) EXPECT(same(nested(want, i), nested(got, i), 1e-4));
+        EXPECT_EQ_INT(dync_size(nested(got, 0), 0), 92);
+        EXPECT_EQ_INT(dync_size(nested(got, 0), 1), 4);
+        EXPECT_EQ_INT(dync_size(nested(got, 0), 2), 128);
+        for (int i = 1; i < 3; i++)
+            EXPECT(dync_ndim(nested(got, i)) == 3 && dync_size(nested(got, i), 0) == 4 && dync_size(nested(got, i), 1) == 4 && dync_size(nested(got, i), 2) == 64);
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+    dync_module_free(m);
+}
+
+/* ---- exported, then compiled ---------------------------------------------------------------------------------------------- */
+static dync_value conv_inner(dync_module *self, const dync_value *a, int n)
+{
+    (void)n;
+    return dync_v_tensor(dync_forward_call(dync_module_child(self, "conv"), dync_as_tensor(a[0])));
+}
+TEST(A_06_call_fn_with_non_const_inputs_aot_safe)
+{
+    dync_module *m = dync_module_new_values("ModuleSpecialFwd", conv_inner, "inp", NULL);
+    dync_module_add(m, "conv", dync_nn_conv2d(3, 20, 5, 1, 0, true));
+    dync_tensor *rx = dync_randn(dync_shape(3, 10, 10)), *real = dync_as_tensor(dync_module_call(m, rx));
+    EXPECT(dync_ndim(real) == 3 && dync_size(real, 0) == 20 && dync_size(real, 1) == 6 && dync_size(real, 2) == 6);
+    dync_program *p = dync_export(m, rx);
+    REQUIRE(p != NULL);
+    dync_value arg = dync_v_tensor(rx);
+    EXPECT(same(dync_detach(real), dync_detach(dync_as_tensor(dync_program_run(p, 1, &arg))), 1e-5));
+    for (int b = 0; b < N_BACKENDS; b++) {
+        dync_compiled *f = dync_compile(p, .backend = backends[b]);
+        EXPECT(same(dync_detach(real), dync_detach(dync_call(f, rx)), 1e-4));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+    dync_program_free(p);
+    dync_module_free(m);
+}
+
+static dync_value no_grad_add(dync_module *self, const dync_value *a, int n)
+{
+    dync_tensor *param = dync_as_tensor(a[0]), *y = dync_as_tensor(a[1]);
+    bool before = dync_is_grad_enabled();
+    (void)self, (void)n;
+    dync_set_grad_enabled(false);
+    dync_add_(param, y);
+    dync_set_grad_enabled(before);
+    return dync_v_tensor(y);
+}
+TEST(A_07_call_fn_with_non_const_inputs_aot_unsafe)
+{
+    dync_module *m = dync_module_new_values("ModuleSpecialFwd", no_grad_add, "x, y", NULL);
+    dync_tensor *x = dync_parameter(dync_randn(dync_shape(4))), *y = dync_randn(dync_shape(4)), *was = dync_clone(dync_detach(x));
+    dync_value args[2];
+    args[0] = dync_v_tensor(x), args[1] = dync_v_tensor(y);
+    dync_tensor *real = dync_as_tensor(dync_module_call_values(m, 2, args));
+    dync_program *p = dync_export(m, x, y);
+    REQUIRE(p != NULL);
+    EXPECT(same(dync_detach(x), dync_add(was, y), 1e-6));              /* exporting writes nothing */
+    EXPECT(same(real, dync_as_tensor(dync_program_run(p, 2, args)), 1e-6));
+    EXPECT(same(dync_detach(x), dync_add(was, dync_mul(y, 2)), 1e-5)); /* running does */
+    for (int b = 0; b < 3; b++) {
+        dync_tensor *before = dync_clone(dync_detach(x));
+        dync_compiled *f = dync_compile(p, .backend = backends[b]);
+        EXPECT(same(y, dync_call(f, x, y), 1e-6));
+        EXPECT(same(dync_detach(x), dync_add(before, y), 1e-5));
+        EXPECT(dync_is_grad_enabled());
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+    dync_program_free(p);
+    dync_module_free(m);
+}
+
+/* ---- the same argument twice, with parameters and globals --------------------------------------------------------------------- */
+static dync_tensor *z_global;
+static dync_value dupe_forward(dync_module *self, const dync_value *a, int n)
+{
+    dync_tensor *x = dync_as_tensor(a[0]), *y = dync_as_tensor(a[1]);
+    dync_trunc_(x);
+    dync_trunc_(y);
+    dync_tensor *r = dync_add(dync_add(x, y), dync_module_param(self, "mean"));
+    if (n < 4) return dync_tuple(r);
+    dync_guard_tensor("z", &z_global);
+    return dync_tuple(dync_mul(dync_mul(dync_add(r, z_global), a[2]), a[3]));
+}
+static dync_module *dupe_module(const char *args)
+{
+    dync_module *m = dync_module_new_values("F", dupe_forward, args, NULL);
+    dync_module_set_param(m, "mean", dync_randn(dync_shape(3, 3)));
+    return m;
+}
+static dync_tensor *clone_of(dync_tensor *t) { return dync_clone(t); }
+TEST(A_13_arg_dupe_many_with_global)
+{
+    char why[512] = "";
+    counter c = {.inner = "aot_eager"};
+    dync_backend counting = COUNTER(c);
+    dync_module *m = dupe_module("a, b, e, f");
+    dync_tensor *a = dync_randn(dync_shape(3, 3), .requires_grad = true), *b = dync_randn(dync_shape(3, 3), .requires_grad = true);
+    z_global = a;
+    dync_compiled *f = dync_compile(m, .backend_object = &counting, .guard_fail = keep_reason, .guard_fail_user = why);
+    for (int call = 0; call < 2; call++) {
+        dync_tensor *x[2] = {clone_of(a), clone_of(a)}, *y[2] = {clone_of(b), clone_of(b)};
+        for (int k = 0; k < 2; k++)
+            if (call == 0) y[k] = x[k];
+        dync_tensor *want = dync_as_tensor(dync_at(dync_module_call(m, x[0], y[0], 2, 2), 0));
+        dync_tensor *got = dync_as_tensor(dync_at(dync_call_value(f, x[1], y[1], 2, 2), 0));
+        EXPECT(same(dync_detach(want), dync_detach(got), 1e-5));
+        EXPECT(same(dync_detach(x[0]), dync_detach(x[1]), 0));
+        dync_backward(dync_sum(want, DYNC_ALL, false));
+        dync_tensor *ga = dync_clone(dync_grad(a));
+        dync_set_grad(a, NULL);
+        dync_backward(dync_sum(got, DYNC_ALL, false));
+        EXPECT(same(ga, dync_grad(a), 1e-5));
+        dync_set_grad(a, NULL);
+    }
+    EXPECT_EQ_INT(c.frame_count, 2);
+    EXPECT(strstr(why, "L['a'] is L['b']"));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_module_free(m);
+}
+TEST(A_15_arg_dupe_many_args_param)
+{
+    dync_module *m = dupe_module("a, b");
+    dync_tensor *a = dync_randn(dync_shape(3, 3), .requires_grad = true), *b = dync_randn(dync_shape(3, 3), .requires_grad = true);
+    for (int pair = 0; pair < 2; pair++) {
+        char why[512] = "";
+        counter c = {.inner = "aot_eager"};
+        dync_backend counting = COUNTER(c);
+        dync_compiled *f = dync_compile(m, .backend_object = &counting, .guard_fail = keep_reason, .guard_fail_user = why);
+        dync_tensor *x = clone_of(a), *x2 = clone_of(a);
+        EXPECT(same(dync_as_tensor(dync_at(dync_module_call(m, x2, x2), 0)), dync_as_tensor(dync_at(dync_call_value(f, x, x), 0)), 1e-5));
+        dync_tensor *p = clone_of(a), *q = clone_of(b), *p2 = clone_of(a), *q2 = clone_of(b);
+        EXPECT(same(dync_as_tensor(dync_at(dync_module_call(m, p2, q2), 0)), dync_as_tensor(dync_at(dync_call_value(f, p, q), 0)), 1e-5));
+        EXPECT_EQ_INT(c.frame_count, 2);
+        EXPECT(strstr(why, "L['a'] is L['b']"));
+        dync_compiled_free(f);
+        dync_reset();
+    }
+    dync_module_free(m);
+}
+
+/* ---- A-21 ------------------------------------------------------------------------------------------------------------------------------- */
+static dync_value model_forward(dync_module *m, const dync_value *a, int n)
+{
+    dync_tensor *x = dync_as_tensor(a[0]), *y = x;
+    static const char *const layers[] = {"conv1", "bn1", "relu1"};
+    (void)n;
+    for (int i = 0; i < 3; i++) y = dync_forward_call(dync_module_child(m, layers[i]), y);
+    y = dync_flatten(dync_add(x, y), 0, -1);
+    y = dync_forward_call(dync_module_child(m, "fc1"), y);
+    return dync_tuple(dync_as_tensor(dync_module_call(dync_module_child(m, "loss_fn"), y, dync_as_tensor(a[1]))));
+}
+static dync_value l1_forward(dync_module *m, const dync_value *a, int n)
+{
+    (void)m, (void)n;
+    return dync_v_tensor(dync_l1_loss(dync_as_tensor(a[0]), dync_as_tensor(a[1])));
+}
+static dync_module *model(int64_t features)
+{
+    dync_module *m = dync_module_new_values("Model", model_forward, "x, target", NULL);
+    dync_module_add(m, "conv1", dync_nn_conv2d(16, 16, 1, 1, 0, true));
+    dync_module_add(m, "bn1", dync_nn_batch_norm2d(16));
+    dync_module_add(m, "relu1", dync_nn_relu());
+    dync_module_add(m, "fc1", dync_nn_linear(features, 1, true));
+    dync_module_add(m, "loss_fn", dync_module_new_values("L1Loss", l1_forward, "input, target", NULL));
+    dync_module_train(m, true);
+    return m;
+}
+typedef struct { char table[8192]; int n_inputs; dync_value outputs; } exported;
+static dync_status export_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    exported *e = user;
+    dync_graph *joint = NULL;
+    (void)options;
+    if (dync_aot_export(g, ex, n, true, &joint) == DYNC_OK) {
+        snprintf(e->table, sizeof e->table, "%s", dync_graph_seq_table(joint));
+        e->n_inputs = n;
+        dync_graph_free(joint);
+    }
+    return dync_compile_graph("eager", g, ex, n, out);
+}
+static const char *const seq_rows[] = {
+    "0|aten.convolution.default|l__self___conv1", "0|aten.add.Tensor|l__self___bn1",
+    "1|aten._native_batch_norm_legit_functional.default|l__self___bn1", "2|aten.relu.default|l__self___relu1",
+    "2|aten.detach.default|l__self___relu1", "2|aten.detach.default|l__self___relu1", "3|aten.add.Tensor|add", "4|aten.view.default|flatten",
+    "5|aten.view.default|l__self___fc1", "6|aten.t.default|l__self___fc1", "7|aten.addmm.default|l__self___fc1", "8|aten.view.default|l__self___fc1",
+    "9|aten.sub.Tensor|l__self___loss_fn", "10|aten.abs.default|l__self___loss_fn", "11|aten.mean.default|l__self___loss_fn",
+    "11|aten.ones_like.default|", "11|aten.expand.default|", "11|aten.div.Scalar|", "10|aten.sgn.default|", "10|aten.mul.Tensor|",
+    "8|aten.view.default|", "7|aten.t.default|", "7|aten.mm.default|", "7|aten.t.default|", "7|aten.mm.default|", "7|aten.t.default|",
+    "7|aten.sum.dim_IntList|", "7|aten.view.default|", "6|aten.t.default|", "5|aten.view.default|", "4|aten.view.default|", "2|aten.detach.default|",
+    "2|aten.detach.default|", "2|aten.threshold_backward.default|", "1|aten.native_batch_norm_backward.default|",
+    "0|aten.convolution_backward.default|", "11|aten.add.Tensor|"};
+TEST(A_21_aot_sequence_nr)
+{
+    exported e = {0};
+    dync_backend b = {.name = "export", .compile = export_compile, .user = &e};
+    dync_module *m = model(1638400);
+    dync_compiled *f = dync_compile(m, .backend_object = &b, .fullgraph = true);
+    dync_tensor *x = dync_rand(dync_shape(100, 16, 32, 32), .requires_grad = true), *target = dync_rand(dync_shape(1));
+    EXPECT(dync_call_value(f, x, target).kind == DYNC_KIND_LIST);
+    char want[8192] = "SeqNr|OrigAten|SrcFn\n";
+    for (size_t i = 0; i < sizeof seq_rows / sizeof seq_rows[0]; i++) snprintf(want + strlen(want), sizeof want - strlen(want), "%s\n", seq_rows[i]);
+    EXPECT_EQ_STR(e.table, want);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_module_free(m);
+}
+
+/* ---- exported forward only -------------------------------------------------------------------------------------------------------------- */
+static dync_value run_exported(void *state, const dync_value *args, int n) { return dync_graph_run(state, args, n); }
+static void free_exported(void *state) { dync_graph_free(state); }
+static dync_status forward_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    dync_graph *fw = NULL;
+    (void)options;
+    memset(out, 0, sizeof *out);
+    dync_status status = dync_aot_export(g, ex, n, false, &fw);
+    if (status != DYNC_OK) return status;
+    ++*(int *)user;
+    out->run = run_exported;
+    out->destroy = free_exported;
+    out->state = fw;
+    return DYNC_OK;
+}
+TEST(A_23_aot_export_joint_simple)
+{
+    int ran = 0;
+    dync_backend b = {.name = "export_forward", .compile = forward_compile, .user = &ran};
+    dync_module *m = dync_nn_linear(5, 7, true);
+    dync_tensor *x = dync_rand(dync_shape(3, 4, 5)), *want = dync_forward_call(m, x);
+    dync_compiled *f = dync_compile(m, .backend_object = &b);
+    EXPECT(same(dync_detach(want), dync_detach(dync_call(f, x)), 1e-6));
+    EXPECT_EQ_INT(ran, 1);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_module_free(m);
+}
+static dync_tensor *writes_input(dync_tensor *x) { return dync_add_(x, 1); }
+TEST(export_forward_refuses_writes)
+{
+    int ran = 0;
+    dync_backend b = {.name = "export_forward", .compile = forward_compile, .user = &ran};
+    dync_compiled *f = dync_compile(writes_input, .backend_object = &b);
+    EXPECT(dync_call(f, dync_rand(dync_shape(3))) == NULL);
+    EXPECT(strstr(dync_error_message(), "aot_export_joint_simple does not support input mutations"));
+    EXPECT_EQ_INT(ran, 0);
+    dync_clear_error();
+    dync_compiled_free(f);
+    EXPECT(dync_graph_seq_table(NULL) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
+    dync_clear_error();
+    EXPECT_EQ_INT(dync_aot_export(NULL, NULL, 0, true, NULL), DYNC_ERR_VALUE);
+    dync_clear_error();
+}
+
+/* The joint graph computes: outputs and gradients as eager's. */
+typedef struct { dync_graph *joint; } kept;
+static dync_status keep_joint(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)options;
+    dync_status status = dync_aot_export(g, ex, n, true, &((kept *)user)->joint);
+    return status == DYNC_OK ? dync_compile_graph("eager", g, ex, n, out) : status;
+}
+static dync_tensor *vector_fn(dync_tensor *x, dync_tensor *w) { return dync_tanh(dync_matmul(x, w)); }
+TEST(joint_export_with_tangents_runs)
+{
+    kept k = {0};
+    dync_backend b = {.name = "joint", .compile = keep_joint, .user = &k};
+    dync_compiled *f = dync_compile(vector_fn, .args = "x, w", .backend_object = &b);
+    dync_tensor *x = dync_randn(dync_shape(3, 4)), *w = dync_randn(dync_shape(4, 2), .requires_grad = true), *g = dync_randn(dync_shape(3, 2));
+    dync_tensor *y = dync_call(f, x, w);
+    REQUIRE(k.joint != NULL);
+    dync_backward_with(y, g);
+    dync_value args[3] = {{0}, {0}, {0}};
+    args[0] = dync_v_tensor(x), args[1] = dync_v_tensor(dync_detach(w)), args[2] = dync_v_tensor(g);
+    dync_value r = dync_graph_run(k.joint, args, 3);
+    EXPECT_EQ_INT(dync_len(r), 3);
+    EXPECT(same(dync_detach(y), dync_as_tensor(dync_at(r, 0)), 1e-6));
+    EXPECT_EQ_INT(dync_at(r, 1).kind, DYNC_KIND_NONE);
+    EXPECT(same(dync_grad(w), dync_as_tensor(dync_at(r, 2)), 1e-6));
+    dync_graph_free(k.joint);
+    dync_compiled_free(f);
+}
+
+/* ---- double backward, really -------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *exp_sin(dync_tensor *x) { return dync_exp(dync_sin(x)); }
+static dync_tensor *first_of(dync_value v) { return dync_as_tensor(v.kind == DYNC_KIND_LIST ? dync_at(v, 0) : v); }
+TEST(double_backward_as_asked)
+{
+    for (int b = 1; b < 3; b++) {
+        dync_compiled *f = dync_compile(exp_sin, .args = "x", .backend = backends[b], .double_backward = true);
+        dync_tensor *x = dync_randn(dync_shape(5), .requires_grad = true), *second[2];
+        for (int k = 0; k < 2; k++) {
+            dync_tensor *y = dync_sum(k ? dync_call(f, x) : exp_sin(x), DYNC_ALL, false);
+            dync_tensor *gx = first_of(dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.create_graph = true}));
+            second[k] = first_of(dync_gradients(DYNC_V(dync_sum(dync_mul(gx, gx), DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, (dync_grad_options){0}));
+        }
+        EXPECT(same(second[0], second[1], 1e-4));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+static dync_tensor *scaled_dropout(dync_tensor *x, dync_tensor *w) { return dync_tanh(dync_mul(dync_mul(x, w), dync_rand(dync_shape(6)))); }
+TEST(double_backward_with_random_numbers)
+{
+    for (int b = 1; b < 3; b++) {
+        dync_compiled *f = dync_compile(scaled_dropout, .args = "x, w", .backend = backends[b], .double_backward = true);
+        dync_tensor *x = dync_randn(dync_shape(6), .requires_grad = true), *w = dync_mul(x, 2), *got[2][2];
+        for (int k = 0; k < 2; k++) {
+            dync_manual_seed(3);
+            dync_tensor *y = dync_sum(k ? dync_call(f, x, w) : scaled_dropout(x, w), DYNC_ALL, false);
+            dync_tensor *gx = first_of(dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.create_graph = true, .retain_graph = true}));
+            got[k][0] = dync_detach(gx);
+            got[k][1] = first_of(dync_gradients(DYNC_V(dync_sum(dync_mul(gx, gx), DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, (dync_grad_options){.retain_graph = true}));
+        }
+        EXPECT(same(got[0][0], got[1][0], 1e-4) && same(got[0][1], got[1][1], 1e-4));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
+/* ---- what is saved must not be written --------------------------------------------------------------------------------------------------------------- */
+TEST(saved_value_written_is_an_error)
+{
+    for (int b = 1; b < 3; b++) {
+        dync_compiled *f = dync_compile(exp_sin, .args = "x", .backend = backends[b]);
+        dync_tensor *x = dync_mul(dync_randn(dync_shape(3), .requires_grad = true), 1), *y = dync_call(f, x);
+        DYNC_NO_GRAD { dync_add_(x, 1); }
+        EXPECT_EQ_INT(dync_backward(dync_sum(y, DYNC_ALL, false)), DYNC_ERR_AUTOGRAD);
+        EXPECT(strstr(dync_error_message(), "has been modified by an inplace operation"));
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+}
+
+/* ---- options, configuration -------------------------------------------------------------------------------------------------------------------------- */
+TEST(aot_options)
+{
+    static const char *const good[] = {"partition=default", "partition=min_cut, memory_budget=0", "decompositions=all", "memory_budget=0.5"};
+    static const char *const bad[] = {"partition=some", "memory_budget=2", "decompositions=x", "speed=1"};
+    dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true);
+    for (int i = 0; i < 4; i++) {
+        dync_compiled *f = dync_compile(exp_sin, .backend = "aot_eager", .options = good[i]);
+        dync_set_grad(x, NULL);
+        EXPECT_OK(dync_backward(dync_sum(dync_call(f, x), DYNC_ALL, false)));
+        EXPECT(same(dync_grad(x), dync_detach(dync_mul(exp_sin(x), dync_cos(x))), 1e-5));
+        dync_compiled_free(f);
+        f = dync_compile(exp_sin, .backend = "aot_eager", .options = bad[i]);
+        EXPECT(dync_call(f, x) == NULL);
+        EXPECT(dync_error() != DYNC_OK);
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+    EXPECT_EQ_INT(dync_config_set("activation_memory_budget", "1.5"), DYNC_ERR_VALUE);
+    dync_clear_error();
+    EXPECT_OK(dync_config_set("activation_memory_budget", "1"));
+}
+TEST_MAIN
