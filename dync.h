@@ -2198,12 +2198,21 @@ DYNC_API void dync_graph_free(dync_graph *graph);
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts);
 
-/* dync_aot_export: the functional graph that AOT autograd makes, forward only or joint with backward.
- *   out     to be freed */
+/* dync_aot_export: the functional graph that AOT autograd makes: writes are values, composite operators their parts, each node with its
+ * autograd sequence number.
+ *   joint   false: the forward graph: as graph, but inputs must not be written and outputs must not be views of inputs or of each other
+ *           true: forward and backward in one: inputs, then a tangent for each output that has a gradient (none where the result is one
+ *           number, the loss); gives the new values of written inputs, the outputs, and for each input its gradient or none
+ *   inputs  example inputs
+ *   out     to be freed
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_RUNTIME, DYNC_ERR_UNSUPPORTED (a program that is not functionalised), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out);
 
-/* dync_graph_seq_table: which forward node each backward node belongs to, one line a node.
- *   ->      owned by the scope */
+/* dync_graph_seq_table: which forward node each backward node belongs to: "SeqNr|OrigAten|SrcFn", then one line a node: the autograd
+ * sequence number counted from the first node's, the operator as aten names it, and the module or operator of the user's that it comes
+ * from (backward nodes: none).
+ *   ->      owned by the scope; NULL and an error for NULL */
 DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
 
 /* dync_explain_backend: a backend that compiles with inner and tells out of each graph it is given: counts, breaks and graphs; the fields
@@ -2269,7 +2278,7 @@ DYNC_API dync_counters dync_get_counters(void);
  *   notes   an unknown name is reported once, with those that exist */
 DYNC_API void dync_set_log(const char *what);
 
-/* dync_config_set: "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
+/* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
  * "repro_ignore_non_fp", "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
  *   errors  DYNC_ERR_VALUE, naming the keys that exist */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
@@ -2616,6 +2625,7 @@ typedef struct dync__thread {
     struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
     struct dync__cache *cache;   /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes; /* tensor/scope.c */
+    const struct dync_node *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms;   /* tensor/sym.c: symbolic sizes of the trace that is open */
@@ -37079,6 +37089,8 @@ static void (*dync__module_touched)(dync_module *);
 static dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
 static void (*dync__module_drop_compiled)(dync_module *);
 #endif
+/* The innermost module whose forward runs in this thread, or NULL. */
+DYNC__FN const dync_module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
 DYNC__FN dync__tensor *dync__module_tensor(const dync_module *, const char *name);
 DYNC__FN dync_module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_MEMORY */
@@ -37907,6 +37919,9 @@ static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
 
+static DYNC__TLS const dync_module *dync__module_innermost;
+DYNC__FN const dync_module *dync__module_running(void) { return dync__module_innermost; }
+
 DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_value *args)
 {
     dync__module_touch(m);
@@ -37915,7 +37930,10 @@ DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_v
         return DYNC_NONE;
     }
     dync_scope scope = dync_scope_begin();
+    const dync_module *outer = dync__module_innermost;
+    dync__module_innermost = m;
     dync_value result = dync__module_run(m, nargs, args);
+    dync__module_innermost = outer;
     dync__scope_end_keep(&scope, &result);
     return result;
 }
@@ -38403,7 +38421,7 @@ struct dync_node {
     bool requires_grad[DYNC__MAX_OUT];
     bool has_info;                    /* false for scalars and lists */
     dync__tensor *value;              /* get_attr: the parameter or constant; the graph holds a reference */
-    const char *source;               /* placeholder: "L['x']" */
+    const char *source;               /* placeholder: "L['x']"; call: the module whose forward made it, "L['self'].fc1", or NULL */
     dync__arg scalar;                 /* placeholder of a number (symbolic or cell) */
     const char *sym;                  /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
     dync_loc at;                      /* user line */
@@ -38823,6 +38841,7 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
     n->nout = old->nout;
     n->at = old->at;
     n->seq_nr = old->seq_nr;
+    if (!n->source && !dync__copy_text(g, old->source, &n->source)) return NULL;
     return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack)
                ? n
                : NULL;
@@ -41661,7 +41680,9 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
 {
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
+    const dync_node *around = dync__tls.interpreted;
     dync__tls.at = node->at;
+    dync__tls.interpreted = node;
     dync_status status;
     /* What a decomposition makes belongs to the innermost scope: one of its own, so that
      * temporaries die with the node. */
@@ -41674,6 +41695,7 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
                             node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;
+    dync__tls.interpreted = around;
     if (status != DYNC_OK) return status;
     if (node->nout == 1) {
         *out = dync__arg_t(t[0]);
@@ -42615,7 +42637,7 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
             return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        if (t->flags & DYNC__T_FAKE)
+        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling)       /* traced code calls programs */
             return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced "
                               "and kept in a variable (made by %s)", t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;
@@ -44945,6 +44967,24 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
     return DYNC_OK;
 }
 
+/* "L['self'].block.fc1" of the module whose forward runs, from the module that is compiled or the outermost one. NULL: none. */
+static const char *dync__tracer_module(dync__tracer *t)
+{
+    const dync_module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee), *path[32];
+    int n = 0;
+    for (; m && m != root && n < DYNC__COUNT_OF(path); m = m->parent) path[n++] = m;
+    if (n == 0) return NULL;
+    dync__str s = {0};
+    dync__str_addf(&s, "L['%s']", m ? "self" : path[--n]->name ? path[n]->name : "module");
+    while (n > 0) {
+        n--;
+        dync__str_addf(&s, ".%s", path[n]->name ? path[n]->name : "module");
+    }
+    const char *source = s.failed ? NULL : dync__arena_strdup(&t->graph->arena, dync__str_get(&s));
+    dync__str_free(&s);
+    return source;
+}
+
 static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -44956,6 +44996,7 @@ static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync_node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
+    n->source = dync__tracer_module(t);
     t->pending++;
     return dync__tracer_outputs(t, c, n);
 }
@@ -45036,6 +45077,10 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     DYNC__TRY(dync__tracer_enter(t, c));
+    if (c->op == DYNC__OP__set_grad_enabled) {             /* a program or graph called by traced code */
+        dync_set_grad_enabled(c->args[0].as.i != 0);
+        return t->status;
+    }
     DYNC__TRY(dync__tracer_leaf_written(c));
     return dync__tracer_answer(t, c);
 }
@@ -48772,6 +48817,7 @@ typedef struct dync__inner_compiler {
     dync_status (*compile)(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
+    bool decompose_all;                  /* every operator that has a decomposition */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
@@ -48821,6 +48867,7 @@ typedef struct dync__aot_out {
  * entry of grad_of. */
 typedef struct dync__aot_graphs {
     dync_graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
+    dync_graph *joint;                   /* in place of both, where it was asked for */
     int n_inputs;                        /* of the user's graph */
     bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
     bool training;                       /* some output has history */
@@ -48833,15 +48880,21 @@ typedef struct dync__aot_graphs {
     DYNC__VEC(int) tangent_of;
     DYNC__VEC(int) grad_of;              /* actual input of each gradient */
     int n_saved;
+    const dync_node *last_forward;       /* of the joint graph */
     char *backward_error;                /* why there is no backward graph though there should be; owned */
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;
 } dync__aot_graphs;
+/* Which operators are replaced by their decompositions: those that cannot be lowered; all that have one; those that are only a way to write
+ * several others (linear, but not batch norm's own operator), as torch.export shows graphs. */
+typedef enum { DYNC__DECOMPOSE_NEEDED, DYNC__DECOMPOSE_ALL, DYNC__DECOMPOSE_IMPLICIT } dync__aot_decompositions;
 /* How to make them. */
 typedef struct dync__aot_how {
+    dync__aot_decompositions decompose;
     bool save_all;                       /* partition: save everything instead of a minimum cut */
     double budget;                       /* of activation memory, 0 to 1 */
-    bool as_recorded;                    /* the joint graph is not tidied: for those who read it */
+    bool joint;                          /* the joint graph itself is wanted: recorded, not tidied, not cut */
+    bool no_tangents;                    /* the gradient of the first output, a number, in place of tangents */
 } dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
@@ -48852,6 +48905,7 @@ typedef struct dync__functional {
     dync__arena arena;
     dync__aot_graphs *into;              /* tensors met in the trace go to its actual inputs */
     DYNC__VEC(dync__tensor *) held;      /* every fake, until the trace ends (owned) */
+    int decompose;                       /* dync__aot_decompositions */
     dync_status status;
     const char *why;                     /* what was refused */
     bool strided_write;                  /* refused for a part of a strided input: again, with such inputs as rows */
@@ -48874,6 +48928,8 @@ DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
  * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
 DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
+/* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
+DYNC__FN bool dync__aot_wants_grad(const dync_graph *, const dync_value *examples);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
 DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
 
@@ -48912,6 +48968,9 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__
 /* runtime.c: the whole as a callable for capture */
 DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
                                        dync_callable *out);
+/* The options that all AOT backends have, and what they ask for: DYNC_ERR_VALUE for a value that is none. */
+#define DYNC__AOT_OPTIONS "partition,decompositions,memory_budget"
+DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *, dync__aot_how *out);
 DYNC__FN void dync__aot_set_budget(double);
 /* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
  * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
@@ -49041,7 +49100,10 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
 {
     dync_node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
     if (!n) return NULL;
+    const dync_node *from = dync__tls.interpreted;
     n->at = dync__tls.at;
+    n->seq_nr = dync__seq_now();
+    if (from) n->source = dync__arena_strdup(&f->graph->arena, from->source ? from->source : from->name);
     return n;
 }
 
@@ -49202,6 +49264,14 @@ static dync_status dync__functional_fit(dync__functional *f, dync__tensor *self,
     return status;
 }
 
+/* A tensor that may be written over self as it is. */
+static bool dync__functional_fits(const dync__tensor *self, const dync__arg *src)
+{
+    if (src->kind != DYNC__A_TENSOR || src->as.t->dtype != self->dtype || src->as.t->storage == self->storage) return false;
+    const dync__layout *a = &self->lay, *b = &src->as.t->lay;
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
 static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c)
 {
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
@@ -49211,9 +49281,12 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
     dync_node *old = dync__functional_node(f, self);
     if (!old) return DYNC_ERR_INTERNAL;
-    dync_status status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
+    dync_status status = DYNC_OK;
+    if (c->op == DYNC__OP_copy_ && dync__functional_fits(self, &c->args[1])) dync__ref(r = c->args[1].as.t);
+    else status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
     if (status == DYNC_OK) status = dync__functional_fit(f, self, &r);
-    if (status == DYNC_OK) status = dync__functional_write(f, self, old, r->node);
+    dync_node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
+    if (status == DYNC_OK) status = value ? dync__functional_write(f, self, old, value) : DYNC_ERR_MEMORY;
     dync__unref(r);
     if (status != DYNC_OK) return status;
     self->storage->version++;
@@ -49229,6 +49302,17 @@ DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *wh
     return DYNC_ERR_UNSUPPORTED;
 }
 
+/* Is an operator that has a decomposition replaced by it? */
+static bool dync__functional_expands(const dync__functional *f, int op)
+{
+    const dync__op_row *row = dync__op_info(op);
+    switch (f->decompose) {
+    case DYNC__DECOMPOSE_ALL: return !(row->flags & DYNC__OP_RANDOM) || !dync__op_can_lower(op);
+    case DYNC__DECOMPOSE_IMPLICIT: return row->cls == DYNC__COMPOSITE && !((row->flags & DYNC__OP_PRIVATE) && row->infer);
+    default: return !dync__op_can_lower(op);
+    }
+}
+
 static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
 {
     dync__functional *f = self->state;
@@ -49238,7 +49322,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (row->cls == DYNC__EFFECT || c->op == DYNC__OP_set_ || (row->flags & DYNC__OP_DATA_SHAPE)) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES)) return dync__functional_refuse(f, row->name);
-    if (!dync__op_can_lower(c->op) && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return row->decompose(c);
+    if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op)) return row->decompose(c);
     return dync__functional_record(f, c);
 }
 
@@ -49475,8 +49559,9 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g)
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
-        if (k >= into->n_inputs || dync__joint_passed(j, k))
-            DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], j->training && n->requires_grad[0]));
+        const dync__tensor *x = dync__joint_example(j, k);
+        bool requires = j->training && (n->requires_grad[0] || (x && dync__tensor_requires_grad(x)));
+        if (k >= into->n_inputs || dync__joint_passed(j, k)) DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], requires));
         k++;
     }
     DYNC__TRY(dync__joint_groups(j));
@@ -49626,6 +49711,7 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 {
     dync_graph_free(a->fw);
     dync_graph_free(a->bw);
+    dync_graph_free(a->joint);
     for (int i = 0; i < a->actual.n; i++) dync__unref(a->actual.at[i].tensor);
     dync__vec_free(&a->actual);
     dync__vec_free(&a->lifted);
@@ -49643,6 +49729,20 @@ DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
     int n = a->kind == DYNC__A_TENSOR || a->kind == DYNC__A_NODE;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_count_tensors(&a->as.list[i]);
     return n;
+}
+
+DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *examples)
+{
+    int k = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
+        if (n->kind != DYNC__N_PLACEHOLDER) continue;
+        const dync__tensor *x = examples && examples[k].kind == DYNC_KIND_TENSOR ? dync__peek(examples[k].as.t) : NULL;
+        if (n->requires_grad[0] || (x && dync__tensor_requires_grad(x))) return true;
+        k++;
+    }
+    return false;
 }
 
 /* ---- the user's graph with its tensors as inputs --------------------------------------------------------------------------------- */
@@ -49719,6 +49819,32 @@ static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
     return dync__joint_mutations(j);
 }
 
+static const dync_node *dync__joint_root(const dync_node *n)
+{
+    while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
+    return n;
+}
+
+/* A value with memory of its own must not come out on that of an input or of an earlier value: its node may be theirs after a copy_. */
+static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g)
+{
+    for (int i = j->into->mutated.n; i < g->n_fw_out; i++) {
+        const dync_node *root = dync__joint_root(g->fw_out[i]);
+        int k0 = i - j->into->mutated.n;
+        if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
+        bool taken = root->kind == DYNC__N_PLACEHOLDER;
+        for (int k = j->into->mutated.n; k < i && !taken; k++) taken = dync__joint_root(g->fw_out[k]) == root;
+        if (!taken) continue;
+        dync__arg arg = dync__arg_node(g->fw_out[i]);
+        dync__info info = g->fw_out[i]->info[0];
+        info.alias = -1;
+        if (!dync__layout_is_dense(&info.lay)) DYNC__TRY(dync__layout_contiguous(&info.lay, info.lay.ndim, g->fw_out[i]->info[0].lay.shape));
+        info.lay.offset = 0;
+        if (!(g->fw_out[i] = dync__graph_call(g->graph, DYNC__OP_clone, 1, &arg, 1, &info, NULL))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
 /* The nodes of what forward gives: new values of inputs, then values. */
 static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
 {
@@ -49731,7 +49857,7 @@ static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
         if (!(g->fw_out[i] = dync__functional_node(&j->f, i < m ? j->written[i] : j->value[i - m]))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < m; i++)
         if (j->into->lifted.at[j->into->mutated.at[i].input]) g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];
-    return DYNC_OK;
+    return dync__joint_fresh_values(j, g);
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------------------------- */
@@ -49747,6 +49873,10 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
         int v = i - j->into->mutated.n;
         if (!(v < 0 ? j->into->mutated.at[i].with_grad : j->into->value.at[v].requires_grad)) continue;
         dync__tensor *t = v < 0 ? j->written[i] : j->value[v];
+        if (j->how->no_tangents) {
+            b->out[b->n_out++] = t;
+            return dync__vec_push(&j->into->tangent_of, i) ? DYNC_OK : DYNC_ERR_MEMORY;
+        }
         char name[32];
         dync__format(name, sizeof name, "tangents_%d", b->n_out + 1);
         dync__info info = {.dtype = t->dtype, .device = t->device, .alias = -1};
@@ -49767,7 +49897,7 @@ static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b)
     bool grad_off = dync__tls.grad_enabled_off;
     dync__error_guard_begin(&guard);
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__tape_gradients(b->n_out, b->out, b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
+    dync_status status = dync__tape_gradients(b->n_out, b->out, j->how->no_tangents ? NULL : b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
     dync__tls.grad_enabled_off = grad_off;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == DYNC_ERR_AUTOGRAD && inner.status == DYNC_ERR_AUTOGRAD) {
@@ -49797,6 +49927,7 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
         }
     DYNC__TRY(dync__joint_tangents(j, &b, g));
     j->into->training = b.n_out > 0;
+    j->into->last_forward = g->graph->node.at[g->graph->node.n - 1];
     g->n_tangents = b.n_out;
     dync_status status = b.n_out && b.n_wrt ? dync__joint_walk(j, &b) : DYNC_OK;
     for (int i = 0; i < b.n_wrt; i++) {
@@ -49844,7 +49975,7 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
     memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
     DYNC__TRY(dync__graph_output_list(g->graph, n, all));
-    if (!j->how->as_recorded) DYNC__TRY(dync__joint_tidy(g->graph));
+    if (!j->how->joint) DYNC__TRY(dync__joint_tidy(g->graph));
     const dync__arg *list = g->graph->node.at[g->graph->node.n - 1]->args[0].as.list;
     for (int i = 0; i < g->n_fw_out; i++) g->fw_out[i] = list[i].as.node;
     for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
@@ -49860,6 +49991,10 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g)
     DYNC__TRY(dync__joint_fw_out(j, &joint));
     if (j->training) DYNC__TRY(dync__joint_backward(j, &joint));
     DYNC__TRY(dync__joint_close(j, &joint));
+    if (j->how->joint) {
+        j->into->joint = dync_graph_retain(joint.graph);
+        return DYNC_OK;
+    }
     return dync__aot_partition(&joint, j->how, j->into);
 }
 
@@ -49909,7 +50044,7 @@ static void dync__joint_facts(dync__aot_graphs *g)
 {
     g->plain_inputs = g->actual.n == g->n_inputs;
     for (int i = 0; i < g->actual.n && g->plain_inputs; i++) g->plain_inputs = g->actual.at[i].passed;
-    for (int i = 0; i < g->fw->node.n; i++) {
+    for (int i = 0; g->fw && i < g->fw->node.n; i++) {
         const dync_node *n = g->fw->node.at[i];
         if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
@@ -49933,6 +50068,7 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
         j.training = training;
         j.as_rows = as_rows;
         dync__functional_begin(&j.f, joint, out);
+        j.f.decompose = how->decompose;
         status = dync__joint_prepare(&j, user, &g);
         if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
         if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;
@@ -49947,6 +50083,246 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
     } while (again);
     if (status == DYNC_OK) dync__joint_facts(out);
     return status;
+}
+
+/* ==== aot/export.c ============================================================================================== */
+/* aot/export.c: the graphs of AOT autograd for those who want to read or run them: dync_aot_export, and the table of sequence numbers
+ * that tells which forward line each backward node belongs to. After joint.c. Row names are those of PyTorch's aten operators. */
+
+/* ---- the graph in order ---------------------------------------------------------------------------------------------------------- */
+/* Tensors of the graph stand as attributes again, after the inputs. */
+static dync_status dync__export_attributes(dync__aot_graphs *a)
+{
+    dync_graph *g = a->joint;
+    for (int i = 0; i < a->actual.n; i++) {
+        dync_node *n = a->lifted.at[i];
+        if (a->actual.at[i].kind != DYNC__AOT_ATTR || !n) continue;
+        n->kind = DYNC__N_GET_ATTR;
+        n->target = n->name;
+        n->source = NULL;
+        if (!dync__graph_attr_bind(n, a->actual.at[i].tensor)) return DYNC_ERR_MEMORY;
+        int at = n->index, last = --g->n_inputs;
+        for (int k = at; k < last; k++) {
+            g->node.at[k] = g->node.at[k + 1];
+            g->node.at[k]->index = k;
+        }
+        g->node.at[last] = n;
+        n->index = last;
+    }
+    dync__graph_renumber(g);
+    return DYNC_OK;
+}
+
+/* Makes a detach of n behind node `after`. */
+static dync_node *dync__export_detach(dync_graph *g, dync_node *n, dync_node *after, const dync_node *like)
+{
+    dync__arg arg = dync__arg_node(n);
+    dync__info info = n->info[0];
+    info.alias = 0;
+    dync_node *d = dync__graph_call(g, DYNC__OP_detach, 1, &arg, 1, &info, NULL);
+    if (!d) return NULL;
+    d->at = like->at;
+    d->seq_nr = like->seq_nr;
+    d->source = like->source;
+    for (int k = g->node.n - 1; k > after->index + 1; k--) {
+        g->node.at[k] = g->node.at[k - 1];
+        g->node.at[k]->index = k;
+    }
+    g->node.at[after->index + 1] = d;
+    d->index = after->index + 1;
+    return d;
+}
+
+typedef struct dync__export_swap { dync_node *from, *to; int found; } dync__export_swap;
+static void dync__export_replace(void *user, dync__arg *a)
+{
+    dync__export_swap *s = user;
+    if (a->as.node != s->from) return;
+    s->found++;
+    if (s->to) a->as.node = s->to;
+}
+
+/* A result that its own gradient reads is saved: detached when it is put away and when it is taken out, as PyTorch's tape shows it. */
+static dync_status dync__export_saved_results(dync_graph *g, const dync_node *last_forward)
+{
+    for (int i = 0; i < g->node.n && g->node.at[i] != last_forward; i++) {
+        dync_node *n = g->node.at[i], *first = NULL;
+        const dync__grad_rule *rule = n->op >= 0 && dync__node_is_call(n) && n->nout == 1 ? dync__grad_rule_of(n->op) : NULL;
+        if (!rule || !((rule->keep[0] | rule->keep[1]) & DYNC__KEEP_OUT(0))) continue;
+        for (int k = last_forward->index + 1; k < g->node.n && !first; k++) {
+            dync__export_swap look = {n, NULL, 0};
+            dync_node *user = g->node.at[k];
+            if (user->seq_nr == n->seq_nr && dync__node_is_call(user)) dync__node_each_input(user, dync__export_replace, &look);
+            if (look.found) first = user;
+        }
+        if (!first) continue;
+        dync_node *put = dync__export_detach(g, n, n, n);
+        if (put) put = dync__export_detach(g, put, put, n);
+        dync_node *taken = put ? dync__export_detach(g, put, g->node.at[first->index - 1], first) : NULL;
+        if (taken) taken = dync__export_detach(g, taken, taken, first);
+        if (!taken) return DYNC_ERR_MEMORY;
+        dync__export_swap swap = {n, taken, 0};
+        for (int k = first->index; k < g->node.n; k++)
+            if (g->node.at[k]->seq_nr == n->seq_nr && dync__node_is_call(g->node.at[k])) dync__node_each_input(g->node.at[k], dync__export_replace, &swap);
+    }
+    return DYNC_OK;
+}
+
+/* ---- results -------------------------------------------------------------------------------------------------------------------------- */
+/* The user's result tree over the joint graph's values. */
+static dync_status dync__export_form(const dync__aot_graphs *a, dync__arena *arena, const dync__arg *form, const dync__arg *values, int *k, dync__arg *out)
+{
+    *out = *form;
+    if (form->kind == DYNC__A_NODE) {
+        const dync__aot_out *o = &a->out.at[(*k)++];
+        if (o->kind == DYNC__AOT_VALUE) *out = values[a->mutated.n + o->index];
+        else if (o->kind == DYNC__AOT_INPUT && a->lifted.at[o->index]) *out = dync__arg_node(a->lifted.at[o->index]);
+        else return dync__fail(DYNC_ERR_RUNTIME, "aot_export_joint_simple does not support outputs that are views of inputs or of each other: output %d", *k - 1);
+        return DYNC_OK;
+    }
+    if (form->kind != DYNC__A_LIST) return DYNC_OK;
+    out->as.list = dync__arena_alloc(arena, (size_t)(form->n + 1) * sizeof *out);
+    if (!out->as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < form->n; i++) DYNC__TRY(dync__export_form(a, arena, &form->as.list[i], values, k, &out->as.list[i]));
+    return DYNC_OK;
+}
+
+static dync_status dync__export_forward(dync__aot_graphs *a, const dync_graph *user)
+{
+    dync_node *output = a->joint->node.at[a->joint->node.n - 1];
+    int k = 0;
+    dync__arg form;
+    if (a->mutated.n)
+        return dync__fail(DYNC_ERR_RUNTIME, "aot_export_joint_simple does not support input mutations: %d inputs are written", a->mutated.n);
+    DYNC__TRY(dync__export_form(a, &a->joint->arena, &user->node.at[user->node.n - 1]->args[0], output->args[0].as.list, &k, &form));
+    output->args[0] = form;
+    dync__graph_renumber(a->joint);
+    return DYNC_OK;
+}
+
+/* New values of written inputs, the outputs, then a gradient or none for each input. */
+static dync_status dync__export_joint(dync__aot_graphs *a)
+{
+    dync_node *output = a->joint->node.at[a->joint->node.n - 1];
+    const dync__arg *old = output->args[0].as.list;
+    int n_fw = a->mutated.n + a->value.n, n = 0;
+    dync__arg list = {.kind = DYNC__A_LIST};
+    list.as.list = dync__arena_alloc(&a->joint->arena, (size_t)(a->mutated.n + a->out.n + a->n_inputs + 1) * sizeof list);
+    if (!list.as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < a->mutated.n; i++) list.as.list[n++] = old[i];
+    for (int i = 0; i < a->out.n; i++) {
+        const dync__aot_out *o = &a->out.at[i];
+        if (o->kind == DYNC__AOT_VALUE) list.as.list[n++] = old[a->mutated.n + o->index];
+        else if (o->kind == DYNC__AOT_INPUT && a->lifted.at[o->index]) list.as.list[n++] = dync__arg_node(a->lifted.at[o->index]);
+        else return dync__fail(DYNC_ERR_RUNTIME, "dync_aot_export: output %d is a view of an input or of another output", i);
+    }
+    for (int i = 0; i < a->n_inputs; i++) {
+        list.as.list[n] = dync__arg_none();
+        for (int k = 0; k < a->grad_of.n; k++)
+            if (a->grad_of.at[k] == i) list.as.list[n] = old[n_fw + k];
+        n++;
+    }
+    list.n = n;
+    output->args[0] = list;
+    dync__graph_renumber(a->joint);
+    return a->last_forward ? dync__export_saved_results(a->joint, a->last_forward) : DYNC_OK;
+}
+
+static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dync_node **first)
+{
+    if (a->kind == DYNC__A_NODE) {
+        if (!*first) *first = a->as.node;
+        ++*n;
+        *n_grad += a->as.node->requires_grad[0];
+    }
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__export_count(&a->as.list[i], n, n_grad, first);
+}
+
+/* A graph whose result to differentiate is one number needs no tangents. */
+static bool dync__export_is_loss(const dync_graph *g)
+{
+    int n = 0, n_grad = 0;
+    const dync_node *first = NULL;
+    dync__export_count(&g->node.at[g->node.n - 1]->args[0], &n, &n_grad, &first);
+    if (!first || !first->has_info || n_grad > 1 || (n_grad == 1 && !first->requires_grad[0]) || (n_grad == 0 && n > 1)) return false;
+    int64_t numel;
+    return dync__numel(first->info[0].lay.ndim, first->info[0].lay.shape, &numel) == DYNC_OK && numel == 1;
+}
+
+DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out)
+{
+    if (out) *out = NULL;
+    if (!graph || !out || n < 0 || (n && !inputs)) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: expected a graph, its inputs and room for the result, got NULL");
+    if (n != graph->n_inputs) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: the graph has %d inputs, got %d", graph->n_inputs, n);
+    dync__aot_graphs a;
+    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_IMPLICIT, .joint = true, .no_tangents = joint && dync__export_is_loss(graph), .budget = 1};
+    const char *why = NULL;
+    bool off = dync__tls.grad_enabled_off;
+    if (joint) dync__tls.grad_enabled_off = false;
+    dync_status status = dync__aot_trace(graph, inputs, joint && dync__aot_wants_grad(graph, inputs), &how, &a, &why);
+    dync__tls.grad_enabled_off = off;
+    if (status == DYNC_ERR_UNSUPPORTED) return dync__fail(status, "dync_aot_export: not functional: %s", why ? why : "?");
+    if (status != DYNC_OK) return status;
+    if (a.backward_error) status = dync__fail(DYNC_ERR_AUTOGRAD, "%s", a.backward_error);
+    for (int i = 0; i < a.actual.n && status == DYNC_OK; i++)
+        if (a.actual.at[i].kind == DYNC__AOT_BASE || a.actual.at[i].kind == DYNC__AOT_FLAT)
+            status = dync__fail(DYNC_ERR_RUNTIME, "dync_aot_export: inputs that share memory, one of them written");
+    if (status == DYNC_OK) status = joint ? dync__export_joint(&a) : dync__export_forward(&a, graph);
+    if (status == DYNC_OK) status = dync__export_attributes(&a);
+    if (status == DYNC_OK) *out = dync_graph_retain(a.joint);
+    dync__aot_graphs_free(&a);
+    return status;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------------------------ */
+/* aten's overload of a row: that of its form, or the usual one. */
+static const char *dync__aten_overload(const dync_node *n)
+{
+    static const struct { int16_t op; const char *name; } rows[] = {
+        {DYNC__OP_all, "dim"}, {DYNC__OP_any, "dim"}, {DYNC__OP_gather, "default"}, {DYNC__OP_max_dim, "dim"}, {DYNC__OP_min_dim, "dim"},
+        {DYNC__OP_pow, "Tensor_Scalar"}, {DYNC__OP_select, "int"}, {DYNC__OP_slice, "Tensor"}, {DYNC__OP_squeeze, "dim"},
+        {DYNC__OP_transpose, "int"}, {DYNC__OP_where, "self"}, {DYNC__OP_softmax, "int"}, {DYNC__OP_log_softmax, "int"}};
+    const dync__op_row *row = dync__op_info(n->op);
+    bool tensor = n->nargs > 1 && n->args[1].kind == DYNC__A_NODE;
+    if (n->op == DYNC__OP_pow && tensor) return "Tensor_Tensor";
+    if (n->op == DYNC__OP_sum || n->op == DYNC__OP_mean)
+        return n->args[1].n == 0 ? "default" : n->op == DYNC__OP_sum ? "dim_IntList" : "dim";
+    for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
+        if (rows[i].op == n->op) return rows[i].name;
+    if (row->cls != DYNC__POINTWISE || n->nargs < 2 || strncmp(row->schema, "(Value self, Value", 18) != 0) return "default";
+    if (tensor || !(row->flags & DYNC__OP_BOOL_OUT))
+        return n->op == DYNC__OP_div && !tensor && n->args[0].kind == DYNC__A_NODE && n->args[0].as.node->op == DYNC__OP_expand ? "Scalar" : "Tensor";
+    return "Scalar";
+}
+
+/* "L['self'].conv1" as an identifier: l__self___conv1. */
+static void dync__seq_source(dync__str *s, const char *source)
+{
+    for (const char *p = source ? source : ""; *p; p++) {
+        bool upper = *p >= 'A' && *p <= 'Z', word = upper || (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9');
+        dync__str_addf(s, "%c", !word ? '_' : upper ? *p - 'A' + 'a' : *p);
+    }
+}
+
+DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
+{
+    dync__str s = {0};
+    int64_t first = -1;
+    if (!graph) return dync__fail(DYNC_ERR_VALUE, "dync_graph_seq_table: the graph is NULL"), NULL;
+    dync__str_add(&s, "SeqNr|OrigAten|SrcFn\n");
+    for (int i = 0; i < graph->node.n; i++) {
+        const dync_node *n = graph->node.at[i];
+        if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
+        if (first < 0) first = n->seq_nr;
+        if (n->op < 0) dync__str_addf(&s, "%lld|%s|", (long long)(n->seq_nr - first), n->target);
+        else dync__str_addf(&s, "%lld|aten.%s.%s|", (long long)(n->seq_nr - first), dync__op_info(n->op)->name, dync__aten_overload(n));
+        dync__seq_source(&s, n->source);
+        dync__str_add(&s, "\n");
+    }
+    char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
+    if (text) memcpy(text, dync__str_get(&s), s.n);
+    dync__str_free(&s);
+    return text;
 }
 DYNC__COLD_END
 
@@ -50070,22 +50446,51 @@ static void dync__partition_clear(dync_graph *joint)
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
 
-/* Does a value lie on the memory of an input that will be overwritten? */
-static bool dync__part_on_mutated(const dync__cutter *c, const dync_node *n)
+/* ---- saved values on the memory of an input that will be overwritten: copies --------------------------------------------------------- */
+/* That input, or -1. */
+static int dync__part_mutated_root(const dync__cutter *c, const dync_node *n)
 {
     while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
-    return c->mutated[n->index];
+    return c->mutated[n->index] ? n->index : -1;
+}
+
+/* A view whose users count places in the memory itself cannot be copied alone: the whole is. */
+static void dync__part_save_roots(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        int root = c->saved[i] ? dync__part_mutated_root(c, c->joint->node.at[i]) : -1;
+        if (root < 0 || root == i) continue;
+        for (int u = c->first_user[i]; u < c->first_user[i + 1]; u++) {
+            int op = c->joint->node.at[c->user[u]]->op;
+            if (op != DYNC__OP_as_strided && op != DYNC__OP__strided_view) continue;
+            c->saved[i] = false;
+            c->saved[root] = true;
+        }
+    }
+}
+
+static bool dync__part_copy_layout(const dync_node *old, dync__layout *lay)
+{
+    *lay = old->info[0].lay;
+    lay->offset = 0;
+    return dync__layout_is_dense(lay) || dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
 
 static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, dync_node *old)
 {
-    if (!dync__part_on_mutated(c, old)) return old->mark;
+    if (dync__part_mutated_root(c, old) < 0) return old->mark;
     dync__arg arg = dync__arg_node(old->mark);
     dync__info info = old->info[0];
     info.alias = -1;
-    if (!dync__layout_is_dense(&info.lay) && dync__layout_contiguous(&info.lay, info.lay.ndim, old->info[0].lay.shape) != DYNC_OK) return NULL;
-    info.lay.offset = 0;
+    if (!dync__part_copy_layout(old, &info.lay)) return NULL;
     return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+}
+
+static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync_graph *g, dync_node *old)
+{
+    DYNC__TRY(dync__partition_placeholder(g, old));
+    dync_node *n = old->mark;
+    return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then what is saved. */
@@ -50136,7 +50541,7 @@ static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_n
     if (!g || !all) return DYNC_ERR_MEMORY;
     dync__partition_clear(c->joint);
     for (int i = 0; i < c->n; i++)
-        if (c->saved[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
+        if (c->saved[i]) DYNC__TRY(dync__part_saved_placeholder(c, g, c->joint->node.at[i]));
     for (int i = 0; i < c->n; i++)
         if (c->tangent[i]) DYNC__TRY(dync__partition_placeholder(g, c->joint->node.at[i]));
     for (int i = 0; i < c->n && r.status == DYNC_OK; i++) {
@@ -50195,6 +50600,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     if (status == DYNC_OK && j->n_grads) {
         if (how->save_all) dync__part_save_all(&c);
         else status = dync__mincut(&c);
+        if (status == DYNC_OK) dync__part_save_roots(&c);
     }
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
     if (status == DYNC_OK && j->n_grads) status = dync__partition_backward(&c, j->n_grads, j->grad, into);
@@ -50974,6 +51380,46 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g,
 static double dync__aot_budget = 1;
 DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
 
+/* ---- options -------------------------------------------------------------------------------------------------------------------- */
+/* The value of an option: text up to the next comma; NULL where it is not given. */
+static const char *dync__aot_option(const char *options, const char *key, size_t *n)
+{
+    for (const char *p = options; p && *p;) {
+        p += strspn(p, ", ");
+        size_t k = strcspn(p, "=, ");
+        bool mine = k == strlen(key) && memcmp(p, key, k) == 0;
+        const char *value = p[k] == '=' ? p + k + 1 : "";
+        if (mine) return *n = strcspn(value, ", "), value;
+        p += strcspn(p, ",");
+    }
+    return NULL;
+}
+
+static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
+
+/* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
+DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how)
+{
+    size_t n;
+    *how = (dync__aot_how){.save_all = inner->save_all, .decompose = inner->decompose_all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
+                           .budget = dync__aot_budget};
+    const char *v = dync__aot_option(options, "partition", &n);
+    if (v && !dync__option_is(v, n, "default") && !dync__option_is(v, n, "min_cut"))
+        return dync__fail(DYNC_ERR_VALUE, "options: partition: expected min_cut or default, got '%.*s'", (int)n, v);
+    if (v) how->save_all = dync__option_is(v, n, "default");
+    v = dync__aot_option(options, "decompositions", &n);
+    if (v && !dync__option_is(v, n, "needed") && !dync__option_is(v, n, "all"))
+        return dync__fail(DYNC_ERR_VALUE, "options: decompositions: expected needed or all, got '%.*s'", (int)n, v);
+    if (v) how->decompose = dync__option_is(v, n, "all") ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED;
+    v = dync__aot_option(options, "memory_budget", &n);
+    const char *end = v;
+    double budget = how->budget;
+    if (v && (!dync__text_double(v, &end, &budget) || end != v + n || !(budget >= 0 && budget <= 1)))
+        return dync__fail(DYNC_ERR_VALUE, "options: memory_budget: expected a number from 0 to 1, got '%.*s'", (int)n, v);
+    how->budget = budget;
+    return DYNC_OK;
+}
+/* ---- the code ------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
@@ -51216,16 +51662,6 @@ static dync_status dync__aot_narrow(void *state, const bool *used)
     return status;
 }
 
-static bool dync__graph_wants_grad(const dync_graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
-        if (n->kind == DYNC__N_PLACEHOLDER && n->requires_grad[0]) return true;
-        if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
-    }
-    return false;
-}
-
 static bool dync__graph_turns_grad_on(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
@@ -51309,10 +51745,11 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->head.compiled_from = c->graph;
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(graph);
-    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__graph_wants_grad(graph);
-    dync__aot_how how = {.save_all = inner->save_all, .budget = dync__aot_budget};
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(graph, examples);
+    dync__aot_how how;
     const char *why = NULL;
-    dync_status status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
+    dync_status status = dync__aot_options(options, inner, &how);
+    if (status == DYNC_OK) status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
     if (status == DYNC_ERR_UNSUPPORTED) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
         c->plain = true;
@@ -52109,6 +52546,9 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
 /* One row per built-in backend: name, tags, compile function. */
 #define DYNC__BACKENDS(X)                                                                              \
     X(aot_eager,      "debug", dync__backend_aot_eager)                                                \
+    X(aot_eager_decomp_partition,    "debug", dync__backend_aot_eager_decomp)                            \
+    X(aot_eager_default_partitioner, "debug", dync__backend_aot_eager_default)                           \
+    X(aot_ts,         "debug", dync__backend_aot_ts)                                                   \
     X(cudagraphs,     NULL,    dync__backend_cudagraphs)                                               \
     X(eager,          "debug", dync__backend_eager)                                                    \
     X(eager_noexcept, "debug", dync__backend_eager_noexcept)                                           \
@@ -52282,7 +52722,7 @@ DYNC__FN dync_status dync__options_check(const char *options, const char *backen
 }
 
 /* ==== backend/eager.c =========================================================================================== */
-/* backend/eager.c: backends that run a captured graph operator by operator, and the AOT backends on the graph interpreter. */
+/* backend/eager.c: backends that run a captured graph operator by operator. */
 
 static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
 
@@ -52319,21 +52759,6 @@ DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_valu
     dync__options_ignored(options, "eager_noexcept");
     out->run = dync__eager_noexcept_run;
     return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {dync__inner_interpret, NULL, false};
-    (void)user;
-    return dync__aot_compile(g, ex, n, options, &inner, out);
-}
-
-DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {dync__inductor_compile, NULL, false};
-    (void)user;
-    DYNC__TRY(dync__options_check(options, "inductor", "opt_level,threads,fast_math,no_fuse"));
-    return dync__aot_compile(g, ex, n, options, &inner, out);
 }
 
 /* ==== backend/absent.c ========================================================================================== */
@@ -52374,7 +52799,8 @@ DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int 
 }
 
 /* ==== backend/aot.c ============================================================================================= */
-/* backend/aot.c: dync_aot_autograd: a backend made of the user's compilers for the forward and backward graph. */
+/* backend/aot.c: the backends on AOT autograd: by operators, through the portable program form, by inductor, and dync_aot_autograd, made of the
+ * user's compilers for the forward and backward graph. */
 
 typedef struct dync__aot_user { dync_backend fw, bw; dync__inner_compiler inner; struct dync__aot_user *next; } dync__aot_user;
 static struct { dync__mutex lock; dync__aot_user *first; } dync__aot_users;
@@ -52464,7 +52890,7 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     }
     dync__aot_user *u = dync__calloc(sizeof *u);
     if (!u) return b;
-    u->inner = (dync__inner_compiler){dync__boxed_compile, u, false};
+    u->inner = (dync__inner_compiler){.compile = dync__boxed_compile, .user = u};
     u->fw = *fw_compiler;
     u->bw = bw_compiler_or_null ? *bw_compiler_or_null : *fw_compiler;
     dync__at_shutdown(dync__aot_users_free);
@@ -52474,6 +52900,57 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     dync__unlock(&dync__aot_users.lock);
     b.user = u;
     return b;
+}
+
+/* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
+static dync_status dync__backend_aot(dync_graph *g, const dync_value *ex, int n, const char *options, const char *name, const char *keys,
+                                     const dync__inner_compiler *inner, dync_callable *out)
+{
+    DYNC__TRY(dync__options_check(options, name, keys));
+    return dync__aot_compile(g, ex, n, options, inner, out);
+}
+
+DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    static const dync__inner_compiler inner = {.compile = dync__inner_interpret};
+    (void)user;
+    return dync__backend_aot(g, ex, n, options, "aot_eager", DYNC__AOT_OPTIONS, &inner, out);
+}
+
+DYNC__FN dync_status dync__backend_aot_eager_default(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .save_all = true};
+    (void)user;
+    return dync__backend_aot(g, ex, n, options, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, &inner, out);
+}
+
+DYNC__FN dync_status dync__backend_aot_eager_decomp(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .decompose_all = true};
+    (void)user;
+    return dync__backend_aot(g, ex, n, options, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, &inner, out);
+}
+
+/* Each graph through the portable program form and back. */
+static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)options;
+    return dync__backend_ts(g, ex, n, NULL, out, user);
+}
+
+DYNC__FN dync_status dync__backend_aot_ts(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    static dync__aot_user ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
+    static const dync__inner_compiler inner = {.compile = dync__boxed_compile, .user = &ts, .save_all = true};
+    (void)user;
+    return dync__backend_aot(g, ex, n, options, "aot_ts", DYNC__AOT_OPTIONS, &inner, out);
+}
+
+DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    static const dync__inner_compiler inner = {.compile = dync__inductor_compile};
+    (void)user;
+    return dync__backend_aot(g, ex, n, options, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS, &inner, out);
 }
 
 /* ==== backend/broken.c ========================================================================================== */
@@ -53757,7 +54234,7 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs)
     if (!first && ok && made.destroy) made.destroy(made.state);
 }
 
-DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_value *args)
+static dync_value dync__program_call(dync_program *p, int nargs, const dync_value *args)
 {
     dync__callargs flat;
     dync_value result = DYNC_NONE;
@@ -53773,18 +54250,27 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
-    bool wants_grad = false; /* then the interpreter runs, and the tape sees each operator */
+    bool wants_grad = dync__tls.compiling; /* then the interpreter runs, and the tape or the tracer sees each operator */
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync__tensor *t = flat.tensor[p->leaf[i]];
         if (dync__program_check_input(p, i, t) != DYNC_OK) return result;
         inputs[i] = dync_v_tensor(dync__handle(t));
-        wants_grad = wants_grad || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
+        wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
     if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
         return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
     return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+}
+
+/* A program is made without grad mode; what it switches inside ends with it. */
+DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_value *args)
+{
+    bool grad = dync_is_grad_enabled();
+    dync_value result = dync__program_call(p, nargs, args);
+    if (dync_is_grad_enabled() != grad) dync_set_grad_enabled(grad);
+    return result;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -57872,16 +58358,41 @@ static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *o
     return true;
 }
 
+/* Capture runs what it captures; arguments that this wrote get back what they held. */
+typedef struct dync__export_copies { dync__callargs call; dync__tensor *copy[DYNC__MAX_LEAVES]; } dync__export_copies;
+static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dync_value *args)
+{
+    DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
+    for (int i = 0; i < k->call.n_tensors; i++)
+        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i]))) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+static void dync__export_put_back(dync__export_copies *k, bool written)
+{
+    for (int i = 0; i < k->call.n_tensors; i++) {
+        if (written && k->copy[i]) dync_copy_(dync__handle(k->call.tensor[i]), dync__handle(k->copy[i]));
+        dync__unref(k->copy[i]);
+    }
+}
+
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
     dync__callargs call;
     bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
     dync_scope scope = dync_scope_begin();
     dync_value apart[DYNC__MAX_LEAVES];
     bool distinct = dync__distinct_args(nargs, args, apart);
-    dync_graph *g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
+    dync__export_copies copies = {.call = {.n_tensors = 0}};
+    dync_graph *g = NULL;
+    dync_status kept = distinct ? dync__export_keep(&copies, nargs, args) : DYNC_OK;
+    bool wants_grad = false;                              /* an argument that requires grad: then modes inside count */
+    for (int i = 0; i < copies.call.n_tensors; i++) wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
+    if (!wants_grad) dync__tls.grad_enabled_off = true;   /* a program runs: it does not train */
+    if (kept == DYNC_OK)
+        g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
+    dync__tls.grad_enabled_off = true;
+    dync__export_put_back(&copies, g && dync__graph_has_writes(g));
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
@@ -57894,7 +58405,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
 /* ==== compile/config.c ========================================================================================== */
 /* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
 
-#define DYNC__CONFIGS(X) X(lint) X(log) X(threads) X(verify)
+#define DYNC__CONFIGS(X) X(activation_memory_budget) X(lint) X(log) X(threads) X(verify)
 static dync_status dync__config_log(const char *value)
 {
     dync_set_log(value);
@@ -57912,6 +58423,15 @@ static dync_status dync__config_switch(const char *key, const char *value, void 
 }
 static dync_status dync__config_lint(const char *value) { return dync__config_switch("lint", value, dync_set_lint); }
 static dync_status dync__config_verify(const char *value) { return dync__config_switch("verify", value, dync_set_verify); }
+static dync_status dync__config_activation_memory_budget(const char *value)
+{
+    const char *end;
+    double budget;
+    if (!value || !dync__text_double(value, &end, &budget) || *end || !(budget >= 0 && budget <= 1))
+        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: activation_memory_budget: expected a number from 0 to 1, got '%s'", value ? value : "NULL");
+    dync__aot_set_budget(budget);
+    return DYNC_OK;
+}
 static dync_status dync__config_threads(const char *value)
 {
     const char *end;
@@ -58109,26 +58629,6 @@ DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_
     if (o) return dync__custom_op_call(o, nargs, args);
     dync__fail(DYNC_ERR_VALUE, "dync_op_call_values: there is no operator %s", name);
     return DYNC_NONE;
-}
-
-/* ==== compile/declined.c ======================================================================================== */
-/* compile/declined.c: public functions of parts that this version does not have: each says so and changes nothing. */
-
-static dync_status dync__declined(const char *name)
-{
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this version of dync does not have it", name);
-}
-DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out)
-{
-    (void)graph, (void)inputs, (void)n, (void)joint;
-    if (out) *out = NULL;
-    return dync__declined("dync_aot_export");
-}
-DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
-{
-    (void)graph;
-    dync__declined("dync_graph_seq_table");
-    return NULL;
 }
 
 /* ==== compile/make_graph.c ====================================================================================== */

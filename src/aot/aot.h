@@ -18,7 +18,8 @@ typedef struct dync__inner {
 typedef struct dync__inner_compiler {
     dync_status (*compile)(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
     void *user;
-    const struct dync__aot_how *how;     /* NULL: the usual: minimum cut, the configured budget */
+    bool save_all;                       /* the default partitioner instead of a minimum cut */
+    bool decompose_all;                  /* every operator that has a decomposition */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
@@ -169,8 +170,10 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__
 /* runtime.c: the whole as a callable for capture */
 DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
                                        dync_callable *out);
+/* The options that all AOT backends have, and what they ask for: DYNC_ERR_VALUE for a value that is none. */
+#define DYNC__AOT_OPTIONS "partition,decompositions,memory_budget"
+DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *, dync__aot_how *out);
 DYNC__FN void dync__aot_set_budget(double);
-DYNC__FN double dync__aot_usual_budget(void);
 /* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
  * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
  * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */

@@ -12,8 +12,47 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g,
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
 DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
-DYNC__FN double dync__aot_usual_budget(void) { return dync__aot_budget; }
 
+/* ---- options -------------------------------------------------------------------------------------------------------------------- */
+/* The value of an option: text up to the next comma; NULL where it is not given. */
+static const char *dync__aot_option(const char *options, const char *key, size_t *n)
+{
+    for (const char *p = options; p && *p;) {
+        p += strspn(p, ", ");
+        size_t k = strcspn(p, "=, ");
+        bool mine = k == strlen(key) && memcmp(p, key, k) == 0;
+        const char *value = p[k] == '=' ? p + k + 1 : "";
+        if (mine) return *n = strcspn(value, ", "), value;
+        p += strcspn(p, ",");
+    }
+    return NULL;
+}
+
+static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
+
+/* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
+DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how)
+{
+    size_t n;
+    *how = (dync__aot_how){.save_all = inner->save_all, .decompose = inner->decompose_all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
+                           .budget = dync__aot_budget};
+    const char *v = dync__aot_option(options, "partition", &n);
+    if (v && !dync__option_is(v, n, "default") && !dync__option_is(v, n, "min_cut"))
+        return dync__fail(DYNC_ERR_VALUE, "options: partition: expected min_cut or default, got '%.*s'", (int)n, v);
+    if (v) how->save_all = dync__option_is(v, n, "default");
+    v = dync__aot_option(options, "decompositions", &n);
+    if (v && !dync__option_is(v, n, "needed") && !dync__option_is(v, n, "all"))
+        return dync__fail(DYNC_ERR_VALUE, "options: decompositions: expected needed or all, got '%.*s'", (int)n, v);
+    if (v) how->decompose = dync__option_is(v, n, "all") ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED;
+    v = dync__aot_option(options, "memory_budget", &n);
+    const char *end = v;
+    double budget = how->budget;
+    if (v && (!dync__text_double(v, &end, &budget) || end != v + n || !(budget >= 0 && budget <= 1)))
+        return dync__fail(DYNC_ERR_VALUE, "options: memory_budget: expected a number from 0 to 1, got '%.*s'", (int)n, v);
+    how->budget = budget;
+    return DYNC_OK;
+}
+/* ---- the code ------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
@@ -340,10 +379,10 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(graph, examples);
-    dync__aot_how usual = {.budget = dync__aot_budget};
-    const dync__aot_how *how = inner->how ? inner->how : &usual;
+    dync__aot_how how;
     const char *why = NULL;
-    dync_status status = dync__aot_trace(graph, examples, training, how, &c->g, &why);
+    dync_status status = dync__aot_options(options, inner, &how);
+    if (status == DYNC_OK) status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
     if (status == DYNC_ERR_UNSUPPORTED) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
         c->plain = true;

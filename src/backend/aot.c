@@ -91,7 +91,7 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     }
     dync__aot_user *u = dync__calloc(sizeof *u);
     if (!u) return b;
-    u->inner = (dync__inner_compiler){dync__boxed_compile, u, false};
+    u->inner = (dync__inner_compiler){.compile = dync__boxed_compile, .user = u};
     u->fw = *fw_compiler;
     u->bw = bw_compiler_or_null ? *bw_compiler_or_null : *fw_compiler;
     dync__at_shutdown(dync__aot_users_free);
@@ -104,73 +104,32 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
 }
 
 /* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
-/* The value of an option: text up to the next comma; NULL where it is not given. */
-static const char *dync__aot_option(const char *options, const char *key, size_t *n)
-{
-    for (const char *p = options; p && *p;) {
-        p += strspn(p, ", ");
-        size_t k = strcspn(p, "=, ");
-        bool mine = k == strlen(key) && memcmp(p, key, k) == 0;
-        const char *value = p[k] == '=' ? p + k + 1 : "";
-        if (mine) return *n = strcspn(value, ", "), value;
-        p += strcspn(p, ",");
-    }
-    return NULL;
-}
-
-static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
-
-/* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
-static dync_status dync__aot_options(const char *options, const char *backend, dync__aot_how *how)
-{
-    size_t n;
-    const char *v = dync__aot_option(options, "partition", &n);
-    if (v && !dync__option_is(v, n, "default") && !dync__option_is(v, n, "min_cut"))
-        return dync__fail(DYNC_ERR_VALUE, "backend '%s': partition: expected min_cut or default, got '%.*s'", backend, (int)n, v);
-    if (v) how->save_all = dync__option_is(v, n, "default");
-    v = dync__aot_option(options, "decompositions", &n);
-    if (v && !dync__option_is(v, n, "needed") && !dync__option_is(v, n, "all"))
-        return dync__fail(DYNC_ERR_VALUE, "backend '%s': decompositions: expected needed or all, got '%.*s'", backend, (int)n, v);
-    if (v) how->decompose = dync__option_is(v, n, "all") ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED;
-    v = dync__aot_option(options, "memory_budget", &n);
-    const char *end = v;
-    double budget = how->budget;
-    if (v && (!dync__text_double(v, &end, &budget) || end != v + n || !(budget >= 0 && budget <= 1)))
-        return dync__fail(DYNC_ERR_VALUE, "backend '%s': memory_budget: expected a number from 0 to 1, got '%.*s'", backend, (int)n, v);
-    how->budget = budget;
-    return DYNC_OK;
-}
-#define DYNC__AOT_OPTIONS "partition,decompositions,memory_budget"
-
 static dync_status dync__backend_aot(dync_graph *g, const dync_value *ex, int n, const char *options, const char *name, const char *keys,
-                                     dync__inner_compiler inner, dync__aot_how how, dync_callable *out)
+                                     const dync__inner_compiler *inner, dync_callable *out)
 {
-    how.budget = dync__aot_usual_budget();
-    inner.how = &how;
     DYNC__TRY(dync__options_check(options, name, keys));
-    DYNC__TRY(dync__aot_options(options, name, &how));
-    return dync__aot_compile(g, ex, n, options, &inner, out);
+    return dync__aot_compile(g, ex, n, options, inner, out);
 }
 
 DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
+    static const dync__inner_compiler inner = {.compile = dync__inner_interpret};
     (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager", DYNC__AOT_OPTIONS, (dync__inner_compiler){.compile = dync__inner_interpret},
-                             (dync__aot_how){0}, out);
+    return dync__backend_aot(g, ex, n, options, "aot_eager", DYNC__AOT_OPTIONS, &inner, out);
 }
 
 DYNC__FN dync_status dync__backend_aot_eager_default(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
+    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .save_all = true};
     (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS,
-                             (dync__inner_compiler){.compile = dync__inner_interpret}, (dync__aot_how){.save_all = true}, out);
+    return dync__backend_aot(g, ex, n, options, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, &inner, out);
 }
 
 DYNC__FN dync_status dync__backend_aot_eager_decomp(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
+    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .decompose_all = true};
     (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS,
-                             (dync__inner_compiler){.compile = dync__inner_interpret}, (dync__aot_how){.decompose = DYNC__DECOMPOSE_ALL}, out);
+    return dync__backend_aot(g, ex, n, options, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, &inner, out);
 }
 
 /* Each graph through the portable program form and back. */
@@ -182,15 +141,15 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
 
 DYNC__FN dync_status dync__backend_aot_ts(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
-    static dync__aot_user ts = {{.name = "aot_ts", .compile = dync__aot_ts_graph}, {.name = "aot_ts", .compile = dync__aot_ts_graph}, NULL};
+    static dync__aot_user ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
+    static const dync__inner_compiler inner = {.compile = dync__boxed_compile, .user = &ts, .save_all = true};
     (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_ts", DYNC__AOT_OPTIONS, (dync__inner_compiler){.compile = dync__boxed_compile, .user = &ts},
-                             (dync__aot_how){.save_all = true}, out);
+    return dync__backend_aot(g, ex, n, options, "aot_ts", DYNC__AOT_OPTIONS, &inner, out);
 }
 
 DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
+    static const dync__inner_compiler inner = {.compile = dync__inductor_compile};
     (void)user;
-    return dync__backend_aot(g, ex, n, options, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS,
-                             (dync__inner_compiler){.compile = dync__inductor_compile}, (dync__aot_how){0}, out);
+    return dync__backend_aot(g, ex, n, options, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS, &inner, out);
 }

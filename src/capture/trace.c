@@ -378,6 +378,10 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     DYNC__TRY(dync__tracer_enter(t, c));
+    if (c->op == DYNC__OP__set_grad_enabled) {             /* a program or graph called by traced code */
+        dync_set_grad_enabled(c->args[0].as.i != 0);
+        return t->status;
+    }
     DYNC__TRY(dync__tracer_leaf_written(c));
     return dync__tracer_answer(t, c);
 }

@@ -15,7 +15,7 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
             return dync__fail(DYNC_ERR_VALUE, "more than %d tensors in one call", DYNC__MAX_LEAVES);
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        if (t->flags & DYNC__T_FAKE)
+        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling)       /* traced code calls programs */
             return dync__fail(DYNC_ERR_VALUE, "expected a tensor with data, got one that was made while another call was traced "
                               "and kept in a variable (made by %s)", t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;

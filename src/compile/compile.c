@@ -203,16 +203,41 @@ static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *o
     return true;
 }
 
+/* Capture runs what it captures; arguments that this wrote get back what they held. */
+typedef struct dync__export_copies { dync__callargs call; dync__tensor *copy[DYNC__MAX_LEAVES]; } dync__export_copies;
+static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dync_value *args)
+{
+    DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
+    for (int i = 0; i < k->call.n_tensors; i++)
+        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i]))) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+static void dync__export_put_back(dync__export_copies *k, bool written)
+{
+    for (int i = 0; i < k->call.n_tensors; i++) {
+        if (written && k->copy[i]) dync_copy_(dync__handle(k->call.tensor[i]), dync__handle(k->copy[i]));
+        dync__unref(k->copy[i]);
+    }
+}
+
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
     dync__callargs call;
     bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;                    /* a program runs: it does not train */
     dync_scope scope = dync_scope_begin();
     dync_value apart[DYNC__MAX_LEAVES];
     bool distinct = dync__distinct_args(nargs, args, apart);
-    dync_graph *g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
+    dync__export_copies copies = {.call = {.n_tensors = 0}};
+    dync_graph *g = NULL;
+    dync_status kept = distinct ? dync__export_keep(&copies, nargs, args) : DYNC_OK;
+    bool wants_grad = false;                              /* an argument that requires grad: then modes inside count */
+    for (int i = 0; i < copies.call.n_tensors; i++) wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
+    if (!wants_grad) dync__tls.grad_enabled_off = true;   /* a program runs: it does not train */
+    if (kept == DYNC_OK)
+        g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
+    dync__tls.grad_enabled_off = true;
+    dync__export_put_back(&copies, g && dync__graph_has_writes(g));
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;

@@ -124,7 +124,7 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs)
     if (!first && ok && made.destroy) made.destroy(made.state);
 }
 
-DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_value *args)
+static dync_value dync__program_call(dync_program *p, int nargs, const dync_value *args)
 {
     dync__callargs flat;
     dync_value result = DYNC_NONE;
@@ -140,18 +140,27 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
-    bool wants_grad = false; /* then the interpreter runs, and the tape sees each operator */
+    bool wants_grad = dync__tls.compiling; /* then the interpreter runs, and the tape or the tracer sees each operator */
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync__tensor *t = flat.tensor[p->leaf[i]];
         if (dync__program_check_input(p, i, t) != DYNC_OK) return result;
         inputs[i] = dync_v_tensor(dync__handle(t));
-        wants_grad = wants_grad || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
+        wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
     if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
         return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
     return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+}
+
+/* A program is made without grad mode; what it switches inside ends with it. */
+DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_value *args)
+{
+    bool grad = dync_is_grad_enabled();
+    dync_value result = dync__program_call(p, nargs, args);
+    if (dync_is_grad_enabled() != grad) dync_set_grad_enabled(grad);
+    return result;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
