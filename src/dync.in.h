@@ -164,6 +164,7 @@ DYNC__WARM_BEGIN
 #include "autograd/hooks.c"
 #include "autograd/node.c"
 #include "autograd/tape.c"
+#include "autograd/visit.c"
 #include "autograd/view.c"
 DYNC__WARM_END
 #include "nn/nn.h"

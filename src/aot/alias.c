@@ -15,7 +15,12 @@ static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *con
     if (grad_out[0] && needed[0]) dync__ref(grad_in[0] = grad_out[0]);
     return DYNC_OK;
 }
-static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL};
+static dync_status dync__aot_entry_visit(void *state, dync__gvisitor *v)
+{
+    (void)state, (void)v;
+    return DYNC_OK;
+}
+static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL, dync__aot_entry_visit};
 
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t)
 {

@@ -156,7 +156,7 @@ static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
     return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward");
 }
-static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL};
+static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
 
 /* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */
 static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in)
@@ -255,8 +255,17 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
     return create_graph ? dync__aot_refuse_twice(n_in, grad_in) : DYNC_OK;
 }
+static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
+{
+    dync__aot_saved *s = state;
+    DYNC__TRY(dync__aot_saved_check(s));
+    if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
+    v->word(v, s->code->id);
+    for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
+    return DYNC_OK;
+}
 static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
-                                                 dync__aot_saved_destroy};
+                                                 dync__aot_saved_destroy, dync__aot_visit};
 DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
 
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */

@@ -5,6 +5,7 @@
 
 typedef struct dync__aot_code {
     dync__raw_state head;                /* first: what dync__raw_run reads */
+    uint64_t id;                         /* never used again */
     int32_t refs;                        /* the callable, and every autograd node alive */
     dync__aot_graphs g;
     dync__inner fw, bw;

@@ -367,9 +367,11 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
 {
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     dync__aot_code *c = dync__calloc(sizeof *c);
+    static uint64_t ids;
     (void)n;
     if (!c) return DYNC_ERR_MEMORY;
     c->refs = 1;
+    c->id = DYNC__ATOMIC_INC(&ids);
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
     c->graph = dync_graph_retain(graph);

@@ -87,6 +87,14 @@ __attribute__((unused)) static inline void dync_grad_mode_restore(bool *before) 
  *   notes   hooks of a tensor run in the order of registration */
 DYNC_API int dync_register_hook(dync_tensor *t, dync_hook fn, void *user);
 
+/* dync_register_post_accumulate_hook: fn runs after a backward has added to the gradient of a leaf (torch.Tensor's
+ * register_post_accumulate_grad_hook): an optimizer's step, then dync_set_grad(param, NULL), frees each gradient as soon as it was used.
+ *   param   a leaf that requires grad
+ *   ->      an id for dync_remove_hook, -1 on failure
+ *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE, DYNC_ERR_UNSUPPORTED (inside a traced function) */
+typedef void (*dync_param_hook)(dync_tensor *param, void *user);
+DYNC_API int dync_register_post_accumulate_hook(dync_tensor *param, dync_param_hook fn, void *user);
+
 /* dync_retain_grad: from now on t, which is no leaf, keeps its gradient in .grad as leaves do.
  *   errors  DYNC_ERR_AUTOGRAD (t does not require grad) */
 DYNC_API dync_status dync_retain_grad(dync_tensor *t);

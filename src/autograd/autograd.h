@@ -25,6 +25,14 @@ DYNC__FN dync__grad_fn dync__op_grad(int op);                    /* the grad col
 DYNC__FN bool dync__op_differentiable(int op);                   /* has a rule, or decomposes */
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------------------------------- */
+/* What compiled autograd does with everything that a backward depends on: reads it, or puts other tensors and sizes in its place. */
+typedef struct dync__gvisitor {
+    void (*word)(struct dync__gvisitor *, uint64_t);             /* something that must be the same */
+    void (*layout)(struct dync__gvisitor *, int ndim, int64_t *shape, int64_t *stride_or_null);   /* sizes; strides behind them */
+    void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);               /* a saved tensor; *slot NULL: none */
+    bool opaque;                          /* set: it cannot be captured */
+    bool fixed;                           /* set: only with the sizes it has */
+} dync__gvisitor;
 /* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use. */
 typedef struct dync__gnode_class {
     const char *name;                     /* "CompiledFunctionBackward" */
@@ -32,6 +40,8 @@ typedef struct dync__gnode_class {
     dync_status (*backward)(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in, bool create_graph);
     void (*release)(void *state);         /* saved tensors may go: after backward without retain_graph; may be NULL */
     void (*destroy)(void *state);
+    /* Tells all that backward depends on, for compiled autograd; NULL: a backward with such a node is not captured. */
+    dync_status (*visit)(void *state, struct dync__gvisitor *);
 } dync__gnode_class;
 /* Makes outputs (no grad meta yet, or views of nothing) children of a new node over inputs. Takes `state` over (destroyed on failure too).
  * Without grad mode or without an input that requires grad: state is destroyed, outputs stay plain, DYNC_OK. out_requires[i] false: output i stays

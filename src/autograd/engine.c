@@ -6,6 +6,10 @@
 #include "../dync.in.h"
 #include "node.h"
 
+#if defined(DYNC__SPLIT)
+bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
+#endif
+
 typedef struct dync__gtask {
     dync__gnode *node;                 /* owned */
     dync__tensor **grad;               /* node->n_out arrived so far, owned; NULL before the first */
@@ -301,7 +305,9 @@ static dync_status dync__engine_step(dync__engine *e, int at)
         bool profiled = dync__profile_on();
         task->grad[0] = NULL;
         if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
-        dync_status status = g ? dync__accumulate_into(dync__gnode_leaf(node), g) : DYNC_OK;
+        dync__walk_record *r = dync__walk_record_now();
+        dync_status status = !g ? DYNC_OK : r ? r->accumulate(r, node, g) : dync__accumulate_into(dync__gnode_leaf(node), g);
+        if (status == DYNC_OK && g && !r) status = dync__hooks_accumulated(node);
         if (profiled) dync__profile_end(&event, -1, node->thread);
         return status;
     }
@@ -342,6 +348,8 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w)
 {
     dync__engine e = {0};
     bool off = dync__tls.grad_enabled_off;
+    dync_status taken;
+    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken)) return taken;
     e.walk = w;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
     dync__tls.grad_enabled_off = !w->create_graph;

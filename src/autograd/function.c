@@ -131,6 +131,23 @@ static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *cons
     return dync__ctx_collect(ctx, result, needed, grad_in);
 }
 
+/* Its functions' addresses say what it is: what backward reads of the context are the saved tensors. */
+static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
+{
+    dync_autograd_ctx *ctx = state;
+    if (ctx->lost) return dync__gnode_freed_error();
+    v->word(v, (uint64_t)(uintptr_t)ctx->fn);
+    v->word(v, (uint64_t)ctx->nargs << 32 | (uint64_t)(unsigned)ctx->saved.n);
+    for (int i = 0; i < ctx->nargs; i++) v->word(v, (uint64_t)ctx->input[i]);
+    for (int i = 0; i < ctx->saved.n; i++) {
+        dync__ctx_saved *s = &ctx->saved.at[i];
+        v->word(v, (uint64_t)s->output);
+        DYNC__TRY(dync__saved_check(&s->saved, s->output >= 0 ? ctx->node : s->edge.node, s->output >= 0 ? s->output : s->edge.nr));
+        v->saved(v, &s->saved.t, &s->saved.version);
+    }
+    return DYNC_OK;
+}
+
 /* ---- forward ------------------------------------------------------------------------------------------------------------- */
 
 enum { DYNC__APPLY_MAX = 32 };
@@ -253,6 +270,7 @@ static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int na
     ctx->cls.backward = dync__ctx_backward;
     ctx->cls.release = dync__ctx_release;
     ctx->cls.destroy = dync__ctx_destroy;
+    ctx->cls.visit = dync__ctx_visit;
     if (ctx->input && ctx->cls.name) return ctx;
     dync__ctx_destroy(ctx);
     return NULL;

@@ -9,12 +9,33 @@ static int32_t dync__hook_last_id;
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
+static DYNC__TLS dync__walk_record *dync__walk_recorder;
+
+DYNC__FN dync__walk_record *dync__walk_record_now(void) { return dync__walk_recorder; }
+DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *r)
+{
+    dync__walk_record *before = dync__walk_recorder;
+    dync__walk_recorder = r;
+    return before;
+}
+
+DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *node)
+{
+    static const dync__hook_list none = {NULL, 0, 0};
+    if (!dync__gnode_is_accumulate(node)) return &node->hook;
+    const dync__tensor *leaf = dync__gnode_leaf(node);
+    return leaf->grad ? &leaf->grad->hook : &none;
+}
+
 /* Replaces *grad (owned, may be NULL) by what fn returns. */
 static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **grad)
 {
     uint64_t errors = dync__error_count();
+    dync__walk_record *r = dync__walk_recorder;
     if (*grad) dync__ref(*grad);
+    if (r) r->hook(r, NULL, false);
     dync_tensor *given = dync__give(*grad), *result = h->fn(given, h->user);
+    if (r) r->hook(r, result && result != given ? dync__peek(result) : NULL, true);
     if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     if (!result || result == given) return DYNC_OK;
     dync__tensor *t = dync__open(result), *before = *grad;
@@ -41,15 +62,13 @@ static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
 /* The list is copied entry by entry: a hook may add or remove hooks. */
 DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
 {
-    dync__hook_list *list = &node->hook;
-    if (dync__gnode_is_accumulate(node)) {
-        dync__tensor *leaf = dync__gnode_leaf(node);
-        if (leaf->grad) list = &leaf->grad->hook;
-    }
+    const dync__hook_list *list = dync__gnode_hooks(node);
+    dync__walk_record *r = dync__walk_recorder;
     for (int i = 0; i < list->n; i++) {
         dync__hook_entry h = list->at[i];
         if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE) DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
-        if (h.kind == DYNC__HOOK_RETAIN) dync__hook_retain(&h, grad_out[h.nr]);
+        if (h.kind == DYNC__HOOK_RETAIN && r && grad_out[h.nr]) DYNC__TRY(r->retain(r, node, i, grad_out[h.nr]));
+        else if (h.kind == DYNC__HOOK_RETAIN) dync__hook_retain(&h, grad_out[h.nr]);
     }
     return DYNC_OK;
 }
@@ -65,6 +84,19 @@ DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in
         if (h.kind == DYNC__HOOK_POST) DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
     }
     dync__unref(none);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
+{
+    const dync__hook_list *list = dync__gnode_hooks(node);
+    for (int i = 0; i < list->n; i++) {
+        dync__hook_entry h = list->at[i];
+        if (h.kind != DYNC__HOOK_AFTER) continue;
+        uint64_t errors = dync__error_count();
+        h.after(dync__handle(dync__gnode_leaf(node)), h.user);
+        if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    }
     return DYNC_OK;
 }
 
@@ -150,6 +182,19 @@ DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
     if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
     id = dync__hook_reserve();
     return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
+}
+
+DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_hook fn, void *user)
+{
+    dync__tensor *t = dync__open(handle);
+    if (!t) return -1;
+    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"), -1;
+    if (dync__tls.compiling) return dync__fail(DYNC_ERR_UNSUPPORTED, "dync_register_post_accumulate_hook: register it outside of the traced function"), -1;
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient"), -1;
+    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "post accumulate grad hooks cannot be registered on non-leaf tensors"), -1;
+    dync__hook_entry h = {.kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
+    return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
 }
 
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)

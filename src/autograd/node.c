@@ -204,7 +204,7 @@ static void dync__accumulate_destroy(void *state)
     dync__unlock(lock);
     dync__unref(leaf);
 }
-static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL, dync__accumulate_destroy};
+static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL, dync__accumulate_destroy, NULL};
 
 DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node) { return node->cls == &dync__accumulate_class; }
 DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }

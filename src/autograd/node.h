@@ -24,13 +24,14 @@ typedef struct dync__gedge {
     int32_t nr;
 } dync__gedge;
 
-typedef enum { DYNC__HOOK_TENSOR, DYNC__HOOK_PRE, DYNC__HOOK_POST, DYNC__HOOK_RETAIN } dync__hook_kind;
+typedef enum { DYNC__HOOK_TENSOR, DYNC__HOOK_PRE, DYNC__HOOK_POST, DYNC__HOOK_RETAIN, DYNC__HOOK_AFTER } dync__hook_kind;
 typedef struct dync__hook_entry {
     uint8_t kind;
     int32_t id, nr;                    /* nr: which gradient of the node */
     dync_hook fn;
     void *user;
     const dync_tensor *retain;         /* RETAIN: whose .grad; may be stale by then */
+    dync_param_hook after;             /* AFTER: in place of fn */
 } dync__hook_entry;
 typedef DYNC__VEC(dync__hook_entry) dync__hook_list;
 
@@ -111,6 +112,7 @@ DYNC__FN dync_status dync__save(dync__saved *, dync__tensor *, bool is_output);
 /* The tensor again, an owned reference; with its history (that edge) where it has one and grad mode is on. */
 DYNC__FN dync_status dync__unsave(const dync__saved *, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out);
 DYNC__FN void dync__saved_free(dync__saved *);
+DYNC__FN dync_status dync__saved_check(const dync__saved *, const dync__gnode *maker, int nr);   /* not written since; none is right too */
 
 /* engine.c */
 /* Runs one node alone: owned gradients into grad_in. */
@@ -125,10 +127,32 @@ typedef struct dync__walk {            /* one walk of the tape */
     bool retain_graph, create_graph;
 } dync__walk;
 DYNC__FN dync_status dync__walk_run(const dync__walk *);
+/* A walk over stand-ins, that compiled autograd records: what would be done to leaves is told to it instead. */
+typedef struct dync__walk_record {
+    dync_status (*accumulate)(struct dync__walk_record *, dync__gnode *, dync__tensor *taken);
+    dync_status (*retain)(struct dync__walk_record *, dync__gnode *, int hook, dync__tensor *grad);
+    void (*hook)(struct dync__walk_record *, dync__tensor *result, bool done);        /* around each hook; result: what it gave, where done */
+} dync__walk_record;
+DYNC__FN dync__walk_record *dync__walk_record_now(void);
+DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *);           /* of this thread; NULL: a real walk. Gives the one before */
+/* Takes over whole walks of a thread in which compiled autograd is on; true: handled. */
+#if defined(DYNC__SPLIT)
+extern bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
+#else
+static bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
+#endif
+
+/* visit.c: every node of a walk once, in an order that only its form decides. Nodes owned by the list. */
+typedef struct dync__gnode_list { DYNC__VEC(dync__gnode *) at; dync__map index; } dync__gnode_list;
+DYNC__FN dync_status dync__walk_nodes(const dync__walk *, dync__gnode_list *);
+DYNC__FN void dync__gnode_list_free(dync__gnode_list *);
+DYNC__FN dync_status dync__gnode_visit(dync__gnode *, dync__gvisitor *);
+DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *);           /* a leaf's where it accumulates */
 
 /* hooks.c */
 DYNC__FN dync_status dync__hooks_before(dync__gnode *, dync__tensor **grad_out);  /* replaces owned gradients */
 DYNC__FN dync_status dync__hooks_after(dync__gnode *, dync__tensor **grad_in);
+DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);                /* of the leaf, after its gradient was added */
 
 /* grads.c */
 typedef struct dync__grad_rule {
@@ -139,5 +163,6 @@ typedef struct dync__grad_rule {
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);        /* NULL: none */
+DYNC__FN bool dync__grad_rule_any_size(int op);                    /* the rule passes sizes on and computes none */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what forgets its argument: zero_, uniform_ */
 #endif

@@ -55,6 +55,11 @@ static dync_status dync__modified_error(const dync__saved *s, const dync__gnode 
     return status;
 }
 
+DYNC__FN dync_status dync__saved_check(const dync__saved *s, const dync__gnode *maker, int nr)
+{
+    return s->t && s->version != s->t->storage->version ? dync__modified_error(s, maker, nr) : DYNC_OK;
+}
+
 DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out)
 {
     if (!s->t) return dync__gnode_freed_error();
@@ -108,6 +113,13 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
     return DYNC_OK;
 }
 
+static dync_status dync__opnode_no_rule(const dync__opsave *save)
+{
+    if (!strstr(save->call.row->name, "::")) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
+    return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
+                      "forward of a dync_autograd_function.", save->call.row->name);
+}
+
 static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                     dync__tensor **grad_in, bool create_graph)
 {
@@ -115,10 +127,7 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     dync__grad g = {0};
     (void)create_graph;
     if (save->lost) return dync__gnode_freed_error();
-    if (!save->rule && strstr(save->call.row->name, "::"))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
-                          "forward of a dync_autograd_function.", save->call.row->name);
-    if (!save->rule) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
+    if (!save->rule) return dync__opnode_no_rule(save);
     bool any = false;
     g.call = &save->call;
     g.node = save->node;
@@ -140,7 +149,48 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
 }
 
-static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release, dync__opnode_release};
+/* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by the shapes of the arguments. */
+static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
+{
+    uint64_t bits;
+    v->word(v, a->kind | (uint64_t)(unsigned)a->n << 8);
+    if (a->kind == DYNC__A_LIST)
+        for (int i = 0; i < a->n; i++) dync__opnode_visit_arg(v, &a->as.list[i]);
+    else if (a->kind == DYNC__A_DIMS)
+        for (int i = 0; i < a->n; i++) v->word(v, (uint64_t)a->as.dims[i]);
+    else if (a->kind == DYNC__A_STR) v->word(v, dync__hash_bytes(a->as.s, strlen(a->as.s), 7));
+    else if (a->kind != DYNC__A_TENSOR && a->kind != DYNC__A_NONE) {
+        memcpy(&bits, &a->as, sizeof bits);
+        v->word(v, bits);
+    }
+}
+
+static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
+{
+    dync__opsave *save = state;
+    bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
+    if (save->lost) return dync__gnode_freed_error();
+    if (!save->rule) return dync__opnode_no_rule(save);
+    if (!dync__grad_rule_any_size(save->call.op)) v->fixed = true;
+    v->word(v, (uint64_t)(unsigned)save->call.op);
+    for (int i = 0; i < save->call.nargs && !(sizes && !v->fixed); i++) dync__opnode_visit_arg(v, &save->call.args[i]);
+    for (int i = 0; i < save->n_in; i++) {
+        dync__ginfo *info = &save->info[i];
+        int64_t *dims = (int64_t *)(uintptr_t)info->dims;       /* they stand in the node's block */
+        v->word(v, info->dtype | (uint64_t)info->device << 8);
+        v->layout(v, info->ndim, dims, dims + info->ndim);
+        v->word(v, (uint64_t)dims[2 * info->ndim]);
+        DYNC__TRY(dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
+        v->saved(v, &save->in[i].t, &save->in[i].version);
+    }
+    for (int i = 0; i < save->n_out; i++) {
+        DYNC__TRY(dync__saved_check(&save->out[i], save->node, i));
+        v->saved(v, &save->out[i].t, &save->out[i].version);
+    }
+    return DYNC_OK;
+}
+
+static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release, dync__opnode_release, dync__opnode_visit};
 
 /* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill. */
 typedef struct dync__carver { char *at; size_t n; } dync__carver;

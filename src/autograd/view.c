@@ -174,7 +174,21 @@ static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *co
     grad_in[0] = dync__view_take(g);
     return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
-static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL};
+static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
+{
+    const dync__geometry *geo = state;
+    const dync__layout *both[2] = {&geo->base, &geo->view};
+    v->fixed = true;
+    v->word(v, geo->dtype | (uint64_t)geo->device << 8);
+    for (int k = 0; k < 2; k++) {
+        v->word(v, (uint64_t)both[k]->ndim);
+        v->word(v, (uint64_t)both[k]->offset);
+        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->shape[d]);
+        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->stride[d]);
+    }
+    return DYNC_OK;
+}
+static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
 
 static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in)
 {
@@ -307,8 +321,13 @@ static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *c
     if (!grad_out[0]) return DYNC_OK;
     return dync__copy_slices_into(state, grad_out[0], n_in, needed, grad_in);
 }
+static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
+{
+    DYNC__TRY(dync__as_strided_visit(state, v));
+    return dync__gnode_visit(((dync__geometry *)state)->inner, v);
+}
 static const dync__gnode_class dync__copy_slices_class = {"CopySlices", dync__copy_slices_run, dync__copy_slices_release,
-                                                          dync__copy_slices_destroy};
+                                                          dync__copy_slices_destroy, dync__copy_slices_visit};
 
 static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
 {

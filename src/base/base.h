@@ -21,6 +21,7 @@ typedef struct dync__thread {
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
     bool double_backward;        /* what is being compiled keeps double backward working */
     bool compiling;              /* a function is being traced by this thread */
+    bool compiled_autograd;      /* autograd/: backward is captured in this thread */
     bool recording;              /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;

@@ -85,7 +85,7 @@ static void dync__reader_history_destroy(void *state) { (void)state; }
 
 static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
 {
-    static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL, dync__reader_history_destroy};
+    static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL, dync__reader_history_destroy, NULL};
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tensor *t = dync__tensor_alias(leaf, leaf->dtype, &leaf->lay);
     dync__tls.grad_enabled_off = false;
