@@ -225,6 +225,7 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "aot/aot.h"
 DYNC__COLD_BEGIN
+#include "aot/unlist.c"
 #include "aot/functionalize.c"
 #include "aot/alias.c"
 #include "aot/joint.c"
@@ -281,6 +282,7 @@ DYNC__COLD_BEGIN
 #include "minify/hook.c"
 #include "minify/repro.c"
 #include "compile/compile.c"
+#include "compile/compiled_autograd.c"
 #include "compile/config.c"
 #include "compile/custom_op.c"
 #include "compile/make_graph.c"

@@ -183,6 +183,10 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
                                                const bool *needed, dync__tensor **grad_in);
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
 typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
+/* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
+DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
+DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+                                          dync_callable *out);
 DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
                                          dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */

@@ -365,6 +365,7 @@ static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
+    if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     dync__aot_code *c = dync__calloc(sizeof *c);
     static uint64_t ids;

@@ -352,12 +352,3 @@ DYNC_API dync_value dync_cell_get(dync_cell *cell)
     if (traced && traced->cell_get && traced->cell_get(cell, &result)) return result;
     return cell->value;
 }
-
-DYNC_API bool dync_compiled_autograd_begin(const char *backend)
-{
-    dync__fail(DYNC_ERR_UNSUPPORTED, "dync_compiled_autograd_begin: compiled autograd is not part of this build (backend %s)",
-               backend ? backend : "default");
-    return false;
-}
-
-DYNC_API void dync_compiled_autograd_end(void) { }

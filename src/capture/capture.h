@@ -171,14 +171,19 @@ struct dync_compiled {
 DYNC__FN void dync__constants_free(dync__cache_entry *);                                  /* frame.c */
 DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);     /* effects.c */
 
+/* Tensor arguments; a graph has more inputs where modules are deep. */
+#if defined(DYNC_SMALL)
+enum { DYNC__MAX_LEAVES = 64 };
+#else
+enum { DYNC__MAX_LEAVES = 512 };
+#endif
 /* One call in flight. */
 typedef struct dync__callargs {
     int nargs;
     const dync_value *args;
     int n_tensors;
-    dync__tensor *tensor[64];            /* flattened, borrowed */
+    dync__tensor *tensor[DYNC__MAX_LEAVES];    /* flattened, borrowed */
 } dync__callargs;
-enum { DYNC__MAX_LEAVES = 64 };          /* tensor arguments; a graph has more inputs where modules are deep */
 
 /* Room for n items of a call: few, an array of cap items, where they fit; else memory, NULL + error where there is none. */
 enum { DYNC__FEW = 32 };

@@ -101,4 +101,90 @@ TEST(h04_invoke_make_bw)
     EXPECT_TWO(dync_as_tensor(dync_graph_run(g, (dync_value[]){DYNC_V(dync_grad(x))}, 1)), 4, 4);
     EXPECT_EQ_STR(normalize_gm(dync_graph_readable(g)), wrapped_text);
 }
+
+/* ---- compiled autograd ------------------------------------------------------------------------------------------------------ */
+static dync_graph *captured;                     /* the graph that the inner compiler saw: the first and only one */
+static int n_captured;
+static dync_status recorder_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)options, (void)user;
+    n_captured++;
+    dync_graph_free(captured);
+    captured = dync_graph_retain(g);
+    return dync_compile_graph("inductor", g, ex, n, out);
+}
+static void register_recorder(void)
+{
+    static const dync_backend recorder = {.name = "recorder", .compile = recorder_compile};
+    EXPECT_OK(dync_register_backend(&recorder));
+    n_captured = 0;
+}
+
+static const char *const h05_text =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, L_inputs_ : list):\n"
+    "        l_inputs_ = L_inputs_\n"
+    "\n"
+    "        getitem: \"f32[s0]\" = l_inputs_[0];  l_inputs_ = None\n"
+    "\n"
+    "        new_grad: \"f32[s0]\" = torch.clone(getitem)\n"
+    "\n"
+    "        result: \"f32[s0]\" = getitem * getitem;  getitem = None\n"
+    "\n"
+    "        new_grad_1: \"f32[s0]\" = torch.clone(result);  result = None\n"
+    "        return (new_grad, new_grad_1)\n";
+
+TEST(h05_invoke_in_pt2_compiled_autograd)
+{
+    register_recorder();
+    for (int b = 0; b < 3; b++) {
+        dync_reset();
+        n_captured = 0;
+        dync_compiled *f = dync_compile(hook_and_add, .args = "x, y", .backend = backends[b]);
+        dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true), *out = dync_call(f, x, y);
+        dync_counters before = dync_get_counters();
+        DYNC_COMPILED_AUTOGRAD("recorder") EXPECT_OK(dync_backward_with(out, two(2, 2, false)));
+        dync_counters after = dync_get_counters();
+        EXPECT_TWO(dync_grad(x), 4, 4);
+        EXPECT_TWO(dync_grad(y), 2, 2);
+        EXPECT_EQ_INT(n_captured, 1);
+        EXPECT_EQ_INT(after.autograd_captures - before.autograd_captures, 1);
+        EXPECT_EQ_INT(after.autograd_compiles - before.autograd_compiles, 1);
+        REQUIRE(captured);
+        EXPECT_EQ_STR(normalize_gm(dync_graph_readable(captured)), h05_text);
+        dync_compiled_free(f);
+    }
+    dync_graph_free(captured);
+    captured = NULL;
+}
+
+static dync_tensor *graph_breaking(dync_tensor *x, void *user)
+{
+    dync_host_print("Boo!");
+    return _multiply(x, user);
+}
+static dync_tensor *graph_break_invoke(dync_tensor *grad, void *user) { return dync_trace_wrapped(grad, graph_breaking, user); }
+static dync_tensor *break_and_add(dync_tensor *x, dync_tensor *y)
+{
+    dync_register_hook(x, graph_break_invoke, NULL);
+    return dync_add(x, y);
+}
+
+TEST(h07_invoke_in_pt2_compiled_autograd_graph_breaks)
+{
+    for (int b = 0; b < 3; b++) {
+        dync_reset();
+        dync_compiled *f = dync_compile(break_and_add, .args = "x, y", .backend = backends[b], .fullgraph = true);
+        dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true), *out = dync_call(f, x, y);
+        REQUIRE(out && dync_error() == DYNC_OK);
+        DYNC_COMPILED_AUTOGRAD("inductor") EXPECT(dync_backward_with(out, two(2, 2, false)) == DYNC_ERR_UNSUPPORTED);
+        EXPECT_EQ_STR(dync_error_class(), "Unsupported");
+        EXPECT_HAS_STR(dync_error_message(), "print");
+        dync_clear_error();
+        EXPECT(!dync_grad(x) && !dync_grad(y));
+        EXPECT_OK(dync_backward_with(out, two(2, 2, false)));              /* off again: the hook prints and works */
+        EXPECT_TWO(dync_grad(x), 4, 4);
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN

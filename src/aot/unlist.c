@@ -1,0 +1,118 @@
+/* aot/unlist.c: a graph that takes lists of tensors (that of compiled autograd), for the compilers behind: every item that the graph takes out
+ * of a list is an input of its own. Before functionalize.c. */
+#include "../dync.in.h"
+#include "aot.h"
+
+/* Where each input of the graph comes from: item -1: the whole value. */
+typedef struct dync__unlisted { dync_callable code; dync_graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
+
+static bool dync__is_list_input(const dync_node *n)
+{
+    return n->kind == DYNC__N_PLACEHOLDER && !n->has_info && !n->sym && !dync__arg_is_number(&n->scalar);
+}
+
+DYNC__FN bool dync__graph_takes_lists(const dync_graph *g)
+{
+    for (int i = 0; i < g->n_inputs; i++)
+        if (dync__is_list_input(g->node.at[i])) return true;
+    return false;
+}
+
+static bool dync__is_list_item(const dync_node *n)
+{
+    return n->op == DYNC__NODE_GETITEM && n->args[0].as.node->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(n->args[0].as.node);
+}
+
+static dync_node *dync__unlist_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+static dync_status dync__unlist_graph(const dync_graph *old, dync__unlisted *u)
+{
+    dync_graph *g = u->graph = dync__graph_new(old->name);
+    dync__arg result;
+    if (!g || !dync__graph_takes_symbols(g, old)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < old->node.n; i++) {
+        dync_node *n = old->node.at[i];
+        bool item = dync__is_list_item(n), input = n->kind == DYNC__N_PLACEHOLDER;
+        n->mark = NULL;
+        if (input && dync__is_list_input(n)) continue;
+        if (input || item) {
+            u->input[u->n] = item ? n->args[0].as.node->index : i;
+            u->item[u->n++] = item ? (int)n->args[1].as.i : -1;
+            n->mark = dync__graph_copy_placeholder(g, n, n->name);
+        } else if (n->kind == DYNC__N_OUTPUT) {
+            if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__unlist_map, NULL) || !dync__graph_output(g, &result)) return DYNC_ERR_MEMORY;
+            break;
+        } else {
+            n->mark = dync__graph_copy_call(g, n, dync__unlist_map, NULL);
+        }
+        if (!n->mark) return DYNC_ERR_MEMORY;
+    }
+    dync__graph_renumber(g);
+    return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value *args, int nargs, dync_value *out)
+{
+    for (int i = 0; i < u->n; i++) {
+        if (u->input[i] >= nargs) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes more than %d arguments", nargs);
+        dync_value v = args[u->input[i]];
+        if (u->item[i] >= 0 && dync_len(v) <= u->item[i]) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes a list of more than %d tensors", u->item[i]);
+        out[i] = u->item[i] >= 0 ? dync_at(v, u->item[i]) : v;
+    }
+    return DYNC_OK;
+}
+
+static dync_value dync__unlist_run(void *state, const dync_value *args, int nargs)
+{
+    const dync__unlisted *u = state;
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in), r = DYNC_NONE;
+    if (in && dync__unlist_values(u, args, nargs, in) == DYNC_OK) r = u->code.run(u->code.state, in, u->n);
+    dync__room_end(in, few, u->n, sizeof *in);
+    return r;
+}
+
+static void dync__unlist_destroy(void *state)
+{
+    dync__unlisted *u = state;
+    if (u->code.destroy) u->code.destroy(u->code.state);
+    dync_graph_free(u->graph);
+    dync__free(u, u->bytes);
+}
+
+static dync_status dync__unlist_narrow(void *state, const bool *used)
+{
+    dync__unlisted *u = state;
+    return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync__graph_compiler compile, void *user,
+                                          dync_callable *out)
+{
+    size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);
+    dync__unlisted *u = dync__calloc(bytes);
+    if (!u) return DYNC_ERR_MEMORY;
+    u->bytes = bytes;
+    u->input = (int *)(void *)(u + 1);
+    u->item = u->input + room;
+    dync__graph_renumber(g);
+    dync_status status = dync__unlist_graph(g, u);
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in);
+    if (!in) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__unlist_values(u, ex, n, in);
+    if (status == DYNC_OK) status = compile(u->graph, in, u->n, options, &u->code, user);
+    dync__room_end(in, few, u->n, sizeof *in);
+    if (status != DYNC_OK) {
+        dync__unlist_destroy(u);
+        return status;
+    }
+    memset(out, 0, sizeof *out);
+    out->run = dync__unlist_run;
+    out->destroy = dync__unlist_destroy;
+    out->narrow = dync__unlist_narrow;
+    out->state = u;
+    return DYNC_OK;
+}
