@@ -1654,6 +1654,14 @@ __attribute__((unused)) static inline void dync_grad_mode_restore(bool *before) 
  *   notes   hooks of a tensor run in the order of registration */
 DYNC_API int dync_register_hook(dync_tensor *t, dync_hook fn, void *user);
 
+/* dync_register_post_accumulate_hook: fn runs after a backward has added to the gradient of a leaf (torch.Tensor's
+ * register_post_accumulate_grad_hook): an optimizer's step, then dync_set_grad(param, NULL), frees each gradient as soon as it was used.
+ *   param   a leaf that requires grad
+ *   ->      an id for dync_remove_hook, -1 on failure
+ *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE, DYNC_ERR_UNSUPPORTED (inside a traced function) */
+typedef void (*dync_param_hook)(dync_tensor *param, void *user);
+DYNC_API int dync_register_post_accumulate_hook(dync_tensor *param, dync_param_hook fn, void *user);
+
 /* dync_retain_grad: from now on t, which is no leaf, keeps its gradient in .grad as leaves do.
  *   errors  DYNC_ERR_AUTOGRAD (t does not require grad) */
 DYNC_API dync_status dync_retain_grad(dync_tensor *t);
@@ -2610,6 +2618,7 @@ typedef struct dync__thread {
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
     bool double_backward;        /* what is being compiled keeps double backward working */
     bool compiling;              /* a function is being traced by this thread */
+    bool compiled_autograd;      /* autograd/: backward is captured in this thread */
     bool recording;              /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
     uint8_t default_dtype;
     uint64_t rng_seed, rng_offset;
@@ -33114,6 +33123,14 @@ DYNC__FN dync__grad_fn dync__op_grad(int op);                    /* the grad col
 DYNC__FN bool dync__op_differentiable(int op);                   /* has a rule, or decomposes */
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------------------------------- */
+/* What compiled autograd does with everything that a backward depends on: reads it, or puts other tensors and sizes in its place. */
+typedef struct dync__gvisitor {
+    void (*word)(struct dync__gvisitor *, uint64_t);             /* something that must be the same */
+    void (*layout)(struct dync__gvisitor *, int ndim, int64_t *shape, int64_t *stride_or_null);   /* sizes; strides behind them */
+    void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);               /* a saved tensor; *slot NULL: none */
+    bool opaque;                          /* set: it cannot be captured */
+    bool fixed;                           /* set: only with the sizes it has */
+} dync__gvisitor;
 /* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use. */
 typedef struct dync__gnode_class {
     const char *name;                     /* "CompiledFunctionBackward" */
@@ -33121,6 +33138,8 @@ typedef struct dync__gnode_class {
     dync_status (*backward)(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in, bool create_graph);
     void (*release)(void *state);         /* saved tensors may go: after backward without retain_graph; may be NULL */
     void (*destroy)(void *state);
+    /* Tells all that backward depends on, for compiled autograd; NULL: a backward with such a node is not captured. */
+    dync_status (*visit)(void *state, struct dync__gvisitor *);
 } dync__gnode_class;
 /* Makes outputs (no grad meta yet, or views of nothing) children of a new node over inputs. Takes `state` over (destroyed on failure too).
  * Without grad mode or without an input that requires grad: state is destroyed, outputs stay plain, DYNC_OK. out_requires[i] false: output i stays
@@ -33203,13 +33222,14 @@ typedef struct dync__gedge {
     int32_t nr;
 } dync__gedge;
 
-typedef enum { DYNC__HOOK_TENSOR, DYNC__HOOK_PRE, DYNC__HOOK_POST, DYNC__HOOK_RETAIN } dync__hook_kind;
+typedef enum { DYNC__HOOK_TENSOR, DYNC__HOOK_PRE, DYNC__HOOK_POST, DYNC__HOOK_RETAIN, DYNC__HOOK_AFTER } dync__hook_kind;
 typedef struct dync__hook_entry {
     uint8_t kind;
     int32_t id, nr;                    /* nr: which gradient of the node */
     dync_hook fn;
     void *user;
     const dync_tensor *retain;         /* RETAIN: whose .grad; may be stale by then */
+    dync_param_hook after;             /* AFTER: in place of fn */
 } dync__hook_entry;
 typedef DYNC__VEC(dync__hook_entry) dync__hook_list;
 
@@ -33290,6 +33310,7 @@ DYNC__FN dync_status dync__save(dync__saved *, dync__tensor *, bool is_output);
 /* The tensor again, an owned reference; with its history (that edge) where it has one and grad mode is on. */
 DYNC__FN dync_status dync__unsave(const dync__saved *, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out);
 DYNC__FN void dync__saved_free(dync__saved *);
+DYNC__FN dync_status dync__saved_check(const dync__saved *, const dync__gnode *maker, int nr);   /* not written since; none is right too */
 
 /* engine.c */
 /* Runs one node alone: owned gradients into grad_in. */
@@ -33304,10 +33325,32 @@ typedef struct dync__walk {            /* one walk of the tape */
     bool retain_graph, create_graph;
 } dync__walk;
 DYNC__FN dync_status dync__walk_run(const dync__walk *);
+/* A walk over stand-ins, that compiled autograd records: what would be done to leaves is told to it instead. */
+typedef struct dync__walk_record {
+    dync_status (*accumulate)(struct dync__walk_record *, dync__gnode *, dync__tensor *taken);
+    dync_status (*retain)(struct dync__walk_record *, dync__gnode *, int hook, dync__tensor *grad);
+    void (*hook)(struct dync__walk_record *, dync__tensor *result, bool done);        /* around each hook; result: what it gave, where done */
+} dync__walk_record;
+DYNC__FN dync__walk_record *dync__walk_record_now(void);
+DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *);           /* of this thread; NULL: a real walk. Gives the one before */
+/* Takes over whole walks of a thread in which compiled autograd is on; true: handled. */
+#if defined(DYNC__SPLIT)
+extern bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
+#else
+static bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
+#endif
+
+/* visit.c: every node of a walk once, in an order that only its form decides. Nodes owned by the list. */
+typedef struct dync__gnode_list { DYNC__VEC(dync__gnode *) at; dync__map index; } dync__gnode_list;
+DYNC__FN dync_status dync__walk_nodes(const dync__walk *, dync__gnode_list *);
+DYNC__FN void dync__gnode_list_free(dync__gnode_list *);
+DYNC__FN dync_status dync__gnode_visit(dync__gnode *, dync__gvisitor *);
+DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *);           /* a leaf's where it accumulates */
 
 /* hooks.c */
 DYNC__FN dync_status dync__hooks_before(dync__gnode *, dync__tensor **grad_out);  /* replaces owned gradients */
 DYNC__FN dync_status dync__hooks_after(dync__gnode *, dync__tensor **grad_in);
+DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);                /* of the leaf, after its gradient was added */
 
 /* grads.c */
 typedef struct dync__grad_rule {
@@ -33318,6 +33361,7 @@ typedef struct dync__grad_rule {
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);        /* NULL: none */
+DYNC__FN bool dync__grad_rule_any_size(int op);                    /* the rule passes sizes on and computes none */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what forgets its argument: zero_, uniform_ */
 #endif
 
@@ -33965,6 +34009,10 @@ DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state
  * as soon as it is ready, the last queued first. The walk is a loop over arrays: no recursion, however deep the history. Gradients are
  * added by operator calls and the engine looks at no data, so fake tensors are walked as real ones are. */
 
+#if defined(DYNC__SPLIT)
+bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
+#endif
+
 typedef struct dync__gtask {
     dync__gnode *node;                 /* owned */
     dync__tensor **grad;               /* node->n_out arrived so far, owned; NULL before the first */
@@ -34260,7 +34308,9 @@ static dync_status dync__engine_step(dync__engine *e, int at)
         bool profiled = dync__profile_on();
         task->grad[0] = NULL;
         if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
-        dync_status status = g ? dync__accumulate_into(dync__gnode_leaf(node), g) : DYNC_OK;
+        dync__walk_record *r = dync__walk_record_now();
+        dync_status status = !g ? DYNC_OK : r ? r->accumulate(r, node, g) : dync__accumulate_into(dync__gnode_leaf(node), g);
+        if (status == DYNC_OK && g && !r) status = dync__hooks_accumulated(node);
         if (profiled) dync__profile_end(&event, -1, node->thread);
         return status;
     }
@@ -34301,6 +34351,8 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w)
 {
     dync__engine e = {0};
     bool off = dync__tls.grad_enabled_off;
+    dync_status taken;
+    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken)) return taken;
     e.walk = w;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
     dync__tls.grad_enabled_off = !w->create_graph;
@@ -34455,6 +34507,23 @@ static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *cons
     return dync__ctx_collect(ctx, result, needed, grad_in);
 }
 
+/* Its functions' addresses say what it is: what backward reads of the context are the saved tensors. */
+static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
+{
+    dync_autograd_ctx *ctx = state;
+    if (ctx->lost) return dync__gnode_freed_error();
+    v->word(v, (uint64_t)(uintptr_t)ctx->fn);
+    v->word(v, (uint64_t)ctx->nargs << 32 | (uint64_t)(unsigned)ctx->saved.n);
+    for (int i = 0; i < ctx->nargs; i++) v->word(v, (uint64_t)ctx->input[i]);
+    for (int i = 0; i < ctx->saved.n; i++) {
+        dync__ctx_saved *s = &ctx->saved.at[i];
+        v->word(v, (uint64_t)s->output);
+        DYNC__TRY(dync__saved_check(&s->saved, s->output >= 0 ? ctx->node : s->edge.node, s->output >= 0 ? s->output : s->edge.nr));
+        v->saved(v, &s->saved.t, &s->saved.version);
+    }
+    return DYNC_OK;
+}
+
 /* ---- forward ------------------------------------------------------------------------------------------------------------- */
 
 enum { DYNC__APPLY_MAX = 32 };
@@ -34577,6 +34646,7 @@ static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int na
     ctx->cls.backward = dync__ctx_backward;
     ctx->cls.release = dync__ctx_release;
     ctx->cls.destroy = dync__ctx_destroy;
+    ctx->cls.visit = dync__ctx_visit;
     if (ctx->input && ctx->cls.name) return ctx;
     dync__ctx_destroy(ctx);
     return NULL;
@@ -34659,15 +34729,6 @@ DYNC_API dync_value dync_cell_get(dync_cell *cell)
     return cell->value;
 }
 
-DYNC_API bool dync_compiled_autograd_begin(const char *backend)
-{
-    dync__fail(DYNC_ERR_UNSUPPORTED, "dync_compiled_autograd_begin: compiled autograd is not part of this build (backend %s)",
-               backend ? backend : "default");
-    return false;
-}
-
-DYNC_API void dync_compiled_autograd_end(void) { }
-
 /* ==== autograd/grads.c ========================================================================================== */
 /* autograd/grads.c: the table of gradient rules, what rules are written with, and the rules of pointwise operators. After tape.c, which
  * calls them with grad mode as the walk has it: rules are operator calls, so that one text serves eager backward, the joint graph of
@@ -34699,6 +34760,20 @@ static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
     return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
+}
+DYNC__FN bool dync__grad_rule_any_size(int op)
+{
+    static const uint8_t rules[] = {
+        DYNC__RULE_g_add, DYNC__RULE_g_atan2, DYNC__RULE_g_copy, DYNC__RULE_g_div, DYNC__RULE_g_maximum, DYNC__RULE_g_minimum, DYNC__RULE_g_mul,
+        DYNC__RULE_g_sub, DYNC__RULE_g_where, DYNC__RULE_g_abs, DYNC__RULE_g_alias, DYNC__RULE_g_cos, DYNC__RULE_g_elu, DYNC__RULE_g_erf,
+        DYNC__RULE_g_exp, DYNC__RULE_g_expm1, DYNC__RULE_g_gelu, DYNC__RULE_g_gelu_tanh, DYNC__RULE_g_leaky_relu, DYNC__RULE_g_log,
+        DYNC__RULE_g_neg, DYNC__RULE_g_reciprocal, DYNC__RULE_g_relu, DYNC__RULE_g_rsqrt, DYNC__RULE_g_sigmoid, DYNC__RULE_g_silu,
+        DYNC__RULE_g_sin, DYNC__RULE_g_sqrt, DYNC__RULE_g_square, DYNC__RULE_g_tanh, DYNC__RULE_g_to_dtype, DYNC__RULE_g_zero, DYNC__RULE_g_sum,
+        DYNC__RULE_g_addmm, DYNC__RULE_g_mm, DYNC__RULE_g_t, DYNC__RULE_g_transpose, DYNC__RULE_g_permute, DYNC__RULE_g_expand, DYNC__RULE_g_view,
+        DYNC__RULE_g_unsqueeze};
+    for (int i = 0; op < DYNC__N_OPS && i < DYNC__COUNT_OF(rules); i++)
+        if (rules[i] == dync__grad_of_op[op]) return true;
+    return false;
 }
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
 DYNC__FN dync__grad_fn dync__op_grad(int op) { return op < DYNC__N_OPS ? dync__grad_rules[dync__grad_of_op[op]].fn : NULL; }
@@ -35628,12 +35703,33 @@ static int32_t dync__hook_last_id;
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
+static DYNC__TLS dync__walk_record *dync__walk_recorder;
+
+DYNC__FN dync__walk_record *dync__walk_record_now(void) { return dync__walk_recorder; }
+DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *r)
+{
+    dync__walk_record *before = dync__walk_recorder;
+    dync__walk_recorder = r;
+    return before;
+}
+
+DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *node)
+{
+    static const dync__hook_list none = {NULL, 0, 0};
+    if (!dync__gnode_is_accumulate(node)) return &node->hook;
+    const dync__tensor *leaf = dync__gnode_leaf(node);
+    return leaf->grad ? &leaf->grad->hook : &none;
+}
+
 /* Replaces *grad (owned, may be NULL) by what fn returns. */
 static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **grad)
 {
     uint64_t errors = dync__error_count();
+    dync__walk_record *r = dync__walk_recorder;
     if (*grad) dync__ref(*grad);
+    if (r) r->hook(r, NULL, false);
     dync_tensor *given = dync__give(*grad), *result = h->fn(given, h->user);
+    if (r) r->hook(r, result && result != given ? dync__peek(result) : NULL, true);
     if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     if (!result || result == given) return DYNC_OK;
     dync__tensor *t = dync__open(result), *before = *grad;
@@ -35660,15 +35756,13 @@ static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
 /* The list is copied entry by entry: a hook may add or remove hooks. */
 DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
 {
-    dync__hook_list *list = &node->hook;
-    if (dync__gnode_is_accumulate(node)) {
-        dync__tensor *leaf = dync__gnode_leaf(node);
-        if (leaf->grad) list = &leaf->grad->hook;
-    }
+    const dync__hook_list *list = dync__gnode_hooks(node);
+    dync__walk_record *r = dync__walk_recorder;
     for (int i = 0; i < list->n; i++) {
         dync__hook_entry h = list->at[i];
         if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE) DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
-        if (h.kind == DYNC__HOOK_RETAIN) dync__hook_retain(&h, grad_out[h.nr]);
+        if (h.kind == DYNC__HOOK_RETAIN && r && grad_out[h.nr]) DYNC__TRY(r->retain(r, node, i, grad_out[h.nr]));
+        else if (h.kind == DYNC__HOOK_RETAIN) dync__hook_retain(&h, grad_out[h.nr]);
     }
     return DYNC_OK;
 }
@@ -35684,6 +35778,19 @@ DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in
         if (h.kind == DYNC__HOOK_POST) DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
     }
     dync__unref(none);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
+{
+    const dync__hook_list *list = dync__gnode_hooks(node);
+    for (int i = 0; i < list->n; i++) {
+        dync__hook_entry h = list->at[i];
+        if (h.kind != DYNC__HOOK_AFTER) continue;
+        uint64_t errors = dync__error_count();
+        h.after(dync__handle(dync__gnode_leaf(node)), h.user);
+        if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    }
     return DYNC_OK;
 }
 
@@ -35769,6 +35876,19 @@ DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
     if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
     id = dync__hook_reserve();
     return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
+}
+
+DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_hook fn, void *user)
+{
+    dync__tensor *t = dync__open(handle);
+    if (!t) return -1;
+    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"), -1;
+    if (dync__tls.compiling) return dync__fail(DYNC_ERR_UNSUPPORTED, "dync_register_post_accumulate_hook: register it outside of the traced function"), -1;
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require gradient"), -1;
+    if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "post accumulate grad hooks cannot be registered on non-leaf tensors"), -1;
+    dync__hook_entry h = {.kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
+    return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
 }
 
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
@@ -36021,7 +36141,7 @@ static void dync__accumulate_destroy(void *state)
     dync__unlock(lock);
     dync__unref(leaf);
 }
-static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL, dync__accumulate_destroy};
+static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL, dync__accumulate_destroy, NULL};
 
 DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node) { return node->cls == &dync__accumulate_class; }
 DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
@@ -36198,6 +36318,11 @@ static dync_status dync__modified_error(const dync__saved *s, const dync__gnode 
     return status;
 }
 
+DYNC__FN dync_status dync__saved_check(const dync__saved *s, const dync__gnode *maker, int nr)
+{
+    return s->t && s->version != s->t->storage->version ? dync__modified_error(s, maker, nr) : DYNC_OK;
+}
+
 DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out)
 {
     if (!s->t) return dync__gnode_freed_error();
@@ -36251,6 +36376,13 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
     return DYNC_OK;
 }
 
+static dync_status dync__opnode_no_rule(const dync__opsave *save)
+{
+    if (!strstr(save->call.row->name, "::")) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
+    return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
+                      "forward of a dync_autograd_function.", save->call.row->name);
+}
+
 static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                     dync__tensor **grad_in, bool create_graph)
 {
@@ -36258,10 +36390,7 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     dync__grad g = {0};
     (void)create_graph;
     if (save->lost) return dync__gnode_freed_error();
-    if (!save->rule && strstr(save->call.row->name, "::"))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
-                          "forward of a dync_autograd_function.", save->call.row->name);
-    if (!save->rule) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
+    if (!save->rule) return dync__opnode_no_rule(save);
     bool any = false;
     g.call = &save->call;
     g.node = save->node;
@@ -36283,7 +36412,48 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
 }
 
-static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release, dync__opnode_release};
+/* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by the shapes of the arguments. */
+static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
+{
+    uint64_t bits;
+    v->word(v, a->kind | (uint64_t)(unsigned)a->n << 8);
+    if (a->kind == DYNC__A_LIST)
+        for (int i = 0; i < a->n; i++) dync__opnode_visit_arg(v, &a->as.list[i]);
+    else if (a->kind == DYNC__A_DIMS)
+        for (int i = 0; i < a->n; i++) v->word(v, (uint64_t)a->as.dims[i]);
+    else if (a->kind == DYNC__A_STR) v->word(v, dync__hash_bytes(a->as.s, strlen(a->as.s), 7));
+    else if (a->kind != DYNC__A_TENSOR && a->kind != DYNC__A_NONE) {
+        memcpy(&bits, &a->as, sizeof bits);
+        v->word(v, bits);
+    }
+}
+
+static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
+{
+    dync__opsave *save = state;
+    bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
+    if (save->lost) return dync__gnode_freed_error();
+    if (!save->rule) return dync__opnode_no_rule(save);
+    if (!dync__grad_rule_any_size(save->call.op)) v->fixed = true;
+    v->word(v, (uint64_t)(unsigned)save->call.op);
+    for (int i = 0; i < save->call.nargs && !(sizes && !v->fixed); i++) dync__opnode_visit_arg(v, &save->call.args[i]);
+    for (int i = 0; i < save->n_in; i++) {
+        dync__ginfo *info = &save->info[i];
+        int64_t *dims = (int64_t *)(uintptr_t)info->dims;       /* they stand in the node's block */
+        v->word(v, info->dtype | (uint64_t)info->device << 8);
+        v->layout(v, info->ndim, dims, dims + info->ndim);
+        v->word(v, (uint64_t)dims[2 * info->ndim]);
+        DYNC__TRY(dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
+        v->saved(v, &save->in[i].t, &save->in[i].version);
+    }
+    for (int i = 0; i < save->n_out; i++) {
+        DYNC__TRY(dync__saved_check(&save->out[i], save->node, i));
+        v->saved(v, &save->out[i].t, &save->out[i].version);
+    }
+    return DYNC_OK;
+}
+
+static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release, dync__opnode_release, dync__opnode_visit};
 
 /* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill. */
 typedef struct dync__carver { char *at; size_t n; } dync__carver;
@@ -36693,6 +36863,65 @@ DYNC__FN bool dync__gnode_is_spent(const dync__gnode *node)
     return node->released && (node->cls != &dync__opnode || ((const dync__opsave *)node->state)->lost);
 }
 
+/* ==== autograd/visit.c ========================================================================================== */
+/* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in an order that only the form of the graph
+ * decides, and each told to a visitor. After node.c; engine.c runs the same nodes. */
+
+DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
+{
+    for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
+    dync__vec_free(&l->at);
+    dync__map_free(&l->index);
+}
+
+static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
+{
+    uint64_t at;
+    if (!node || dync__map_get(&l->index, (uint64_t)(uintptr_t)node, &at)) return true;
+    if (!dync__vec_reserve(&l->at, l->at.n + 1) || !dync__map_put(&l->index, (uint64_t)(uintptr_t)node, (uint64_t)l->at.n)) return false;
+    dync__gnode_ref(node);
+    l->at.at[l->at.n++] = node;
+    return true;
+}
+
+/* Breadth first: the list is its own queue. */
+DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l)
+{
+    for (int i = 0; i < w->n_roots; i++)
+        if (!dync__gnode_list_add(l, w->root[i].node)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < l->at.n; i++)
+        for (int k = 0; k < l->at.at[i]->n_in; k++)
+            if (!dync__gnode_list_add(l, l->at.at[i]->edge[k].node)) return DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
+static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor *v)
+{
+    for (int i = 0; i < list->n; i++) {
+        const dync__hook_entry *h = &list->at[i];
+        v->word(v, 1 | (uint64_t)h->kind << 8 | (uint64_t)(unsigned)h->nr << 16);
+        v->word(v, h->kind == DYNC__HOOK_AFTER ? (uint64_t)(uintptr_t)h->after : (uint64_t)(uintptr_t)h->fn);
+        v->word(v, (uint64_t)(uintptr_t)h->user);
+    }
+    v->word(v, 0);
+}
+
+DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
+{
+    bool leaf = dync__gnode_is_accumulate(node);
+    v->word(v, leaf ? 1 : (uint64_t)(uintptr_t)node->cls->visit);
+    v->word(v, (uint64_t)(unsigned)node->n_in << 32 | (uint64_t)(unsigned)node->n_out);
+    for (int i = 0; i < node->n_out; i++) {
+        const dync__ginfo *info = &node->out[i];
+        v->word(v, info->dtype | (uint64_t)info->device << 8);
+        v->layout(v, info->ndim, (int64_t *)(uintptr_t)info->dims, NULL);        /* they stand in the node's block */
+    }
+    dync__gnode_visit_hooks(dync__gnode_hooks(node), v);
+    if (leaf) return DYNC_OK;
+    if (!node->cls->visit) v->opaque = true;
+    return v->opaque ? DYNC_OK : node->cls->visit(node->state, v);
+}
+
 /* ==== autograd/view.c =========================================================================================== */
 /* autograd/view.c: views and writing in place. After node.c, before tape.c.
  *
@@ -36868,7 +37097,21 @@ static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *co
     grad_in[0] = dync__view_take(g);
     return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
-static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL};
+static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
+{
+    const dync__geometry *geo = state;
+    const dync__layout *both[2] = {&geo->base, &geo->view};
+    v->fixed = true;
+    v->word(v, geo->dtype | (uint64_t)geo->device << 8);
+    for (int k = 0; k < 2; k++) {
+        v->word(v, (uint64_t)both[k]->ndim);
+        v->word(v, (uint64_t)both[k]->offset);
+        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->shape[d]);
+        for (int d = 0; d < both[k]->ndim; d++) v->word(v, (uint64_t)both[k]->stride[d]);
+    }
+    return DYNC_OK;
+}
+static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
 
 static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in)
 {
@@ -37001,8 +37244,13 @@ static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *c
     if (!grad_out[0]) return DYNC_OK;
     return dync__copy_slices_into(state, grad_out[0], n_in, needed, grad_in);
 }
+static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
+{
+    DYNC__TRY(dync__as_strided_visit(state, v));
+    return dync__gnode_visit(((dync__geometry *)state)->inner, v);
+}
 static const dync__gnode_class dync__copy_slices_class = {"CopySlices", dync__copy_slices_run, dync__copy_slices_release,
-                                                          dync__copy_slices_destroy};
+                                                          dync__copy_slices_destroy, dync__copy_slices_visit};
 
 static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
 {
@@ -41590,6 +41838,24 @@ static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dy
     return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", env->graph->name);
 }
 
+/* Symbols in the items of lists that the graph takes. True: one more is known. */
+static bool dync__env_bind_items(const dync_graph *g, const dync__arg *args, int64_t *value, bool *known)
+{
+    bool more = false;
+    for (int i = g->n_inputs; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        const dync_node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
+        if (!list || list->kind != DYNC__N_PLACEHOLDER || !n->has_info) continue;
+        const dync__arg *a = &args[list->index];
+        int64_t item = n->args[1].as.i;
+        if (a->kind != DYNC__A_LIST || item >= a->n || a->as.list[item].kind != DYNC__A_TENSOR) continue;
+        const dync__layout *lay = &a->as.list[item].as.t->lay;
+        for (int d = 0; d < n->info[0].lay.ndim && d < lay->ndim; d++)
+            if (dync__symtab_solve(g->syms, n->info[0].lay.shape[d], lay->shape[d], value, known)) more = true;
+    }
+    return more;
+}
+
 static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
 {
     const dync_graph *g = env->graph;
@@ -41600,6 +41866,7 @@ static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, i
     if (!in || !known || !env->value) return DYNC_ERR_MEMORY;
     for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
     dync__graph_bind(g, in, env->value, known);
+    for (bool more = true; more;) more = dync__env_bind_items(g, args, env->value, known);
     return DYNC_OK;
 }
 
@@ -42356,14 +42623,19 @@ struct dync_compiled {
 DYNC__FN void dync__constants_free(dync__cache_entry *);                                  /* frame.c */
 DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);     /* effects.c */
 
+/* Tensor arguments; a graph has more inputs where modules are deep. */
+#if defined(DYNC_SMALL)
+enum { DYNC__MAX_LEAVES = 64 };
+#else
+enum { DYNC__MAX_LEAVES = 512 };
+#endif
 /* One call in flight. */
 typedef struct dync__callargs {
     int nargs;
     const dync_value *args;
     int n_tensors;
-    dync__tensor *tensor[64];            /* flattened, borrowed */
+    dync__tensor *tensor[DYNC__MAX_LEAVES];    /* flattened, borrowed */
 } dync__callargs;
-enum { DYNC__MAX_LEAVES = 64 };          /* tensor arguments; a graph has more inputs where modules are deep */
 
 /* Room for n items of a call: few, an array of cap items, where they fit; else memory, NULL + error where there is none. */
 enum { DYNC__FEW = 32 };
@@ -48981,12 +49253,134 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
                                                const bool *needed, dync__tensor **grad_in);
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
 typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
+/* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
+DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
+DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+                                          dync_callable *out);
 DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
                                          dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
 DYNC__COLD_BEGIN
+
+/* ==== aot/unlist.c ============================================================================================== */
+/* aot/unlist.c: a graph that takes lists of tensors (that of compiled autograd), for the compilers behind: every item that the graph takes out
+ * of a list is an input of its own. Before functionalize.c. */
+
+/* Where each input of the graph comes from: item -1: the whole value. */
+typedef struct dync__unlisted { dync_callable code; dync_graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
+
+static bool dync__is_list_input(const dync_node *n)
+{
+    return n->kind == DYNC__N_PLACEHOLDER && !n->has_info && !n->sym && !dync__arg_is_number(&n->scalar);
+}
+
+DYNC__FN bool dync__graph_takes_lists(const dync_graph *g)
+{
+    for (int i = 0; i < g->n_inputs; i++)
+        if (dync__is_list_input(g->node.at[i])) return true;
+    return false;
+}
+
+static bool dync__is_list_item(const dync_node *n)
+{
+    return n->op == DYNC__NODE_GETITEM && n->args[0].as.node->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(n->args[0].as.node);
+}
+
+static dync_node *dync__unlist_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+static dync_status dync__unlist_graph(const dync_graph *old, dync__unlisted *u)
+{
+    dync_graph *g = u->graph = dync__graph_new(old->name);
+    dync__arg result;
+    if (!g || !dync__graph_takes_symbols(g, old)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < old->node.n; i++) {
+        dync_node *n = old->node.at[i];
+        bool item = dync__is_list_item(n), input = n->kind == DYNC__N_PLACEHOLDER;
+        n->mark = NULL;
+        if (input && dync__is_list_input(n)) continue;
+        if (input || item) {
+            u->input[u->n] = item ? n->args[0].as.node->index : i;
+            u->item[u->n++] = item ? (int)n->args[1].as.i : -1;
+            n->mark = dync__graph_copy_placeholder(g, n, n->name);
+        } else if (n->kind == DYNC__N_OUTPUT) {
+            if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__unlist_map, NULL) || !dync__graph_output(g, &result)) return DYNC_ERR_MEMORY;
+            break;
+        } else {
+            n->mark = dync__graph_copy_call(g, n, dync__unlist_map, NULL);
+        }
+        if (!n->mark) return DYNC_ERR_MEMORY;
+    }
+    dync__graph_renumber(g);
+    return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value *args, int nargs, dync_value *out)
+{
+    for (int i = 0; i < u->n; i++) {
+        if (u->input[i] >= nargs) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes more than %d arguments", nargs);
+        dync_value v = args[u->input[i]];
+        if (u->item[i] >= 0 && dync_len(v) <= u->item[i]) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes a list of more than %d tensors", u->item[i]);
+        out[i] = u->item[i] >= 0 ? dync_at(v, u->item[i]) : v;
+    }
+    return DYNC_OK;
+}
+
+static dync_value dync__unlist_run(void *state, const dync_value *args, int nargs)
+{
+    const dync__unlisted *u = state;
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in), r = DYNC_NONE;
+    if (in && dync__unlist_values(u, args, nargs, in) == DYNC_OK) r = u->code.run(u->code.state, in, u->n);
+    dync__room_end(in, few, u->n, sizeof *in);
+    return r;
+}
+
+static void dync__unlist_destroy(void *state)
+{
+    dync__unlisted *u = state;
+    if (u->code.destroy) u->code.destroy(u->code.state);
+    dync_graph_free(u->graph);
+    dync__free(u, u->bytes);
+}
+
+static dync_status dync__unlist_narrow(void *state, const bool *used)
+{
+    dync__unlisted *u = state;
+    return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync__graph_compiler compile, void *user,
+                                          dync_callable *out)
+{
+    size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);
+    dync__unlisted *u = dync__calloc(bytes);
+    if (!u) return DYNC_ERR_MEMORY;
+    u->bytes = bytes;
+    u->input = (int *)(void *)(u + 1);
+    u->item = u->input + room;
+    dync__graph_renumber(g);
+    dync_status status = dync__unlist_graph(g, u);
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in);
+    if (!in) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__unlist_values(u, ex, n, in);
+    if (status == DYNC_OK) status = compile(u->graph, in, u->n, options, &u->code, user);
+    dync__room_end(in, few, u->n, sizeof *in);
+    if (status != DYNC_OK) {
+        dync__unlist_destroy(u);
+        return status;
+    }
+    memset(out, 0, sizeof *out);
+    out->run = dync__unlist_run;
+    out->destroy = dync__unlist_destroy;
+    out->narrow = dync__unlist_narrow;
+    out->state = u;
+    return DYNC_OK;
+}
 
 /* ==== aot/functionalize.c ======================================================================================= */
 /* aot/functionalize.c: a handler at the bottom of dispatch, under the tape, that records functional operators only: composites are
@@ -49365,7 +49759,12 @@ static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *con
     if (grad_out[0] && needed[0]) dync__ref(grad_in[0] = grad_out[0]);
     return DYNC_OK;
 }
-static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL};
+static dync_status dync__aot_entry_visit(void *state, dync__gvisitor *v)
+{
+    (void)state, (void)v;
+    return DYNC_OK;
+}
+static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL, dync__aot_entry_visit};
 
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t)
 {
@@ -51013,6 +51412,7 @@ DYNC__COLD_END
 
 typedef struct dync__aot_code {
     dync__raw_state head;                /* first: what dync__raw_run reads */
+    uint64_t id;                         /* never used again */
     int32_t refs;                        /* the callable, and every autograd node alive */
     dync__aot_graphs g;
     dync__inner fw, bw;
@@ -51192,7 +51592,7 @@ static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
     return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward");
 }
-static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL};
+static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
 
 /* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */
 static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in)
@@ -51291,8 +51691,17 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
     return create_graph ? dync__aot_refuse_twice(n_in, grad_in) : DYNC_OK;
 }
+static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
+{
+    dync__aot_saved *s = state;
+    DYNC__TRY(dync__aot_saved_check(s));
+    if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
+    v->word(v, s->code->id);
+    for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
+    return DYNC_OK;
+}
 static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
-                                                 dync__aot_saved_destroy};
+                                                 dync__aot_saved_destroy, dync__aot_visit};
 DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
 
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */
@@ -51732,11 +52141,14 @@ static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
+    if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     dync__aot_code *c = dync__calloc(sizeof *c);
+    static uint64_t ids;
     (void)n;
     if (!c) return DYNC_ERR_MEMORY;
     c->refs = 1;
+    c->id = DYNC__ATOMIC_INC(&ids);
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
     c->graph = dync_graph_retain(graph);
@@ -57686,7 +58098,7 @@ static void dync__reader_history_destroy(void *state) { (void)state; }
 
 static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
 {
-    static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL, dync__reader_history_destroy};
+    static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL, dync__reader_history_destroy, NULL};
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tensor *t = dync__tensor_alias(leaf, leaf->dtype, &leaf->lay);
     dync__tls.grad_enabled_off = false;
@@ -58400,6 +58812,685 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
     dync_graph_free(g);
     return p;
+}
+
+/* ==== compile/compiled_autograd.c =============================================================================== */
+/* compile/compiled_autograd.c: a whole backward captured at run time and compiled. After compile.c: it stands on capture.
+ *
+ * While it is on in a thread, a backward is not walked but looked up. What the walk depends on is told by the nodes (autograd/visit.c): words
+ * that must be the same, sizes, and saved tensors. Saved tensors, seeds and gradients that leaves have already become one list of inputs.
+ * A backward of a form not met before gets an ordinary compiled function of that list: its body walks the nodes with the list's tensors
+ * put in the place of the saved ones, so that capture records the operators of rules, AOT backward graphs and hook bodies. Gradients leave
+ * the graph as outputs and are given to the leaves after every run.
+ *
+ * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is, and symbolic where capture makes that
+ * symbolic. Another call finds the entry if every bound size agrees with its input and every other one is the same. */
+
+enum { DYNC__CA_ENTRIES = 256, DYNC__CA_DEPTH = 8 };
+typedef enum { DYNC__CA_SET /* the new gradient of a leaf */, DYNC__CA_ADDED /* in place */, DYNC__CA_RETAIN, DYNC__CA_CAPTURE } dync__ca_kind;
+typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;   /* index: of the hook, or the capture */
+typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;          /* input -1: always this size */
+typedef struct dync__ca_entry {
+    struct dync__ca_entry *next;
+    uint64_t hash, *word;
+    int n_words, n_sizes;
+    dync__ca_source *source;
+    dync_backend backend;
+    dync_compiled *f;
+    bool known;                          /* traced once: results are those of every run */
+    int32_t tracing;
+    DYNC__VEC(dync__ca_result) result;
+} dync__ca_entry;
+static struct { dync__mutex lock; dync__ca_entry *first; int n; bool warned; } dync__ca_cache;
+
+typedef struct dync__ca_slot { dync__tensor **at, *was; uint32_t *version, version_was; int input; } dync__ca_slot;
+typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; } dync__ca_shape;     /* first: of its sizes; stride NULL: not contiguous */
+typedef struct dync__ca {                /* one backward */
+    dync__gvisitor visitor;
+    dync__walk_record record;
+    const dync__walk *walk;
+    dync__gnode_list nodes;
+    DYNC__VEC(uint64_t) word;
+    DYNC__VEC(int64_t) size;
+    DYNC__VEC(dync__ca_shape) shape;
+    DYNC__VEC(dync__ca_slot) slot;
+    DYNC__VEC(dync__tensor *) input;     /* borrowed; each once */
+    dync__map input_of;                  /* id -> input */
+    DYNC__VEC(int) seed, grad;           /* inputs: of each root; of each node that has a gradient already, or -1 */
+    bool failed;
+    dync__ca_entry *entry;
+    /* while the body runs */
+    dync__tensor **stand;                /* what stands for each input */
+    DYNC__VEC(dync__ca_result) result;
+    DYNC__VEC(dync__tensor *) out;       /* of results that leave (owned) */
+    DYNC__VEC(int) hook_part;            /* calls recorded inside hooks: from, to, from, to, ... */
+    int hook_depth;
+} dync__ca;
+
+typedef struct dync__ca_thread { int depth; dync_backend backend[DYNC__CA_DEPTH]; dync__ca *now; } dync__ca_thread;
+static DYNC__TLS dync__ca_thread dync__ca_tls;
+
+/* ---- what a backward depends on ---------------------------------------------------------------------------------------------- */
+
+static void dync__ca_word(dync__gvisitor *v, uint64_t word)
+{
+    dync__ca *c = (dync__ca *)(void *)v;
+    if (!dync__vec_push(&c->word, word)) c->failed = true;
+}
+
+static void dync__ca_layout(dync__gvisitor *v, int ndim, int64_t *shape, int64_t *stride)
+{
+    dync__ca *c = (dync__ca *)(void *)v;
+    dync__layout lay = {.ndim = ndim};
+    bool dense = false;
+    memcpy(lay.shape, shape, (size_t)ndim * sizeof *shape);
+    if (stride) memcpy(lay.stride, stride, (size_t)ndim * sizeof *stride);
+    if (stride) dense = dync__layout_is_contiguous(&lay);
+    dync__ca_word(v, (uint64_t)ndim << 2 | (uint64_t)(stride != NULL) << 1 | (uint64_t)dense);
+    for (int d = 0; stride && !dense && d < ndim; d++) dync__ca_word(v, (uint64_t)stride[d]);
+    dync__ca_shape s = {ndim, c->size.n, shape, dense ? stride : NULL};
+    for (int d = 0; d < ndim; d++)
+        if (!dync__vec_push(&c->size, shape[d])) c->failed = true;
+    if (!dync__vec_push(&c->shape, s)) c->failed = true;
+}
+
+/* Its place in the list. A tensor that is there twice, or saved by two nodes, stands there once. */
+static int dync__ca_input(dync__ca *c, dync__tensor *t)
+{
+    uint64_t at;
+    if (dync__map_get(&c->input_of, t->id, &at)) {
+        const dync__tensor *known = c->input.at[at];
+        if (known->storage == t->storage && known->dtype == t->dtype && memcmp(&known->lay, &t->lay, sizeof t->lay) == 0) return (int)at;
+    }
+    if (!dync__vec_push(&c->input, t) || !dync__map_put(&c->input_of, t->id, (uint64_t)c->input.n - 1)) c->failed = true;
+    return c->input.n - 1;
+}
+
+static void dync__ca_saved(dync__gvisitor *v, dync__tensor **at, uint32_t *version)
+{
+    dync__ca *c = (dync__ca *)(void *)v;
+    if (*at) {
+        dync__ca_slot s = {at, *at, version, *version, dync__ca_input(c, *at)};
+        if (!dync__vec_push(&c->slot, s)) c->failed = true;
+        dync__ca_word(v, (uint64_t)s.input << 1 | 1);
+    } else {
+        dync__ca_word(v, 0);
+    }
+}
+
+static void dync__ca_edge(dync__ca *c, const dync__gedge *edge)
+{
+    uint64_t at = UINT64_MAX;
+    if (edge->node) dync__map_get(&c->nodes.index, (uint64_t)(uintptr_t)edge->node, &at);
+    dync__ca_word(&c->visitor, at << 8 | (uint64_t)(unsigned)edge->nr);
+}
+
+/* The gradient that a leaf has already is added to, where this backward reaches it. */
+static void dync__ca_leaf(dync__ca *c, dync__gnode *node)
+{
+    dync__tensor *leaf = dync__gnode_is_accumulate(node) ? dync__gnode_leaf(node) : NULL, *grad = leaf ? dync__tensor_grad(leaf) : NULL;
+    int input = grad && !c->walk->n_captures ? dync__ca_input(c, grad) : -1;
+    if (!dync__vec_push(&c->grad, input)) c->failed = true;
+    dync__ca_word(&c->visitor, (uint64_t)(unsigned)input);
+}
+
+static dync_status dync__ca_collect(dync__ca *c)
+{
+    const dync__walk *w = c->walk;
+    DYNC__TRY(dync__walk_nodes(w, &c->nodes));
+    dync__ca_word(&c->visitor, (uint64_t)(unsigned)w->n_roots << 32 | (uint64_t)(unsigned)w->n_captures);
+    for (int i = 0; i < w->n_roots; i++) {
+        int input = dync__ca_input(c, w->seed[i]);
+        if (!dync__vec_push(&c->seed, input)) c->failed = true;
+        dync__ca_edge(c, &w->root[i]);
+        dync__ca_word(&c->visitor, (uint64_t)(unsigned)input);
+    }
+    for (int i = 0; i < w->n_captures; i++) dync__ca_edge(c, &w->capture[i]);
+    for (int i = 0; i < c->nodes.at.n && !c->failed && !c->visitor.opaque; i++) {
+        dync__gnode *node = c->nodes.at.at[i];
+        for (int k = 0; k < node->n_in; k++) dync__ca_edge(c, &node->edge[k]);
+        DYNC__TRY(dync__gnode_visit(node, &c->visitor));
+        dync__ca_leaf(c, node);
+    }
+    dync__ca_word(&c->visitor, c->visitor.fixed);
+    return c->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+/* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
+
+static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash, const dync_backend *b)
+{
+    if (e->hash != hash || e->n_words != c->word.n || e->n_sizes != c->size.n || e->backend.compile != b->compile || e->backend.user != b->user)
+        return false;
+    if (memcmp(e->word, c->word.at, (size_t)c->word.n * sizeof *e->word) != 0) return false;
+    for (int i = 0; i < c->size.n; i++) {
+        const dync__ca_source *s = &e->source[i];
+        if (c->size.at[i] != (s->input < 0 ? s->size : c->input.at[s->input]->lay.shape[s->dim])) return false;
+    }
+    return true;
+}
+
+static dync__ca_source dync__ca_bind(const dync__ca *c, int64_t size)
+{
+    for (int i = 0; i < c->input.n && !c->visitor.fixed && size > 1; i++)
+        for (int d = 0; d < c->input.at[i]->lay.ndim; d++)
+            if (c->input.at[i]->lay.shape[d] == size) return (dync__ca_source){i, d, size};
+    return (dync__ca_source){-1, 0, size};
+}
+
+static void dync__ca_entry_free(dync__ca_entry *e)
+{
+    if (!e) return;
+    dync_compiled_free(e->f);
+    dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
+    dync__free(e->source, (size_t)e->n_sizes * sizeof *e->source + 1);
+    dync__vec_free(&e->result);
+    dync__free(e, sizeof *e);
+}
+
+static void dync__ca_cache_free(void)
+{
+    while (dync__ca_cache.first) {
+        dync__ca_entry *e = dync__ca_cache.first;
+        dync__ca_cache.first = e->next;
+        dync__ca_entry_free(e);
+    }
+    dync__ca_cache.n = 0;
+    dync__ca_cache.warned = false;
+}
+
+static dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
+static dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options, dync_callable *out, void *user);
+
+static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b)
+{
+    dync__ca_entry *e = dync__calloc(sizeof *e);
+    if (!e) return NULL;
+    e->hash = hash;
+    e->backend = *b;
+    e->n_words = c->word.n;
+    e->n_sizes = c->size.n;
+    e->word = dync__alloc((size_t)e->n_words * sizeof *e->word);
+    e->source = dync__alloc((size_t)e->n_sizes * sizeof *e->source + 1);
+    dync_backend wrap = {.name = b->name, .compile = dync__ca_compile, .user = e};
+    dync_compile_options opt = {.name = "compiled_autograd", .args = "inputs", .fullgraph = true, .recompile_limit = 64, .backend_object = &wrap,
+                                .dynamic = c->visitor.fixed ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON};
+    dync_callee callee = dync_fnv(dync__ca_body);
+    callee.user = e;
+    if (e->word && e->source) e->f = dync_compile_opt(callee, "compiled_autograd", opt);
+    if (!e->f) {
+        dync__ca_entry_free(e);
+        return NULL;
+    }
+    memcpy(e->word, c->word.at, (size_t)e->n_words * sizeof *e->word);
+    for (int i = 0; i < e->n_sizes; i++) e->source[i] = dync__ca_bind(c, c->size.at[i]);
+    return e;
+}
+
+/* NULL without an error: there are too many. */
+static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
+{
+    uint64_t hash = dync__hash_bytes(c->word.at, (size_t)c->word.n * sizeof *c->word.at, (uint64_t)(uintptr_t)b->compile);
+    dync__lock(&dync__ca_cache.lock);
+    dync__ca_entry *e = dync__ca_cache.first;
+    while (e && !dync__ca_matches(c, e, hash, b)) e = e->next;
+    int n = dync__ca_cache.n;
+    bool warn = !e && n >= DYNC__CA_ENTRIES && !dync__ca_cache.warned;
+    if (warn) dync__ca_cache.warned = true;
+    dync__unlock(&dync__ca_cache.lock);
+    if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further ones run operator by operator. Hooks that get a new "
+                         "user pointer in every step make a new graph in every step.", (int)DYNC__CA_ENTRIES);
+    if (e || n >= DYNC__CA_ENTRIES) return e;
+    dync__at_shutdown(dync__ca_cache_free);
+    e = dync__ca_entry_new(c, hash, b);
+    if (!e) return NULL;
+    dync__lock(&dync__ca_cache.lock);
+    e->next = dync__ca_cache.first;
+    dync__ca_cache.first = e;
+    dync__ca_cache.n++;
+    dync__unlock(&dync__ca_cache.lock);
+    return e;
+}
+
+/* ---- the body: a walk over stand-ins ----------------------------------------------------------------------------------------------- */
+
+/* Calls recorded so far; -1: nothing records. */
+static int dync__ca_position(void)
+{
+    const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
+    return !t ? -1 : t->graph ? t->graph->node.n - t->graph->n_inputs : 0;
+}
+
+static void dync__ca_name(dync__tensor *t, const char *name, int from)
+{
+    const dync__tracer *tracer = dync__tls.compiling ? dync__tracer_current() : NULL;
+    if (!tracer || !t->node || t->node->graph != tracer->graph || t->name || t->node->kind == DYNC__N_PLACEHOLDER) return;
+    if (t->node->index - tracer->graph->n_inputs >= from) dync__graph_rename(t->node->graph, t->node, name);
+}
+
+static dync__ca *dync__ca_of(dync__walk_record *r)
+{
+    return (dync__ca *)(void *)((char *)(void *)r - offsetof(dync__ca, record));
+}
+
+static int dync__ca_node(const dync__ca *c, const dync__gnode *node)
+{
+    uint64_t at = 0;
+    dync__map_get(&c->nodes.index, (uint64_t)(uintptr_t)node, &at);
+    return (int)at;
+}
+
+static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int index, dync__tensor *out)
+{
+    dync__ca_result r = {kind, node, index};
+    if (dync__vec_push(&c->result, r) && (!out || dync__vec_push(&c->out, out))) return DYNC_OK;
+    dync__unref(out);
+    return DYNC_ERR_MEMORY;
+}
+
+/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it has. */
+static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, dync__tensor *g)
+{
+    dync__ca *c = dync__ca_of(r);
+    int at = dync__ca_node(c, node), input = c->grad.at[at], from = dync__ca_position();
+    dync__tensor *leaf = dync__gnode_leaf(node), *copy = NULL, *sum = NULL;
+    dync__arg args[2] = {dync__arg_t(g), dync__arg_none()};
+    bool dense = dync__layout_is_contiguous(&leaf->lay) && !dync__layout_is_contiguous(&g->lay);
+    dync_status status = dync__op_run(dense ? DYNC__OP__clone_contiguous : DYNC__OP_clone, 1, args, &copy);
+    dync__unref(g);
+    if (status != DYNC_OK) return status;
+    dync__ca_name(copy, "new_grad", from);
+    if (input < 0) return dync__ca_push(c, DYNC__CA_SET, at, 0, copy);
+    args[0] = dync__arg_t(c->stand[input]);
+    args[1] = dync__arg_t(copy);
+    status = dync__op_run(DYNC__OP_add_, 2, args, &sum);
+    dync__unref(sum);
+    dync__unref(copy);
+    return status == DYNC_OK ? dync__ca_push(c, DYNC__CA_ADDED, at, 0, NULL) : status;
+}
+
+static dync_status dync__ca_retain(dync__walk_record *r, dync__gnode *node, int hook, dync__tensor *grad)
+{
+    dync__ca *c = dync__ca_of(r);
+    dync__ref(grad);
+    return dync__ca_push(c, DYNC__CA_RETAIN, dync__ca_node(c, node), hook, grad);
+}
+
+static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
+{
+    dync__ca *c = dync__ca_of(r);
+    int at = dync__ca_position();
+    if (at < 0) return;
+    if (done && result && c->hook_part.n % 2) dync__ca_name(result, "result", c->hook_part.at[c->hook_part.n - 1]);
+    if (done ? --c->hook_depth == 0 : c->hook_depth++ == 0)
+        if (!dync__vec_push(&c->hook_part, at)) c->failed = true;
+}
+
+/* Every call outside of hooks stands on a line of its own, as in the program that upstream captures first. */
+static dync_status dync__ca_lines(dync__ca *c)
+{
+    const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
+    dync_graph *g = t ? t->graph : NULL;
+    for (int i = g ? g->n_inputs : 0, part = 0; g && i < g->node.n; i++) {
+        int at = i - g->n_inputs;
+        while (part + 1 < c->hook_part.n && at >= c->hook_part.at[part + 1]) part += 2;
+        if (part + 1 < c->hook_part.n && at >= c->hook_part.at[part]) continue;
+        g->node.at[i]->stack = dync__arena_printf(&g->arena, "<compiled_autograd>:%d in forward\n", i + 1);
+        if (!g->node.at[i]->stack) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* Puts the stand-ins in the place of saved tensors, and their sizes in the place of sizes; or everything back. */
+static void dync__ca_substitute(dync__ca *c, bool back)
+{
+    for (int i = 0; i < c->slot.n; i++) {
+        dync__ca_slot *s = &c->slot.at[i];
+        *s->at = back ? s->was : c->stand[s->input];
+        *s->version = back ? s->version_was : c->stand[s->input]->storage->version;
+    }
+    for (int i = 0; i < c->shape.n; i++) {
+        const dync__ca_shape *s = &c->shape.at[i];
+        int64_t stride = 1;
+        for (int d = 0; d < s->ndim; d++) {
+            const dync__ca_source *from = &c->entry->source[s->first + d];
+            s->shape[d] = back || from->input < 0 ? c->size.at[s->first + d] : c->stand[from->input]->lay.shape[from->dim];
+        }
+        for (int d = s->ndim - 1; s->stride && d >= 0; d--) {
+            bool one = c->size.at[s->first + d] == 1;               /* its stride means nothing: it stays */
+            if (!one) s->stride[d] = stride;
+            stride = dync__sz_mul(stride, s->shape[d]);
+        }
+    }
+}
+
+static dync_status dync__ca_walk(dync__ca *c)
+{
+    dync__walk w = *c->walk;
+    size_t n = (size_t)(w.n_roots + w.n_captures);
+    dync__tensor **seed = dync__scope_alloc((n + 1) * sizeof *seed);
+    if (!seed) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < w.n_roots; i++) seed[i] = c->stand[c->seed.at[i]];
+    w.seed = seed;
+    w.captured = seed + w.n_roots;
+    w.retain_graph = true;
+    dync__ca_substitute(c, false);
+    dync__walk_record *before = dync__walk_record_set(&c->record);
+    dync_status status = dync__walk_run(&w);
+    dync__walk_record_set(before);
+    dync__ca_substitute(c, true);
+    for (int i = 0; i < w.n_captures && status == DYNC_OK; i++)
+        if (w.captured[i]) status = dync__ca_push(c, DYNC__CA_CAPTURE, 0, i, w.captured[i]);
+    return status == DYNC_OK && c->failed ? DYNC_ERR_MEMORY : status;
+}
+
+static void dync__ca_body_end(dync__ca *c)
+{
+    for (int i = 0; i < c->out.n; i++) dync__unref(c->out.at[i]);
+    c->out.n = c->result.n = c->hook_part.n = c->hook_depth = 0;
+}
+
+/* What every run gives is written down at the first trace: the form of the graph decides it. */
+static dync_status dync__ca_learn(dync__ca *c)
+{
+    dync__ca_entry *e = c->entry;
+    int32_t idle = 0;
+    dync_status status = DYNC_OK;
+    while (!DYNC__ATOMIC_CAS(&e->tracing, &idle, 1)) idle = 0;
+    if (!e->known) {
+        e->result.n = 0;
+        for (int i = 0; i < c->result.n && status == DYNC_OK; i++)
+            if (!dync__vec_push(&e->result, c->result.at[i])) status = DYNC_ERR_MEMORY;
+        if (status == DYNC_OK) DYNC__ATOMIC_STORE(&e->known, true);
+    }
+    DYNC__ATOMIC_STORE(&e->tracing, 0);
+    return status;
+}
+
+static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
+{
+    dync__ca *c = dync__ca_tls.now;
+    dync_value result = DYNC_NONE;
+    (void)user;
+    if (!c || nargs != 1 || dync_len(args[0]) != c->input.n) {
+        dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: its function was called from elsewhere");
+        return result;
+    }
+    dync_status status = DYNC_OK;
+    c->stand = dync__scope_alloc((size_t)(c->input.n + 1) * sizeof *c->stand);
+    if (!c->stand) return result;
+    for (int i = 0; i < c->input.n && status == DYNC_OK; i++)
+        if (!(c->stand[i] = dync__open(dync_at(args[0], i).as.t))) status = DYNC_ERR_VALUE;
+    if (dync__tls.compiling) DYNC__COUNTER_ADD(autograd_captures, 1);
+    if (status == DYNC_OK) status = dync__ca_walk(c);
+    if (status == DYNC_OK) status = dync__ca_lines(c);
+    if (status == DYNC_OK) status = dync__ca_learn(c);
+    if (status == DYNC_OK) result = dync__list_new(c->out.n);
+    for (int i = 0; result.kind == DYNC_KIND_LIST && i < c->out.n; i++) {
+        dync__ref(c->out.at[i]);
+        dync__list_set(result, i, dync_v_tensor(dync__give(c->out.at[i])));
+    }
+    if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "compiled autograd: the backward pass cannot be captured");
+    dync__ca_body_end(c);
+    return result;
+}
+
+/* ---- after a run --------------------------------------------------------------------------------------------------------------------- */
+
+/* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. */
+static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n, dync__tensor *t, dync__tensor **out)
+{
+    bool shared = (t->storage->flags & DYNC__STORAGE_BORROWED) != 0;
+    for (int i = 0; i < c->input.n && !shared; i++) shared = c->input.at[i]->storage == t->storage;
+    for (int i = 0; i < n && !shared; i++) shared = given[i]->storage == t->storage;
+    dync__arg arg = dync__arg_t(t);
+    if (shared) return dync__op_run(DYNC__OP_clone, 1, &arg, out);
+    dync__ref(*out = t);
+    return DYNC_OK;
+}
+
+static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__tensor *t)
+{
+    dync__gnode *node = c->nodes.at.at[r->node];
+    dync__tensor *leaf = r->kind == DYNC__CA_SET ? dync__gnode_leaf(node) : NULL;
+    if (r->kind == DYNC__CA_CAPTURE) {
+        dync__ref(c->walk->captured[r->index] = t);
+        return DYNC_OK;
+    }
+    if (leaf && dync__tensor_grad(leaf)) {                       /* a hook or another thread gave it one meanwhile */
+        dync__ref(t);
+        return dync__accumulate_into(leaf, t);
+    }
+    if (!leaf && r->index < dync__gnode_hooks(node)->n) leaf = dync__peek(dync__gnode_hooks(node)->at[r->index].retain);
+    return leaf ? dync__tensor_set_grad(leaf, t) : DYNC_OK;
+}
+
+static dync_status dync__ca_finish(dync__ca *c, dync_value list)
+{
+    const dync__ca_entry *e = c->entry;
+    int n = 0, n_out = 0;
+    for (int i = 0; i < e->result.n; i++) n_out += e->result.at[i].kind != DYNC__CA_ADDED;
+    if (list.kind != DYNC_KIND_LIST || dync_len(list) != n_out) return dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: another number of gradients");
+    dync__tensor **given = dync__scope_alloc((size_t)(n_out + 1) * sizeof *given);
+    dync_status status = given ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < e->result.n && status == DYNC_OK; i++) {
+        const dync__ca_result *r = &e->result.at[i];
+        if (r->kind != DYNC__CA_ADDED) {
+            dync__tensor *t = dync__open(dync_at(list, n).as.t), *own = NULL;
+            status = t ? dync__ca_own(c, given, n, t, &own) : DYNC_ERR_INTERNAL;
+            if (status == DYNC_OK) status = dync__ca_give(c, r, own);
+            dync__unref(own);
+            given[n++] = own ? own : t;                           /* whoever it was given to, or the list, keeps it alive */
+        }
+        if (status == DYNC_OK && (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED)) status = dync__hooks_accumulated(c->nodes.at.at[r->node]);
+    }
+    for (int i = 0; i < c->nodes.at.n && status == DYNC_OK && !c->walk->retain_graph; i++) dync__gnode_release(c->nodes.at.at[i]);
+    return status;
+}
+
+static dync_status dync__ca_run(dync__ca *c)
+{
+    uint64_t errors = dync__error_count();
+    dync_scope scope = dync_scope_begin();
+    dync_value list = dync__list_new(c->input.n);
+    bool off = dync__tls.grad_enabled_off;
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < c->input.n; i++) dync__list_set(list, i, dync_v_tensor(dync__handle(c->input.at[i])));
+    dync_status status = list.kind == DYNC_KIND_LIST ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__ca *outer = dync__ca_tls.now;
+    dync__ca_tls.now = c;
+    dync__tls.compiled_autograd = false;                          /* a backward inside a hook is walked */
+    dync__tls.grad_enabled_off = true;
+    dync_value r = status == DYNC_OK ? dync_call_values(c->entry->f, 1, &list) : DYNC_NONE;
+    if (dync__error_count() != errors) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (status == DYNC_OK) status = dync__ca_finish(c, r);
+    dync__tls.grad_enabled_off = off;
+    dync__tls.compiled_autograd = true;
+    dync__ca_tls.now = outer;
+    dync_scope_end(&scope);
+    return status;
+}
+
+static void dync__ca_free(dync__ca *c)
+{
+    dync__gnode_list_free(&c->nodes);
+    dync__vec_free(&c->word);
+    dync__vec_free(&c->size);
+    dync__vec_free(&c->shape);
+    dync__vec_free(&c->slot);
+    dync__vec_free(&c->input);
+    dync__map_free(&c->input_of);
+    dync__vec_free(&c->seed);
+    dync__vec_free(&c->grad);
+    dync__vec_free(&c->result);
+    dync__vec_free(&c->out);
+    dync__vec_free(&c->hook_part);
+}
+
+/* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk. */
+static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
+{
+    if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth) return false;
+    if (w->create_graph) {
+        *status = dync__fail(DYNC_ERR_UNSUPPORTED, "compiled_autograd does not support create_graph");
+        return true;
+    }
+    dync__ca c = {.visitor = {.word = dync__ca_word, .layout = dync__ca_layout, .saved = dync__ca_saved},
+                  .record = {.accumulate = dync__ca_accumulate, .retain = dync__ca_retain, .hook = dync__ca_hook}, .walk = w};
+    bool handled = false;
+    for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
+    *status = dync__ca_collect(&c);
+    if (*status != DYNC_OK) {
+        handled = true;
+    } else if (c.visitor.opaque || c.input.n > DYNC__MAX_LEAVES) {
+        dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s", c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
+    } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) != NULL) {
+        handled = true;
+        *status = dync__ca_run(&c);
+    } else if (dync_error() != DYNC_OK) {
+        handled = true;
+        *status = dync_error();
+    }
+    for (int i = 0; i < w->n_captures && handled && *status != DYNC_OK; i++) {
+        dync__unref(w->captured[i]);
+        w->captured[i] = NULL;
+    }
+    dync__ca_free(&c);
+    return handled;
+}
+
+/* ---- on and off --------------------------------------------------------------------------------------------------------------------------- */
+
+DYNC_API bool dync_compiled_autograd_begin(const char *backend)
+{
+    const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
+    if (!b) return false;
+    if (dync__ca_tls.depth == DYNC__CA_DEPTH) return dync__fail(DYNC_ERR_VALUE, "dync_compiled_autograd_begin: nested deeper than %d", (int)DYNC__CA_DEPTH), false;
+    DYNC__ATOMIC_STORE(&dync__walk_intercept, dync__ca_intercept);
+    dync__ca_tls.backend[dync__ca_tls.depth++] = *b;
+    dync__tls.compiled_autograd = true;
+    return true;
+}
+
+DYNC_API void dync_compiled_autograd_end(void)
+{
+    if (dync__ca_tls.depth) dync__ca_tls.depth--;
+    dync__tls.compiled_autograd = dync__ca_tls.depth > 0;
+}
+
+/* ---- the graph as the backend sees it: one list of inputs ----------------------------------------------------------------------------------- */
+
+typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list; int *place; } dync__ca_code;   /* place: in the list of each input, -1: by itself */
+
+/* The i of "L['inputs'][i]"; -1: another input. */
+static int dync__ca_place(const dync_node *n)
+{
+    static const char head[] = "L['inputs'][";
+    double i;
+    const char *end;
+    if (!n->source || strncmp(n->source, head, sizeof head - 1) != 0) return -1;
+    return dync__text_double(n->source + sizeof head - 1, &end, &i) ? (int)i : -1;
+}
+
+static dync_node *dync__ca_map(void *user, dync_node *old)
+{
+    (void)user;
+    return old->mark;
+}
+
+static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_node *old, int i)
+{
+    char name[32];
+    dync__format(name, sizeof name, i ? "getitem_%d" : "getitem", i);
+    dync_node *n = dync__graph_getitem(g, list, i);
+    if (!n || !dync__graph_rename(g, n, name)) return NULL;
+    n->info[0] = old->info[0];
+    n->info[0].alias = -1;
+    n->has_info = true;
+    n->requires_grad[0] = old->requires_grad[0];
+    n->stack = dync__arena_printf(&g->arena, "<compiled_autograd>:0.%d in forward\n", i);
+    return n->stack ? n : NULL;
+}
+
+static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code)
+{
+    dync_graph *g = code->graph = dync__graph_new("GraphModule");
+    dync_node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
+    dync__arg result;
+    if (!list || !dync__graph_takes_symbols(g, old) || !(list->target = dync__arena_strdup(&g->arena, "L_inputs_"))) return DYNC_ERR_MEMORY;
+    for (int pass = 0; pass < 3; pass++)                           /* other inputs, items of the list, calls */
+        for (int i = 0, k = 0; i < old->node.n; i++) {
+            dync_node *n = old->node.at[i];
+            bool input = n->kind == DYNC__N_PLACEHOLDER;
+            int place = input ? dync__ca_place(n) : -1;
+            if (input) code->place[k++] = place;
+            if (place >= code->n_list) code->n_list = place + 1;
+            if (pass != (!input ? 2 : place >= 0 ? 1 : 0)) continue;
+            if (n->kind == DYNC__N_OUTPUT) {
+                if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__ca_map, NULL) || !dync__graph_output(g, &result)) return DYNC_ERR_MEMORY;
+            } else if (place >= 0) {
+                n->mark = dync__ca_getitem(g, list, n, place);
+            } else {
+                n->mark = input ? dync__graph_copy_placeholder(g, n, n->name) : dync__graph_copy_call(g, n, dync__ca_map, NULL);
+            }
+            if (n->kind != DYNC__N_OUTPUT && !n->mark) return DYNC_ERR_MEMORY;
+        }
+    dync__graph_renumber(g);
+    return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+/* The list, then the inputs that are not in it. */
+static int dync__ca_values(const dync__ca_code *c, const dync_value *args, dync_value *out)
+{
+    int n = 1;
+    out[0] = dync__list_new(c->n_list);
+    for (int i = 0; i < c->n; i++) {
+        if (c->place[i] < 0) out[n++] = args[i];
+        else if (out[0].kind == DYNC_KIND_LIST) dync__list_set(out[0], c->place[i], args[i]);
+    }
+    return n;
+}
+
+static dync_value dync__ca_code_run(void *state, const dync_value *args, int nargs)
+{
+    const dync__ca_code *c = state;
+    dync_value *in = nargs == c->n ? dync__scope_alloc((size_t)(nargs + 1) * sizeof *in) : NULL;
+    if (!in) return DYNC_NONE;
+    int n = dync__ca_values(c, args, in);
+    return c->code.run(c->code.state, in, n);
+}
+
+static void dync__ca_code_destroy(void *state)
+{
+    dync__ca_code *c = state;
+    if (c->code.destroy) c->code.destroy(c->code.state);
+    dync_graph_free(c->graph);
+    dync__free(c->place, (size_t)(c->n + 1) * sizeof *c->place);
+    dync__free(c, sizeof *c);
+}
+
+static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    const dync__ca_entry *e = user;
+    dync__ca_code *c = dync__calloc(sizeof *c);
+    if (!c) return DYNC_ERR_MEMORY;
+    c->n = n;
+    c->place = dync__calloc((size_t)(n + 1) * sizeof *c->place);
+    dync_scope scope = dync_scope_begin();
+    dync_value *in = dync__scope_alloc((size_t)(n + 1) * sizeof *in);
+    dync_status status = c->place && in ? dync__ca_listed(g, c) : DYNC_ERR_MEMORY;
+    DYNC__COUNTER_ADD(autograd_compiles, 1);
+    if (status == DYNC_OK) status = e->backend.compile(c->graph, in, dync__ca_values(c, ex, in), options, &c->code, e->backend.user);
+    dync_scope_end(&scope);
+    if (status == DYNC_OK && !c->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", e->backend.name ? e->backend.name : "?");
+    if (status != DYNC_OK) {
+        dync__ca_code_destroy(c);
+        return status;
+    }
+    memset(out, 0, sizeof *out);
+    out->run = dync__ca_code_run;
+    out->destroy = dync__ca_code_destroy;
+    out->state = c;
+    return DYNC_OK;
 }
 
 /* ==== compile/config.c ========================================================================================== */

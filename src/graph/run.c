@@ -114,6 +114,24 @@ static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dy
     return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", env->graph->name);
 }
 
+/* Symbols in the items of lists that the graph takes. True: one more is known. */
+static bool dync__env_bind_items(const dync_graph *g, const dync__arg *args, int64_t *value, bool *known)
+{
+    bool more = false;
+    for (int i = g->n_inputs; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        const dync_node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
+        if (!list || list->kind != DYNC__N_PLACEHOLDER || !n->has_info) continue;
+        const dync__arg *a = &args[list->index];
+        int64_t item = n->args[1].as.i;
+        if (a->kind != DYNC__A_LIST || item >= a->n || a->as.list[item].kind != DYNC__A_TENSOR) continue;
+        const dync__layout *lay = &a->as.list[item].as.t->lay;
+        for (int d = 0; d < n->info[0].lay.ndim && d < lay->ndim; d++)
+            if (dync__symtab_solve(g->syms, n->info[0].lay.shape[d], lay->shape[d], value, known)) more = true;
+    }
+    return more;
+}
+
 static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
 {
     const dync_graph *g = env->graph;
@@ -124,6 +142,7 @@ static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, i
     if (!in || !known || !env->value) return DYNC_ERR_MEMORY;
     for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
     dync__graph_bind(g, in, env->value, known);
+    for (bool more = true; more;) more = dync__env_bind_items(g, args, env->value, known);
     return DYNC_OK;
 }
 

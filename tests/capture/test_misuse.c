@@ -64,8 +64,8 @@ TEST(calls)
 {
     dync_compiled *f = dync_compile(sum2), *g = dync_compile(sum_all), *h = dync_compile(null_fn);
     dync_tensor *x = dync_ones(dync_shape(2)), *out = dync_zeros(dync_shape(2));
-    dync_value many[200];
-    for (int i = 0; i < 200; i++) many[i] = DYNC_V(x);
+    static dync_value many[1100];
+    for (int i = 0; i < 1100; i++) many[i] = DYNC_V(x);
     BAD(dync_call(NULL, x), DYNC_ERR_VALUE, "NULL");
     BAD(dync_call_values(f, 1, many), DYNC_ERR_VALUE, "2");
     BAD(dync_call_values(f, 0, NULL), DYNC_ERR_VALUE, "2");
@@ -79,10 +79,10 @@ TEST(calls)
     BAD(dync_call(h, x), DYNC_ERR_VALUE, "");
     FINE(dync_call_values(g, 64, many));
     EXPECT_NEAR(dync_item(dync_select(dync_as_tensor(dync_call_values(g, 64, many)), 0, 0)), 64, 0);
-    BAD(dync_call_values(g, 65, many), DYNC_ERR_VALUE, "64");
-    BAD(dync_call_values(g, 200, many), DYNC_ERR_VALUE, "64");
-    for (int i = 0; i < 200; i++) many[i] = DYNC_V(i);
-    BAD(dync_call_values(g, 200, many), DYNC_ERR_VALUE, "arguments");
+    BAD(dync_call_values(g, 513, many), DYNC_ERR_VALUE, "512");
+    BAD(dync_call_values(g, 600, many), DYNC_ERR_VALUE, "512");
+    for (int i = 0; i < 1100; i++) many[i] = DYNC_V(i);
+    BAD(dync_call_values(g, 1100, many), DYNC_ERR_VALUE, "arguments");
     dync_value deep = DYNC_V(x);
     for (int i = 0; i < 40; i++) deep = dync_tuple(deep);
     BAD(dync_call_values(g, 1, &deep), DYNC_ERR_VALUE, "16");
@@ -104,16 +104,16 @@ TEST(calls)
 static int what;
 static dync_value inside(const dync_value *a, int n, void *user)
 {
-    dync_value many[100];
+    static dync_value many[600];
     dync_tensor *x = dync_as_tensor(a[0]);
     (void)n, (void)user;
-    for (int i = 0; i < 100; i++) many[i] = a[0];
+    for (int i = 0; i < 600; i++) many[i] = a[0];
     switch (what) {
     case 0: return dync_frame_values(dync_fn1(NULL), "none", 1, a);
     case 1: return dync_frame_values(dync_fn1(twice), "twice", 2, a);
     case 2: return dync_frame_values(dync_fn1(twice), "twice", -1, a);
     case 3: return dync_frame_values(dync_fnv(sum_all), "sum", 3, NULL);
-    case 4: return dync_frame_values(dync_disable(sum_all), "sum", 100, many);
+    case 4: return dync_frame_values(dync_disable(sum_all), "sum", 600, many);
     case 5: dync_guard_int("k", NULL); return a[0];
     case 6: dync_guard_tensor("k", NULL); return a[0];
     case 7: dync_mark_dynamic(x, 9); return a[0];
@@ -128,7 +128,7 @@ static dync_value inside(const dync_value *a, int n, void *user)
 }
 TEST(inside_a_traced_function)
 {
-    static const char *const texts[] = {"NULL", "1", "-1", "NULL", "100", "NULL", "NULL", "9", "9", "NULL", "no such operator", "tensor", "NULL", "16", "NULL"};
+    static const char *const texts[] = {"NULL", "1", "-1", "NULL", "600", "NULL", "NULL", "9", "9", "NULL", "no such operator", "tensor", "NULL", "16", "NULL"};
     for (int traced = 1; traced >= 0; traced--)
         for (what = 0; what < 15; what++) {
             if (!traced && (what == 13 || what == 4)) continue;               /* fine outside */

@@ -1,0 +1,207 @@
+/* Compiled autograd against the plain backward: gradients, hooks, accumulation, sizes that change, what is counted. */
+#include "../capture/counter.h"
+
+static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+
+/* ---- programs ------------------------------------------------------------------------------------------------------------ */
+static dync_tensor *pointwise(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_sin(x), dync_tanh(dync_add(w, dync_mul(x, w)))); }
+static dync_tensor *layers(dync_tensor *x, dync_tensor *w) { return dync_relu(dync_mm(dync_sigmoid(dync_mm(x, w)), dync_t(w))); }
+static dync_tensor *reduced(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_mean(dync_mul(x, w), dync_shape(1), true), dync_sum(x, dync_shape(0), false)); }
+static dync_tensor *viewed(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_reshape(x, dync_shape(-1)), dync_flatten(dync_transpose(w, 0, 1), 0, -1)); }
+static dync_tensor *softened(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_softmax(x, 1), dync_log_softmax(w, 0)); }
+static dync_tensor *written(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *y = dync_mul(x, 2.0);
+    dync_mul_(dync_select(y, 0, 1), 3.0);
+    return dync_mul(y, w);
+}
+static dync_tensor *joined(dync_tensor *x, dync_tensor *w) { return dync_cat(dync_tuple(dync_exp(x), dync_slice(w, 0, 1, DYNC_END, 1)), 0); }
+
+static dync_value square_fw(dync_autograd_ctx *ctx, const dync_value *a, int n)
+{
+    (void)n;
+    dync_save_for_backward(ctx, a[0].as.t);
+    return dync_v_tensor(dync_mul(a[0].as.t, a[0].as.t));
+}
+static dync_value square_bw(dync_autograd_ctx *ctx, const dync_value *g, int n)
+{
+    (void)n;
+    return dync_v_tensor(dync_mul(dync_mul(g[0].as.t, 2.0), dync_saved(ctx, 0)));
+}
+static const dync_autograd_function square_function = {"Square", square_fw, square_bw};
+static dync_tensor *custom(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_as_tensor(dync_apply(&square_function, x)), w); }
+
+typedef dync_tensor *(*program)(dync_tensor *, dync_tensor *);
+static const program programs[] = {pointwise, layers, reduced, viewed, softened, written, joined, custom};
+enum { N_PROGRAMS = (int)(sizeof programs / sizeof programs[0]) };
+
+static dync_tensor *leaf_like(dync_tensor *x) { return dync_requires_grad_(dync_clone(dync_detach(x)), true); }
+static bool grads_same(dync_tensor *a, dync_tensor *b) { return a && b && same(dync_grad(a), dync_grad(b), 1e-5); }
+
+TEST(gradients_equal_those_of_the_walk)
+{
+    for (int b = 0; b < 3; b++)
+        for (int p = 0; p < N_PROGRAMS; p++)
+            for (int rows = 2; rows < 5; rows++)                             /* other sizes through the same entry, or another */
+                for (int again = 0; again < 2; again++) {
+                    dync_tensor *x = dync_randn(dync_shape(rows, 3), .requires_grad = true), *w = dync_randn(dync_shape(rows, 3), .requires_grad = true);
+                    if (programs[p] == layers) w = dync_randn(dync_shape(3, 4), .requires_grad = true);
+                    dync_tensor *u = leaf_like(x), *v = leaf_like(w);
+                    for (int step = 0; step < 2; step++) {                   /* the second adds to what is there */
+                        dync_tensor *y = programs[p](x, w), *z = programs[p](u, v), *g = dync_clone(dync_detach(y));
+                        EXPECT_OK(dync_backward_with(y, g));
+                        DYNC_COMPILED_AUTOGRAD(backends[b]) EXPECT_OK(dync_backward_with(z, g));
+                    }
+                    if (!EXPECT(grads_same(x, u) && grads_same(w, v))) printf("program %d, %s, %d rows\n", p, backends[b], rows);
+                }
+}
+
+static dync_module *net(void)
+{
+    return dync_sequential(dync_nn_linear(4, 8, true), dync_nn_relu(), dync_nn_linear(8, 8, true), dync_nn_sigmoid(), dync_nn_linear(8, 2, true));
+}
+
+/* A training loop: one capture, whatever the batch. */
+TEST(a_training_loop_is_captured_once)
+{
+    dync_manual_seed(7);
+    dync_module *a = net();
+    dync_manual_seed(7);
+    dync_module *b = net();
+    dync_tensor *pa[8], *pb[8];
+    int n = dync_module_parameters(a, pa, 8);
+    dync_module_parameters(b, pb, 8);
+    dync_counters before = dync_get_counters(), after = before;
+    for (int step = 0; step < 6; step++)
+        DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(3 + step, 4));
+            for (int i = 0; i < n; i++) dync_set_grad(pa[i], NULL), dync_set_grad(pb[i], NULL);
+            EXPECT_OK(dync_backward(dync_sum(dync_forward_call(a, x), DYNC_ALL, false)));
+            dync_tensor *loss = dync_sum(dync_forward_call(b, x), DYNC_ALL, false);
+            DYNC_COMPILED_AUTOGRAD(NULL) EXPECT_OK(dync_backward(loss));
+            for (int i = 0; i < n; i++) {
+                EXPECT(same(dync_grad(pa[i]), dync_grad(pb[i]), 1e-5));
+                DYNC_NO_GRAD {
+                    dync_sub_(pa[i], dync_mul(dync_grad(pa[i]), 0.1));
+                    dync_sub_(pb[i], dync_mul(dync_grad(pb[i]), 0.1));
+                }
+            }
+            after = dync_get_counters();
+        }
+    EXPECT_EQ_INT(after.autograd_captures - before.autograd_captures, 1);
+    EXPECT_EQ_INT(after.autograd_compiles - before.autograd_compiles, 1);
+    dync_module_free(a);
+    dync_module_free(b);
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *doubled(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 2.0); }
+static dync_tensor *plus_one(dync_tensor *g, void *user) { (void)user; return dync_add(g, 1.0); }
+static dync_tensor *nothing(dync_tensor *g, void *user) { (void)g, (void)user; return NULL; }
+static void count_params(dync_tensor *param, void *user) { if (dync_grad(param)) ++*(int *)user; }
+
+TEST(every_kind_of_hook)
+{
+    int counts[2] = {0, 0};
+    dync_tensor *grads[2], *kept[2];
+    for (int on = 0; on < 2; on++) {
+        dync_tensor *x = dync_full(dync_shape(2), 3.0, .requires_grad = true), *m = dync_mul(x, x), *y = dync_sin(m);
+        dync_register_hook(x, doubled, NULL);
+        dync_register_hook(m, plus_one, NULL);
+        dync_register_hook(m, nothing, NULL);
+        dync_grad_fn_hook(y, plus_one, doubled, NULL);
+        EXPECT_OK(dync_retain_grad(m));
+        EXPECT(dync_register_post_accumulate_hook(x, count_params, &counts[on]) >= 0);
+        for (int step = 0; step < 2; step++) {
+            dync_grad_options keep = {.retain_graph = true};
+            dync_value outs = dync_v_tensor(y), seeds = dync_v_tensor(dync_ones(dync_shape(2)));
+            if (!on) EXPECT_OK(dync_backward_opt(outs, seeds, keep));
+            else DYNC_COMPILED_AUTOGRAD("inductor") EXPECT_OK(dync_backward_opt(outs, seeds, keep));
+        }
+        grads[on] = dync_grad(x);
+        kept[on] = dync_grad(m);
+        EXPECT_EQ_INT(counts[on], 2);
+    }
+    EXPECT(same(grads[0], grads[1], 1e-5));
+    EXPECT(kept[1] && same(kept[0], kept[1], 1e-5));
+}
+
+TEST(post_accumulate_hooks_free_gradients)
+{
+    dync_tensor *x = dync_ones(dync_shape(3), .requires_grad = true);
+    int n = 0, id = dync_register_post_accumulate_hook(x, count_params, &n);
+    EXPECT_OK(dync_backward(dync_sum(dync_mul(x, 2.0), DYNC_ALL, false)));
+    EXPECT_EQ_INT(n, 1);
+    dync_remove_hook(x, id);
+    EXPECT_OK(dync_backward(dync_sum(dync_mul(x, 2.0), DYNC_ALL, false)));
+    EXPECT_EQ_INT(n, 1);
+    EXPECT(dync_register_post_accumulate_hook(dync_mul(x, 2.0), count_params, &n) == -1);
+    EXPECT(dync_error() == DYNC_ERR_AUTOGRAD);
+    dync_clear_error();
+    EXPECT(dync_register_post_accumulate_hook(x, NULL, NULL) == -1);
+    dync_clear_error();
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------------------------------- */
+TEST(gradients_leave_grad_untouched)
+{
+    dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true), *y = dync_sum(dync_mul(dync_exp(x), x), DYNC_ALL, false);
+    dync_value plain = dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.retain_graph = true}), got = DYNC_NONE;
+    DYNC_COMPILED_AUTOGRAD("inductor") got = dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.retain_graph = true});
+    REQUIRE(dync_len(got) == 1);
+    EXPECT(same(dync_as_tensor(dync_at(plain, 0)), dync_as_tensor(dync_at(got, 0)), 1e-6));
+    EXPECT(!dync_grad(x));
+}
+
+/* Two leaves get the same gradient: adding to one must not show in the other. */
+TEST(gradients_own_their_memory)
+{
+    for (int b = 0; b < 3; b++) {
+        dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true), *y = dync_ones(dync_shape(2), .requires_grad = true), *g = dync_ones(dync_shape(2));
+        DYNC_COMPILED_AUTOGRAD(backends[b]) EXPECT_OK(dync_backward_with(dync_add(x, y), g));
+        DYNC_NO_GRAD dync_add_(dync_grad(x), 5.0);
+        EXPECT_NEAR(((float *)dync_data(dync_grad(y)))[0], 1, 0);
+        EXPECT_NEAR(((float *)dync_data(g))[0], 1, 0);
+    }
+}
+
+TEST(histories_are_freed_and_writes_are_noticed)
+{
+    dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true), *e = dync_exp(x), *y = dync_sum(e, DYNC_ALL, false);
+    DYNC_COMPILED_AUTOGRAD("inductor") {
+        EXPECT_OK(dync_backward(y));
+        EXPECT(dync_backward(y) == DYNC_ERR_AUTOGRAD);
+        EXPECT_HAS_STR(dync_error_message(), "a second time");
+        dync_clear_error();
+        e = dync_exp(x);
+        y = dync_sum(e, DYNC_ALL, false);
+        DYNC_NO_GRAD dync_add_(e, 1.0);
+        EXPECT(dync_backward(y) == DYNC_ERR_AUTOGRAD);
+        EXPECT_HAS_STR(dync_error_message(), "modified by an inplace operation");
+        dync_clear_error();
+        dync_backward_opt(DYNC_V(dync_sum(dync_mul(x, x), DYNC_ALL, false)), DYNC_NONE, (dync_grad_options){.create_graph = true});
+        EXPECT(dync_error() == DYNC_ERR_UNSUPPORTED);
+        EXPECT_HAS_STR(dync_error_message(), "compiled_autograd does not support create_graph");
+        dync_clear_error();
+    }
+}
+
+TEST(blocks_nest_and_unknown_backends_are_refused)
+{
+    int inside = 0;
+    DYNC_COMPILED_AUTOGRAD("no such backend") inside++;
+    EXPECT_EQ_INT(inside, 0);
+    EXPECT(dync_error() == DYNC_ERR_VALUE);
+    dync_clear_error();
+    dync_counters before = dync_get_counters();
+    dync_tensor *x = dync_ones(dync_shape(5), .requires_grad = true);
+    DYNC_COMPILED_AUTOGRAD("eager") {
+        DYNC_COMPILED_AUTOGRAD("inductor") inside++;
+        EXPECT_OK(dync_backward(dync_sum(dync_cos(x), DYNC_ALL, false)));
+    }
+    EXPECT_EQ_INT(dync_get_counters().autograd_captures - before.autograd_captures, 1);
+    EXPECT_OK(dync_backward(dync_sum(dync_cos(x), DYNC_ALL, false)));
+    EXPECT_EQ_INT(dync_get_counters().autograd_captures - before.autograd_captures, 1);
+    dync_compiled_autograd_end();                                          /* one too many does nothing */
+}
+TEST_MAIN
