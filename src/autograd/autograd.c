@@ -276,7 +276,7 @@ DYNC__FN bool dync__tensor_history_spent(const dync__tensor *t)
     bool spent = false, ok = dync__tensor_has_history(t) && dync__vec_push(&todo, t->grad->node);
     while (ok && todo.n && !spent) {
         const dync__gnode *node = todo.at[--todo.n];
-        spent = dync__gnode_is_spent(node);
+        spent = node->released;
         for (int i = 0; i < node->n_in && ok && !spent; i++) {
             const dync__gnode *next = node->edge[i].node;
             uint64_t known, key = (uint64_t)(uintptr_t)next;

@@ -101,7 +101,6 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
 /* tape.c */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
 DYNC__FN const char *dync__opnode_op_name(const dync__gnode *);
-DYNC__FN bool dync__gnode_is_spent(const dync__gnode *);           /* what it saved is gone, and it saved something */
 /* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would take (that of the node's argument). */
 typedef struct dync__saved {
     dync__tensor *t;                   /* owned; NULL: nothing saved */

@@ -595,7 +595,3 @@ static dync_status dync__tape_call(dync__opcall *c)
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
 DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
-DYNC__FN bool dync__gnode_is_spent(const dync__gnode *node)
-{
-    return node->released && (node->cls != &dync__opnode || ((const dync__opsave *)node->state)->lost);
-}

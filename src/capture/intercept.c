@@ -325,10 +325,32 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     return true;
 }
 
+/* A value that its own graph has used: where one node of the tape stands for that graph, the gradients from in there pass a hook by. */
+typedef struct dync__used_in { const dync_node *node; int uses; } dync__used_in;
+static void dync__count_use(void *user, dync__arg *a)
+{
+    dync__used_in *u = user;
+    u->uses += a->as.node == u->node;
+}
+static bool dync__used_inside(const dync__tracer *t, int env)
+{
+    const dync__origin *o = &t->origin.at[env];
+    if (!o->seg || o->seg->code.run != dync__raw_run) return false;
+    const dync_graph *g = o->seg->graph;
+    dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
+    for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, &u);
+    return u.uses > 0;
+}
+
 /* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place). */
 static bool dync__trace_expose(dync__tracer *t, dync__tensor *x)
 {
-    if (dync__effect_env(t, x) >= 0) return true;
+    int env = dync__effect_env(t, x);
+    if (env >= 0 && dync__used_inside(t, env)) {
+        dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
+        return false;
+    }
+    if (env >= 0) return true;
     return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK && dync__effect_env(t, x) >= 0;
 }
 

@@ -224,6 +224,23 @@ TEST(hooks)
     equal(hooks_input, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
     equal(hooks_input, (how){.leaf = true, .keep = true, .backward = true, .frames = 1});
 }
+static dync_tensor *hooks_too_late(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_sin(x), *w = dync_mul(z, y);
+    dync_graph_break("here");
+    dync_register_hook(z, triples, NULL);
+    return dync_add(w, z);
+}
+TEST(hooks_that_come_too_late)
+{
+    dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true), *y = dync_randn(dync_shape(4));
+    dync_on_error(quiet, NULL);
+    EXPECT(dync_call(dync_compile(hooks_too_late), x, y) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
+    EXPECT_HAS_STR(dync_error_message(), "register it where the value is made");
+    dync_clear_error();
+    EXPECT(dync_call(dync_compile(hooks_too_late, .backend = "eager"), x, y) != NULL);
+}
 static dync_tensor *hooks_inside(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *z = dync_mul(x, y);

@@ -1,11 +1,12 @@
-/* Random programs: operators, views, writes in place, branches on values, breaks, frames, several calls with changing data.
- * Compiled on every backend they must do what they do eagerly: results, written arguments, gradients. A failing program is shrunk
- * by dropping instructions and printed with its seed. `--seed N` starts elsewhere. */
+/* Random programs: operators, views, writes in place, branches on values, breaks, frames, hooks, several calls with changing data; some
+ * with backward and an update of their arguments inside, under fullgraph. Compiled on every backend they must do what they do eagerly:
+ * results, written arguments, gradients. A failing program is shrunk by dropping instructions and printed with its seed. `--seed N`
+ * starts elsewhere. */
 #include "../capture/counter.h"
 
 enum { MAX_INS = 24, MAX_VALUES = 32 };
 typedef struct { int op, a, b; double k; } ins;
-typedef struct { int n, n_args, train; ins at[MAX_INS]; int out[3]; } program;
+typedef struct { int n, n_args, train, inside; ins at[MAX_INS]; int out[3]; } program;
 
 static uint64_t state;
 static uint32_t rnd(uint32_t n)
@@ -23,6 +24,8 @@ static dync_tensor *broken_frame(dync_tensor *x, dync_tensor *y)
     dync_graph_break("random");
     return dync_sub(a, dync_cos(y));
 }
+
+static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
 
 static dync_tensor *apply(pool *q, const ins *i)
 {
@@ -57,19 +60,50 @@ static dync_tensor *apply(pool *q, const ins *i)
     case 24: return dync_frame(inner_frame, a, b);
     case 25: return dync_frame(broken_frame, a, b);
     case 26: return dync_mul(a, dync_item(dync_mean(dync_sigmoid(b), DYNC_ALL, false)));
+    case 27:
+        a = q->v[q->n - 1];                                     /* the value just made: later it may be too late, and compiled code says so */
+        if (dync_requires_grad(a)) dync_register_hook(a, halved, NULL);
+        return dync_add(a, b);
     default: return dync_gelu(dync_sub(a, b));
     }
 }
-enum { N_OPS = 28 };
+enum { N_OPS = 29 };
+static bool breaks(int op) { return op == 22 || op == 23 || op == 25 || op == 26; }
+
+static dync_tensor *loss_of(dync_value r)
+{
+    dync_tensor *loss = NULL;
+    for (int i = 0; i < 3; i++) {
+        dync_tensor *t = dync_as_tensor(dync_at(r, i));
+        if (!t || !dync_requires_grad(t)) continue;
+        dync_tensor *s = dync_mean(dync_mul(t, t), DYNC_ALL, false);
+        loss = loss ? dync_add(loss, s) : s;
+    }
+    return loss;
+}
 
 static dync_value run(const dync_value *args, int n, void *user)
 {
     const program *p = user;
     pool q = {.p = p};
     for (int i = 0; i < n; i++) q.v[q.n++] = dync_as_tensor(args[i]);
-    for (int i = 0; i < p->n; i++)
-        if (!(q.v[q.n++] = apply(&q, &p->at[i]))) return DYNC_NONE;
-    return dync_tuple(q.v[p->out[0]], q.v[p->out[1]], q.v[p->out[2]]);
+    for (int i = 0; i < p->n; i++) {
+        dync_tensor *made = apply(&q, &p->at[i]);
+        if (!made) return DYNC_NONE;
+        q.v[q.n++] = made;
+    }
+    dync_value r = dync_tuple(q.v[p->out[0]], q.v[p->out[1]], q.v[p->out[2]]);
+    dync_tensor *loss = p->inside ? loss_of(r) : NULL;
+    if (!loss) return r;
+    if (dync_backward(loss) != DYNC_OK) return DYNC_NONE;
+    for (int i = 0; i < n; i++) {
+        dync_tensor *x = dync_as_tensor(args[i]), *g = dync_grad(x);
+        DYNC_NO_GRAD {
+            if (g) dync_sub_(x, dync_mul(g, 0.1));
+        }
+        if (p->inside == 2) dync_set_grad(x, NULL);
+    }
+    return r;
 }
 
 static void make(program *p)
@@ -77,17 +111,20 @@ static void make(program *p)
     memset(p, 0, sizeof *p);
     p->n_args = 2 + (int)rnd(2);
     p->train = (int)rnd(2);
+    p->inside = p->train ? (int)rnd(3) : 0;
     p->n = 1 + (int)rnd(MAX_INS - 1);
     for (int i = 0; i < p->n; i++) {
         int have = p->n_args + i;
-        p->at[i] = (ins){(int)rnd(N_OPS), have - 1 - (int)rnd(have < 5 ? (uint32_t)have : 5), (int)rnd((uint32_t)have), (double)rnd(400) / 100 - 2};
+        int op = (int)rnd(N_OPS);
+        if (p->inside && breaks(op)) op = 0;
+        p->at[i] = (ins){op, have - 1 - (int)rnd(have < 5 ? (uint32_t)have : 5), (int)rnd((uint32_t)have), (double)rnd(400) / 100 - 2};
     }
     for (int i = 0; i < 3; i++) p->out[i] = p->n_args + p->n - 1 - (int)rnd(p->n < 4 ? (uint32_t)p->n : 4);
 }
 
 static void show(const program *p)
 {
-    printf("%d args%s\n", p->n_args, p->train ? ", with gradients" : "");
+    printf("%d args%s%s\n", p->n_args, p->train ? ", with gradients" : "", p->inside ? ", backward inside" : "");
     for (int i = 0; i < p->n; i++)
         printf("  v%d = op%d(v%d, v%d, %.2f)\n", p->n_args + i, p->at[i].op, p->at[i].a, p->at[i].b, p->at[i].k);
     printf("  return v%d, v%d, v%d\n", p->out[0], p->out[1], p->out[2]);
@@ -109,15 +146,8 @@ static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *
     }
     dync_value r = f ? dync_call_values(f, p->n_args, args) : run(args, p->n_args, (void *)(uintptr_t)p);
     if (r.kind != DYNC_KIND_LIST) return o;
-    dync_tensor *loss = NULL;
-    for (int i = 0; i < 3; i++) {
-        dync_tensor *t = dync_as_tensor(dync_at(r, i));
-        keep(&o, t);
-        if (p->train && t && dync_requires_grad(t)) {
-            dync_tensor *s = dync_sum(dync_mul(t, t), DYNC_ALL, false);
-            loss = loss ? dync_add(loss, s) : s;
-        }
-    }
+    for (int i = 0; i < 3; i++) keep(&o, dync_as_tensor(dync_at(r, i)));
+    dync_tensor *loss = p->train && !p->inside ? loss_of(r) : NULL;
     if (loss) dync_backward(loss);
     for (int i = 0; i < p->n_args; i++) {
         keep(&o, in[i]);
@@ -129,7 +159,7 @@ static outcome run_once(dync_compiled *f, const program *p, dync_tensor *const *
 static bool agrees(const program *p, const char *backend, uint64_t data_seed)
 {
     bool ok = true;
-    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend = backend, .user = (void *)(uintptr_t)p);
+    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend = backend, .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
     dync_manual_seed(data_seed);
     for (int call = 0; call < 3 && ok; call++)
         DYNC_SCOPE {
