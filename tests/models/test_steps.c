@@ -195,13 +195,13 @@ static void steady(dync_module *(*make)(void), dync_dims in, dync_dims out)
             t.opt = dync_optim_of(DYNC_OPTIM_ADAMW, t.net, (dync_optim_options){.lr = 1e-3});
             dync_compiled *f = dync_compile(steps[o], .user = &t, .fullgraph = true, .backend = backends[b]);
             dync_tensor *x = dync_randn(in), *y = dync_randn(out);
-            for (int i = 0; i < 5; i++)
+            for (int i = 0; i < 10; i++)
                 DYNC_SCOPE { EXPECT(dync_call(f, x, y) != NULL); }
             dync_memory before = dync_memory_stats();
-            for (int i = 0; i < 20; i++)
+            for (int i = 0; i < 50; i++)
                 DYNC_SCOPE { dync_call(f, x, y); }
             dync_memory after = dync_memory_stats();
-            if (!EXPECT_EQ_INT(after.mallocs, before.mallocs) || !EXPECT_EQ_INT(after.live_bytes, before.live_bytes))
+            if (!EXPECT_EQ_INT(after.mallocs, before.mallocs) || !EXPECT(after.live_bytes <= before.live_bytes + 256))
                 printf("    order %d on %s\n", o, backends[b]);
             dync_compiled_free(f);
             dync_optim_free(t.opt);
