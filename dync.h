@@ -33159,7 +33159,7 @@ DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
-DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward through it would find saved tensors gone */
+DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward went through a part of it and freed what that had saved */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
 DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
@@ -33299,7 +33299,6 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
 /* tape.c */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
 DYNC__FN const char *dync__opnode_op_name(const dync__gnode *);
-DYNC__FN bool dync__gnode_is_spent(const dync__gnode *);           /* what it saved is gone, and it saved something */
 /* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would take (that of the node's argument). */
 typedef struct dync__saved {
     dync__tensor *t;                   /* owned; NULL: nothing saved */
@@ -33794,7 +33793,7 @@ DYNC__FN bool dync__tensor_history_spent(const dync__tensor *t)
     bool spent = false, ok = dync__tensor_has_history(t) && dync__vec_push(&todo, t->grad->node);
     while (ok && todo.n && !spent) {
         const dync__gnode *node = todo.at[--todo.n];
-        spent = dync__gnode_is_spent(node);
+        spent = node->released;
         for (int i = 0; i < node->n_in && ok && !spent; i++) {
             const dync__gnode *next = node->edge[i].node;
             uint64_t known, key = (uint64_t)(uintptr_t)next;
@@ -36858,10 +36857,6 @@ static dync_status dync__tape_call(dync__opcall *c)
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
 DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
-DYNC__FN bool dync__gnode_is_spent(const dync__gnode *node)
-{
-    return node->released && (node->cls != &dync__opnode || ((const dync__opsave *)node->state)->lost);
-}
 
 /* ==== autograd/visit.c ========================================================================================== */
 /* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in an order that only the form of the graph
@@ -38736,6 +38731,7 @@ DYNC__INLINE bool dync__node_is_call(const dync_node *n)
 /* May it go where nobody uses it? And would running it twice give the same? */
 DYNC__FN bool dync__node_is_pure(const dync_node *);
 DYNC__FN bool dync__graph_has_writes(const dync_graph *);                      /* in-place operators, effects, calls of unknown operators */
+DYNC__FN bool dync__graph_writes_inputs(dync_graph *);                         /* may it write memory of an input? */
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
 DYNC__FN void dync__node_each_input(dync_node *, void (*fn)(void *user, dync__arg *), void *user);
 DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_node *new_node);
@@ -40100,6 +40096,37 @@ DYNC__FN bool dync__graph_has_writes(const dync_graph *g)
         if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM &&
             (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
             return true;
+    }
+    return false;
+}
+
+static void dync__mark_reaches(void *user, dync__arg *a)
+{
+    bool *reaches = user;
+    if (a->as.node->mark) *reaches = true;
+}
+
+/* Does the operator give memory of its own? What may hand an argument on does not count. */
+static bool dync__op_makes_fresh(int op)
+{
+    const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
+    return row && op != DYNC__OP_to_dtype && (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
+}
+
+/* A mark follows every value that may lie on an input. */
+DYNC__FN bool dync__graph_writes_inputs(dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *node = g->node.at[i];
+        const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
+        bool reaches = false;
+        dync__node_each_input(node, dync__mark_reaches, &reaches);
+        bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE && node->args[0].as.node->mark;
+        if (node->op == DYNC__OP_set_) first = reaches;                    /* lies on its second argument from now on */
+        if (row && row->cls == DYNC__INPLACE ? first : row ? reaches && (row->flags & DYNC__OP_WRITES) : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
+            return true;
+        if (row && row->cls == DYNC__INPLACE) reaches = first;
+        node->mark = node->kind == DYNC__N_PLACEHOLDER || (reaches && !dync__op_makes_fresh(node->op)) ? node : NULL;
     }
     return false;
 }
@@ -46987,10 +47014,32 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     return true;
 }
 
+/* A value that its own graph has used: where one node of the tape stands for that graph, the gradients from in there pass a hook by. */
+typedef struct dync__used_in { const dync_node *node; int uses; } dync__used_in;
+static void dync__used_inside_count(void *user, dync__arg *a)
+{
+    dync__used_in *u = user;
+    u->uses += a->as.node == u->node;
+}
+static bool dync__used_inside(const dync__tracer *t, int env)
+{
+    const dync__origin *o = &t->origin.at[env];
+    if (!o->seg || o->seg->code.run != dync__raw_run) return false;
+    const dync_graph *g = o->seg->graph;
+    dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
+    for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
+    return u.uses > 0;
+}
+
 /* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place). */
 static bool dync__trace_expose(dync__tracer *t, dync__tensor *x)
 {
-    if (dync__effect_env(t, x) >= 0) return true;
+    int env = dync__effect_env(t, x);
+    if (env >= 0 && dync__used_inside(t, env)) {
+        dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
+        return false;
+    }
+    if (env >= 0) return true;
     return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK && dync__effect_env(t, x) >= 0;
 }
 
@@ -50419,7 +50468,7 @@ static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *u
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
     j->into->n_inputs = user->n_inputs;
-    j->writes = dync__graph_has_writes(g);
+    j->writes = dync__graph_writes_inputs(g);
     dync_status status = dync__joint_traced(j, g);
     dync_scope_end(&scope);
     dync__error_slot inner = dync__error_guard_end(&guard);

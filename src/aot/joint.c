@@ -316,7 +316,7 @@ static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *u
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
     j->into->n_inputs = user->n_inputs;
-    j->writes = dync__graph_has_writes(g);
+    j->writes = dync__graph_writes_inputs(g);
     dync_status status = dync__joint_traced(j, g);
     dync_scope_end(&scope);
     dync__error_slot inner = dync__error_guard_end(&guard);

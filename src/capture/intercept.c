@@ -327,7 +327,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
 
 /* A value that its own graph has used: where one node of the tape stands for that graph, the gradients from in there pass a hook by. */
 typedef struct dync__used_in { const dync_node *node; int uses; } dync__used_in;
-static void dync__count_use(void *user, dync__arg *a)
+static void dync__used_inside_count(void *user, dync__arg *a)
 {
     dync__used_in *u = user;
     u->uses += a->as.node == u->node;
@@ -338,7 +338,7 @@ static bool dync__used_inside(const dync__tracer *t, int env)
     if (!o->seg || o->seg->code.run != dync__raw_run) return false;
     const dync_graph *g = o->seg->graph;
     dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
-    for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, &u);
+    for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
     return u.uses > 0;
 }
 

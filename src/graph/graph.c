@@ -431,6 +431,37 @@ DYNC__FN bool dync__graph_has_writes(const dync_graph *g)
     return false;
 }
 
+static void dync__mark_reaches(void *user, dync__arg *a)
+{
+    bool *reaches = user;
+    if (a->as.node->mark) *reaches = true;
+}
+
+/* Does the operator give memory of its own? What may hand an argument on does not count. */
+static bool dync__op_makes_fresh(int op)
+{
+    const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
+    return row && op != DYNC__OP_to_dtype && (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
+}
+
+/* A mark follows every value that may lie on an input. */
+DYNC__FN bool dync__graph_writes_inputs(dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *node = g->node.at[i];
+        const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
+        bool reaches = false;
+        dync__node_each_input(node, dync__mark_reaches, &reaches);
+        bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE && node->args[0].as.node->mark;
+        if (node->op == DYNC__OP_set_) first = reaches;                    /* lies on its second argument from now on */
+        if (row && row->cls == DYNC__INPLACE ? first : row ? reaches && (row->flags & DYNC__OP_WRITES) : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
+            return true;
+        if (row && row->cls == DYNC__INPLACE) reaches = first;
+        node->mark = node->kind == DYNC__N_PLACEHOLDER || (reaches && !dync__op_makes_fresh(node->op)) ? node : NULL;
+    }
+    return false;
+}
+
 DYNC__FN int dync__graph_op_count(const dync_graph *g)
 {
     int n = 0;

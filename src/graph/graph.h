@@ -83,6 +83,7 @@ DYNC__INLINE bool dync__node_is_call(const dync_node *n)
 /* May it go where nobody uses it? And would running it twice give the same? */
 DYNC__FN bool dync__node_is_pure(const dync_node *);
 DYNC__FN bool dync__graph_has_writes(const dync_graph *);                      /* in-place operators, effects, calls of unknown operators */
+DYNC__FN bool dync__graph_writes_inputs(dync_graph *);                         /* may it write memory of an input? */
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
 DYNC__FN void dync__node_each_input(dync_node *, void (*fn)(void *user, dync__arg *), void *user);
 DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_node *new_node);
