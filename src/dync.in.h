@@ -211,6 +211,7 @@ DYNC__COLD_BEGIN
 #include "capture/lint.c"
 #include "capture/trace.c"
 #include "capture/effects.c"
+#include "capture/number.c"
 #include "capture/cut.c"
 #include "capture/step.c"
 #include "capture/intercept.c"
@@ -239,6 +240,7 @@ DYNC__COLD_END
 #include "aot/code.h"
 DYNC__WARM_BEGIN
 #include "aot/backward.c"
+#include "aot/number.c"
 #include "aot/runtime.c"
 #include "aot/sized.c"
 DYNC__WARM_END

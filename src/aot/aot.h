@@ -181,6 +181,9 @@ DYNC__FN const dync__gnode_class *dync__aot_node_class(void);
 DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
+/* number.c: symbolic numbers as 0-dim tensors */
+DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
+DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
 typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */

@@ -12,7 +12,8 @@ typedef struct dync__aot_code {
     int n_fw_in, n_fw_out;
     const dync_node **tangent;           /* placeholders of the backward graph, by tangent */
     int n_tangents;
-    dync_graph *graph;                   /* the user's: its result's form is read at every call */
+    dync_graph *original;                /* the user's: its result's form is read at every call */
+    dync_graph *graph;                   /* the same with tensors for symbolic numbers */
     bool plain;                          /* not functionalised: interpreted as it is */
     bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
     bool double_backward;

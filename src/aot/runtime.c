@@ -60,6 +60,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     if (c->bw.destroy) c->bw.destroy(c->bw.state);
     dync__aot_graphs_free(&c->g);
     dync_graph_free(c->graph);
+    dync_graph_free(c->original);
     dync__free(c->tangent, (size_t)(c->n_tangents + 1) * sizeof *c->tangent);
     dync__free(c, sizeof *c);
 }
@@ -375,10 +376,18 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->id = DYNC__ATOMIC_INC(&ids);
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
-    c->graph = dync_graph_retain(graph);
+    c->original = dync_graph_retain(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
-    c->head.compiled_from = c->graph;
+    c->head.compiled_from = c->original;
+    dync_status made = DYNC_OK;
+    if (dync__graph_has_numbers(graph)) made = dync__graph_numbers(graph, &c->graph);
+    else c->graph = dync_graph_retain(graph);
+    if (made != DYNC_OK) {
+        dync__aot_code_unref(c);
+        return made;
+    }
+    graph = c->graph;
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(graph, examples);

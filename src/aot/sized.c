@@ -108,7 +108,7 @@ static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync_
     for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) value[s->symbol[i].symbol] = key[i];
     if (status == DYNC_OK) {
         memcpy(x->key, key, bytes);
-        for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(in[i]));
+        for (int i = 0; i < n; i++) examples[i] = in[i] ? dync_v_tensor(dync__handle(in[i])) : DYNC_NONE;
         status = dync__graph_concrete(s->graph, value, &x->graph);
     }
     if (status == DYNC_OK) status = dync__instance_compile(s, x, examples);
@@ -230,8 +230,9 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *ex
     if (status == DYNC_OK) status = dync__sized_bindings(s);
     bool given = n == graph->n_inputs && (examples || !n);
     for (int i = 0; given && i < n && status == DYNC_OK; i++)
-        if (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t)))
+        if (graph->node.at[i]->has_info && (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t))))
             status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
+        else if (!graph->node.at[i]->has_info) in[i] = NULL;
     if (status == DYNC_OK && given) {                 /* of the example's sizes: what cannot be compiled says so now */
         int64_t key[64];
         dync__instance *x = NULL;

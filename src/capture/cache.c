@@ -39,13 +39,14 @@ DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name,
     f->name = dync__compiled_text(opt->name ? opt->name : callee.name ? callee.name : name ? name : "fn");
     f->args = dync__compiled_text(opt->args ? opt->args : callee.args);
     f->options_text = dync__compiled_text(opt->options);
+    f->symbolic = dync__compiled_text(opt->symbolic);
     f->backend_name = dync__compiled_text(backend->name ? backend->name : "custom");
     f->opt.options = f->options_text;
     f->backend.name = f->backend_name;
     f->callee.name = f->name;
     if (opt->user) f->callee.user = opt->user;
     f->owner = &dync__tls;
-    if (!f->name || !f->backend_name || (opt->options && !f->options_text) || ((opt->args || callee.args) && !f->args)) {
+    if (!f->name || !f->backend_name || (opt->options && !f->options_text) || (opt->symbolic && !f->symbolic) || ((opt->args || callee.args) && !f->args)) {
         dync_compiled_free(f);
         return NULL;
     }
@@ -88,6 +89,7 @@ DYNC_API void dync_compiled_free(dync_compiled *f)
     dync__strfree(f->name);
     dync__strfree(f->args);
     dync__strfree(f->options_text);
+    dync__strfree(f->symbolic);
     dync__strfree(f->backend_name);
     dync__free(f, sizeof *f);
 }
@@ -188,6 +190,8 @@ static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_ent
     r->n_path = r->n_env = 0;
     dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
     for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++) r->env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
+    for (int k = 0; k < e->n_numbers && status == DYNC_OK; k++)
+        if (!(r->env[e->n_leaf_env + k] = dync__number_tensor(call->args[e->number_arg[k]]))) status = DYNC_ERR_MEMORY;
     return status;
 }
 
@@ -323,6 +327,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     for (;;) {
         DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
+        if (n->cell.n) DYNC__TRY(dync__cells_enter(e, n, r->env));
         bool last = DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH;
         DYNC__TRY(dync__run_tnode(n, r, last));
         if (last) break;

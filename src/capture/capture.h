@@ -57,21 +57,25 @@ typedef struct dync__segment {
     bool *used;                          /* outputs really needed; NULL: not narrowed */
     int32_t narrowing;                   /* a thread changes used and the code */
     int *alias;                          /* of a graph that writes: earliest input on the same storage, or -1, by input */
+    bool gives_numbers;                  /* some output may be a symbolic number */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
+typedef struct dync__cell_guard { struct dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;   /* fixed: by value */
+typedef struct dync__cell_use { int env, index; } dync__cell_use;
 typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
 /* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
-typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
+typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD, DYNC__DO_CELL } dync__effect_kind;
 typedef struct dync__effect {
     uint8_t kind;
     bool on;                             /* REQUIRES_GRAD */
     int after;                           /* segments of the node that run before it */
     int env, value, id;                  /* id: of a hook, when it is registered the first time */
     dync_hook fn;
-    void *user;
+    void *user;                          /* CELL: the cell; its new value is the number env, or the plain one */
+    dync_value number;
 } dync__effect;
 typedef enum { DYNC__TN_OPEN /* being traced */, DYNC__TN_RETURN, DYNC__TN_BRANCH, DYNC__TN_OPAQUE } dync__tnode_kind;
 enum { DYNC__MAX_OUTCOMES = 8 };
@@ -84,6 +88,7 @@ typedef struct dync__tnode {
     dync__tnode_kind kind;
     DYNC__VEC(dync__segref) seg;
     DYNC__VEC(dync__foreign_use) foreign; /* foreign tensors that enter the environment here */
+    DYNC__VEC(dync__cell_use) cell;      /* cells likewise */
     DYNC__VEC(dync__effect) effect;      /* by what runs before them */
     int branch_env;                      /* tensor branched on */
     bool branch_bool;                    /* by truth; else by its integer */
@@ -123,6 +128,8 @@ typedef struct dync__cache_entry {
     int threads;
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
+    DYNC__VEC(dync__cell_guard) cells;
+    int n_numbers, *number_arg, *number_item;      /* arguments that are symbolic numbers: which, and their items */
     DYNC__VEC(dync__module_guard) modules;
     struct dync__lint *lint;             /* of an open entry: the tape of its first trace; owned */
     int32_t lint_busy;                   /* it has been compared, or is */
@@ -225,6 +232,13 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callarg
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
+/* number.c */
+DYNC__FN bool dync__number_named(const dync_compiled *, int arg);                   /* in .symbolic */
+DYNC__FN dync__tensor *dync__number_tensor(dync_value);                             /* a number as it stands in the environment; owned */
+DYNC__FN dync_value dync__number_value(const dync__tensor *);
+DYNC__FN bool dync__cells_hold(const dync__cache_entry *);
+DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *, dync__tensor **env);
+DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value (*compute)(int op, dync_value, dync_value), dync_value *result);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_choose(dync_compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);

@@ -547,6 +547,11 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
         x = dync__taped_value(t, x);
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
+    } else if (v->kind == DYNC_KIND_SYM) {
+        const dync__tensor *x = dync__number_fake_of(t, v->as.p);
+        if (!x) return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another trace than its own");
+        for (int i = 0; i < t->made.n; i++)
+            if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__result_mark(t, &v->as.l->items[i], live, depth + 1));
     }
@@ -563,6 +568,10 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
         if (out->n >= t->fake.n || t->fake.at[out->n] != x) return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its graph");
+        return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
+    }
+    if (v->kind == DYNC_KIND_SYM) {
+        out->n = dync__number_fake_of(t, v->as.p)->node_output;
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_STR && v->as.s) {
@@ -583,6 +592,7 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
         dync__ref(env[o->n]);
         return dync_v_tensor(dync__give(env[o->n]));
     }
+    if (o->kind == DYNC_KIND_SYM) return dync__number_value(env[o->n]);
     if (o->kind == DYNC_KIND_STR && o->as.value.as.s) {
         size_t n = strlen(o->as.value.as.s) + 1;
         char *text = dync__scope_alloc(n);
@@ -606,8 +616,16 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
 
 static void dync__mark_outval(const dync__outval *o, bool *used)
 {
-    if (o->kind == DYNC_KIND_TENSOR) used[o->n] = true;
+    if (o->kind == DYNC_KIND_TENSOR || o->kind == DYNC_KIND_SYM) used[o->n] = true;
     for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) dync__mark_outval(&o->as.items[i], used);
+}
+
+static void dync__mark_effects(const dync__tnode *n, bool *used)
+{
+    for (int i = 0; i < n->effect.n; i++) {
+        if (n->effect.at[i].env >= 0) used[n->effect.at[i].env] = true;
+        if (n->effect.at[i].value >= 0) used[n->effect.at[i].value] = true;
+    }
 }
 
 /* The uses along this path are known: its segments compute no more than those. */
@@ -621,8 +639,10 @@ static dync_status dync__narrow_path(dync__tracer *t)
         for (int k = 0; o->seg && k < o->seg->n_in; k++) used[o->in_env[k]] = true;
     }
     const dync__tnode *n = t->entry->root;
+    dync__mark_effects(t->at, used);
     while (n && n->kind == DYNC__TN_BRANCH && status == DYNC_OK) {   /* the last outcome grown is the one traced */
         used[n->branch_env] = true;
+        dync__mark_effects(n, used);
         const dync__tnode *next = n->outcome[n->n_outcomes - 1].next;
         for (int i = 0; i < t->n_path; i++)
             if (t->path[i].node == n)

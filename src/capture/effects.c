@@ -9,12 +9,18 @@
 
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
 {
+    if (e->kind == DYNC__DO_CELL) {
+        if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
+        ((struct dync_cell *)e->user)->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
+        return DYNC_OK;
+    }
     dync__tensor *x = env[e->env];
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
     switch ((dync__effect_kind)e->kind) {
     case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
     case DYNC__DO_HOOK: return dync__hook_register(x, e->fn, e->user, e->id);
     case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
+    case DYNC__DO_CELL: break;
     case DYNC__DO_REQUIRES_GRAD: return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
     }
     return DYNC_OK;
@@ -129,6 +135,9 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
         for (int i = 0; grad && dync__grad_changed(&t->grads.at[k]) && i < t->made.n; i++)
             if (t->made.at[i] == grad) live[i] = true;
     }
+    for (int k = 0; k < t->effects.n; k++)
+        for (int i = 0; t->effects.at[k].effect.kind == DYNC__DO_CELL && i < t->made.n; i++)
+            if (t->made.at[i] == t->effects.at[k].of) live[i] = true;
 }
 
 DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
@@ -171,8 +180,8 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
 {
     dync_status status = DYNC_OK;
     for (int i = 0; i < n; i++) {
-        at[i].effect.env = dync__effect_env(t, at[i].of);
-        if (status == DYNC_OK && at[i].effect.env >= 0) status = dync__effect_do(t, at[i].effect);
+        at[i].effect.env = at[i].of ? dync__effect_env(t, at[i].of) : -1;
+        if (status == DYNC_OK && (at[i].effect.env >= 0 || !at[i].of)) status = dync__effect_do(t, at[i].effect);
         dync__unref(at[i].of);
     }
     return status;
@@ -200,7 +209,7 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
     dync__effect_wait w = {e, fake};
     w.effect.value = -1;
     if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w)) return DYNC_ERR_MEMORY;
-    dync__ref(fake);
+    if (fake) dync__ref(fake);
     return DYNC_OK;
 }
 
@@ -248,6 +257,7 @@ DYNC__FN void dync__effects_forget(dync__tracer *t)
         dync__unref(t->grads.at[i].before);
     }
     t->grads.n = 0;
+    t->cell.n = 0;
 }
 
 DYNC__FN void dync__effects_free(dync__tracer *t)

@@ -84,13 +84,21 @@ DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled
     e->n_tensors = call->n_tensors;
     e->item = dync__arena_alloc(&e->arena, (size_t)(e->n_items + 1) * sizeof *e->item);
     e->tensor = dync__arena_alloc(&e->arena, (size_t)(e->n_tensors + 1) * sizeof *e->tensor);
-    if (!e->item || !e->tensor) return DYNC_ERR_MEMORY;
+    e->number_arg = dync__arena_alloc(&e->arena, (size_t)(call->nargs + 1) * sizeof *e->number_arg);
+    e->number_item = dync__arena_alloc(&e->arena, (size_t)(call->nargs + 1) * sizeof *e->number_item);
+    if (!e->item || !e->tensor || !e->number_arg || !e->number_item) return DYNC_ERR_MEMORY;
     e->flat = true;
     for (int i = 0; i < call->nargs; i++) {
         const char *name = dync__arg_name(&e->arena, f->args, i);
         if (!name) return DYNC_ERR_MEMORY;
         if (call->args[i].kind != DYNC_KIND_TENSOR) e->flat = false;
+        int item = m.item;
         DYNC__TRY(dync__guard_value(&m, &call->args[i], dync__arena_printf(&e->arena, "L['%s']", name)));
+        if ((call->args[i].kind == DYNC_KIND_INT || call->args[i].kind == DYNC_KIND_FLOAT) && dync__number_named(f, i)) {
+            e->item[item].free_value = true;
+            e->number_arg[e->n_numbers] = i;
+            e->number_item[e->n_numbers++] = item;
+        }
     }
     e->grad_mode = !dync__tls.grad_enabled_off;
     e->default_dtype = dync__tls.default_dtype;
@@ -114,6 +122,7 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
 static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
 {
     if (g->kind != (uint8_t)v->kind) return false;
+    if (DYNC__ATOMIC_PEEK(&g->free_value)) return true;
     switch (v->kind) {
     case DYNC_KIND_LIST: return (v->as.l ? v->as.l->n : 0) == g->n;
     case DYNC_KIND_STR: return strcmp(v->as.s ? v->as.s : "", g->as.s) == 0;
@@ -266,6 +275,7 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
 {
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) return false;
+    if (!dync__cells_hold(e)) return false;
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
     return DYNC__ATOMIC_LOAD(&e->open) || dync__foreign_hold(e, c);
@@ -287,7 +297,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
-    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
+    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->cells) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
     return e->threads == dync__pool_threads();
 }
 
@@ -405,6 +415,10 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
 
 static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
+    if (!dync__cells_hold(e)) {
+        dync__str_add(out, "a cell holds the number that it held");
+        return true;
+    }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) {
             dync__str_addf(out, "G['%s'] == %lld", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
@@ -472,7 +486,8 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
             dync__tensor_guard_text(t, out);
             if (t->same_as >= 0) dync__str_addf(out, "ALIAS %s is %s\n", e->tensor[t->same_as].source, t->source);
         } else {
-            dync__guard_constant_text(g, out);
+            if (g->free_value) dync__str_addf(out, "%s is %s", g->source, g->kind == DYNC_KIND_FLOAT ? "a float" : "an int");
+            else dync__guard_constant_text(g, out);
             dync__str_add(out, "\n");
         }
     }

@@ -462,7 +462,8 @@ static const dync__grad_intercept *dync__capture_grads(void)
         .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad,
         .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
-        .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
+        .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_,
+        .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
     return dync__tracing() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
 
@@ -483,6 +484,7 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
     DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
+    dync__numbers_install();
     DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }
 

@@ -49,6 +49,7 @@ DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
             h = dync__hash_bytes(m->lay.shape, (size_t)m->lay.ndim * sizeof(int64_t), h);
             h = dync__hash_bytes(m->lay.stride, (size_t)m->lay.ndim * sizeof(int64_t), h);
         }
+        if (!n->has_info) h = dync__hash_mix(h, (uint64_t)n->scalar.kind);
         if (n->kind == DYNC__N_GET_ATTR && n->value) h = dync__hash_mix(h, n->value->id);
     }
     return h;
@@ -83,7 +84,7 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
                                                        x->callee->user != y->callee->user)))
             return false;
         if (x->kind != y->kind || x->op != y->op || x->nargs != y->nargs || x->nout != y->nout || x->value != y->value ||
-            x->has_info != y->has_info)
+            x->has_info != y->has_info || (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
         if (x->kind == DYNC__N_PLACEHOLDER && x->has_info &&
             (!dync__info_equal(&x->info[0], &y->info[0]) || x->requires_grad[0] != y->requires_grad[0]))
@@ -126,6 +127,12 @@ DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint
     return NULL;
 }
 
+/* A number that stands in the environment as a tensor is a number for who asked for values. */
+static dync_value dync__boxed_value(dync__tensor *t)
+{
+    return t->flags & DYNC__T_NUMBER ? dync__number_value(t) : dync_v_tensor(dync__handle(t));
+}
+
 /* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
 static void dync__segment_study(dync__segment *s)
 {
@@ -135,6 +142,7 @@ static void dync__segment_study(dync__segment *s)
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
         s->n_ops += n->op != DYNC__NODE_GETITEM;
+        s->gives_numbers = s->gives_numbers || (!n->has_info && dync__arg_is_number(&n->scalar));
         if (n->op == DYNC__NODE_GETITEM) continue;
         if (n->op < 0) s->narrowable = false;         /* a user's function: it may do anything */
         if (n->op < 0) continue;
@@ -217,7 +225,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     s->grad_mode = !dync__tls.grad_enabled_off;
     dync__segment_study(s);
     dync_scope scope = dync_scope_begin();
-    for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(inputs[i]));
+    for (int i = 0; i < n; i++) examples[i] = dync__boxed_value(inputs[i]);
     uint64_t start = dync__now_ns();
     dync_status status = dync__graph_check(taken);
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
@@ -309,18 +317,29 @@ static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor 
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------------------------- */
+static bool dync__form_is_number(const dync__arg *form)
+{
+    return form->kind == DYNC__A_NODE && !form->as.node->has_info && dync__arg_is_number(&form->as.node->scalar);
+}
+static dync_value dync__raw_number(dync__tensor *taken)
+{
+    dync_value v = dync__number_value(taken);
+    dync__unref(taken);
+    return v;
+}
 /* The result in the graph's own form; takes the outputs over. */
 static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, int *k)
 {
     switch ((dync__arg_kind)form->kind) {
     case DYNC__A_NODE: case DYNC__A_TENSOR: {
         dync__tensor *t = out[(*k)++];
+        if (t && dync__form_is_number(form)) return dync__raw_number(t);
         return t ? dync_v_tensor(dync__give(t)) : DYNC_NONE;
     }
     case DYNC__A_LIST: {
         dync_value list = dync__list_new(form->n);
         for (int i = 0; i < form->n; i++) {
-            bool tensor = form->as.list[i].kind == DYNC__A_NODE;
+            bool tensor = form->as.list[i].kind == DYNC__A_NODE && !dync__form_is_number(&form->as.list[i]);
             dync__tensor *t = tensor ? out[(*k)++] : NULL;
             dync_value v = tensor ? (t ? dync_v_tensor(dync__handle(t)) : DYNC_NONE) : dync__raw_result(&form->as.list[i], out, k);
             if (list.kind == DYNC_KIND_NONE) dync__unref(t);
@@ -363,8 +382,13 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, nargs, sizeof *in);
     bool good = in != NULL;
     for (int i = 0; i < nargs && good; i++) {
-        good = args[i].kind == DYNC_KIND_TENSOR && (in[i] = dync__open(args[i].as.t)) != NULL;
-        if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
+        bool number = args[i].kind == DYNC_KIND_INT || args[i].kind == DYNC_KIND_FLOAT;
+        if (number && !(in[i] = dync__number_tensor(args[i]))) good = false;
+        else if (number) (void)dync__give(in[i]);                                    /* the scope's */
+        else if (args[i].kind != DYNC_KIND_TENSOR) {
+            dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
+            good = false;
+        } else good = (in[i] = dync__open(args[i].as.t)) != NULL;
     }
     if (good) result = dync__raw_run_tensors(state, nargs, in);
     dync__room_end(in, few, nargs, sizeof *in);
@@ -376,7 +400,7 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
 {
     dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_in; i++) args[i] = dync_v_tensor(dync__handle(in[i]));
+    for (int i = 0; i < n_in; i++) args[i] = dync__boxed_value(in[i]);
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
@@ -385,8 +409,11 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
         out[0] = dync__open(r.as.t);
         if (out[0]) dync__ref(out[0]);
     } else if (status == DYNC_OK && r.kind == DYNC_KIND_LIST && r.as.l && r.as.l->n == n_out) {
-        for (int i = 0; i < n_out; i++)
-            if (r.as.l->items[i].kind == DYNC_KIND_TENSOR && (out[i] = dync__open(r.as.l->items[i].as.t))) dync__ref(out[i]);
+        for (int i = 0; i < n_out; i++) {
+            const dync_value *v = &r.as.l->items[i];
+            if (v->kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v->as.t))) dync__ref(out[i]);
+            if (v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT) out[i] = dync__number_tensor(*v);
+        }
     } else if (status == DYNC_OK && n_out) {
         status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list of %d tensors",
                             r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", n_out);
@@ -430,9 +457,18 @@ static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *c
     return DYNC_OK;
 }
 
+/* Outputs that are numbers are marked so in the environment. */
+static void dync__segment_numbers(const dync__segment *s, dync__tensor *const *out)
+{
+    const dync__arg *form = &s->graph->node.at[s->graph->node.n - 1]->args[0];
+    for (int i = 0; i < s->n_out; i++)
+        if (out[i] && dync__form_is_number(&form->as.list[i])) out[i]->flags |= DYNC__T_NUMBER;
+}
+
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
 {
     DYNC__TRY(dync__callable_run(&s->code, n_in, in, s->n_out, out));
+    if (DYNC__UNLIKELY(s->gives_numbers)) dync__segment_numbers(s, out);
     dync_status status = s->code.run == dync__raw_run ? DYNC_OK : dync__segment_outputs(s, out);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
         dync__unref(out[i]);
@@ -444,7 +480,7 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
 DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into)
 {
     const dync__raw_state *r = s->code.run == dync__raw_run ? s->code.state : NULL;
-    if (!r || !r->raw.run_into) return dync__segment_run(s, n_in, in, out);
+    if (!r || !r->raw.run_into || s->gives_numbers) return dync__segment_run(s, n_in, in, out);
     for (int i = 0; i < s->n_out; i++) out[i] = NULL;
     dync_status status = r->raw.run_into(r->raw.state, n_in, in, s->n_out, out, into);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {

@@ -170,16 +170,24 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
 {
     char name[64], stack_name[40];
-    const char *source = dync__env_source(t, env), *target = NULL;
-    if (source) target = dync__source_name(&g->arena, source, name);
+    const char *source = dync__env_source(t, env), *target = NULL, *text = NULL;
+    dync_value plain;
+    bool cell = false;
+    if (t->fake.at[env]->flags & DYNC__T_NUMBER) text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
+    if (cell) dync__format(name, sizeof name, "%s", target = dync__arena_strdup(&g->arena, source));
+    else if (source) target = dync__source_name(&g->arena, source, name);
     else dync__format(stack_name, sizeof stack_name, "stack%d", env);
     if (source)
         for (char *p = name; *p; p++)
             if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
     dync__info info = dync__info_of(t->fake.at[env]);
-    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, &info);
+    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, text ? NULL : &info);
     if (!n) return NULL;
     if (target) n->target = target;
+    if (text) {
+        n->scalar = dync__arg_value(plain);
+        n->sym = dync__arena_strdup(&g->arena, text);
+    }
     n->requires_grad[0] = (t->fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     n->env = env;
     return n;
@@ -200,9 +208,14 @@ DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 /* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
+    dync__number **operand = t->operand;
+    t->operand = NULL;                                /* of the call itself, not of lists in it */
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
-        if (in[i].kind == DYNC__A_TENSOR) {
+        if (operand && operand[i]) {
+            out[i] = dync__arg_node(dync__number_node(t, operand[i]));
+            if (!out[i].as.node) return DYNC_ERR_MEMORY;
+        } else if (in[i].kind == DYNC__A_TENSOR) {
             out[i].kind = DYNC__A_NODE;
             out[i].as.node = dync__tracer_node(t, in[i].as.t);
             if (!out[i].as.node) return DYNC_ERR_MEMORY;
@@ -377,13 +390,20 @@ DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
 static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
+    dync__number *operand[DYNC__MAX_ARGS];
     DYNC__TRY(dync__tracer_enter(t, c));
     if (c->op == DYNC__OP__set_grad_enabled) {             /* a program or graph called by traced code */
         dync_set_grad_enabled(c->args[0].as.i != 0);
         return t->status;
     }
     DYNC__TRY(dync__tracer_leaf_written(c));
-    return dync__tracer_answer(t, c);
+    if (t->number.n) {
+        dync__number_operands(t, c, operand);
+        t->operand = operand;
+    }
+    dync_status status = dync__tracer_answer(t, c);
+    t->operand = NULL;
+    return status;
 }
 
 /* Grad mode is a node of the graph and counts for what is recorded next. */
@@ -439,13 +459,14 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
         if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
     if (fresh) e->n_leaf_env = t->real.n;
-    return DYNC_OK;
+    return dync__numbers_open(t);
 }
 
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
     dync__taped_close(t);
     dync__effects_free(t);
+    dync__numbers_close(t);
     for (int i = 0; i < t->made.n; i++) {
         t->made.at[i]->node = NULL;
         dync__unref(t->made.at[i]);
@@ -502,6 +523,7 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 {
     dync__trace_leaves leaves = {t, 0};
     for (int i = 0; i < t->call->nargs; i++) {
+        if (dync__number_argument(t, i, &out[i])) continue;
         out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
         if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE) return DYNC_ERR_MEMORY;
     }

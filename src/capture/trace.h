@@ -9,6 +9,8 @@ typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, fo
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
 typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;         /* of: a fake, owned */
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
+typedef struct dync__number dync__number;                                                          /* number.c: a symbolic number */
+typedef struct dync__cell_now { struct dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
 typedef struct dync__tracer {
     dync__handler handler;
     dync_compiled *fn;
@@ -49,6 +51,10 @@ typedef struct dync__tracer {
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
     struct dync__tracer *outer;
+    DYNC__VEC(dync__number *) number;    /* arguments first; in scratch */
+    DYNC__VEC(dync__cell_now) cell;
+    int n_number_inputs;
+    dync__number **operand;              /* of the operator being recorded, by argument; NULL: none is symbolic */
     dync__symtab *syms, *syms_outer;     /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__tracer;
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
@@ -110,6 +116,17 @@ DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);       
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
+/* number.c */
+DYNC__FN dync_status dync__numbers_open(dync__tracer *);
+DYNC__FN void dync__numbers_close(dync__tracer *);
+DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);      /* true: it is a symbol */
+DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell);
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);   /* NULL: none of this trace */
+DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
+DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
+DYNC__FN bool dync__trace_cell_get(struct dync_cell *, dync_value *result);
+DYNC__FN bool dync__trace_cell_set(struct dync_cell *, dync_value);
+DYNC__FN void dync__numbers_install(void);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);

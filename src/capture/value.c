@@ -166,22 +166,17 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
 }
 
 /* ---- arithmetic on number values: floats where one is a float, integers else ------------------------------------------------ */
-typedef enum { DYNC__SYM_ADD, DYNC__SYM_SUB, DYNC__SYM_MUL, DYNC__SYM_FLOORDIV } dync__sym_op;
-
 static bool dync__is_plain_number(const dync_value *v)
 {
     return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
 }
 
-static dync_value dync__sym_ints(dync__sym_op op, int64_t a, int64_t b)
+static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;           /* wraps, as int64 tensors do */
-    switch (op) {
-    case DYNC__SYM_ADD: return dync_v_int((int64_t)(x + y));
-    case DYNC__SYM_SUB: return dync_v_int((int64_t)(x - y));
-    case DYNC__SYM_MUL: return dync_v_int((int64_t)(x * y));
-    case DYNC__SYM_FLOORDIV: break;
-    }
+    if (op == DYNC__OP_add) return dync_v_int((int64_t)(x + y));
+    if (op == DYNC__OP_sub) return dync_v_int((int64_t)(x - y));
+    if (op == DYNC__OP_mul) return dync_v_int((int64_t)(x * y));
     if (b == 0) {
         dync__fail(DYNC_ERR_VALUE, "dync_sym_floordiv: division of %lld by zero", (long long)a);
         return DYNC_NONE;
@@ -191,7 +186,7 @@ static dync_value dync__sym_ints(dync__sym_op op, int64_t a, int64_t b)
     return dync_v_int(q - (a % b != 0 && (a < 0) != (b < 0)));
 }
 
-static dync_value dync__sym_apply(dync__sym_op op, dync_value a, dync_value b)
+static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
 {
     if (!dync__is_plain_number(&a) || !dync__is_plain_number(&b)) {
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_sym: expected two numbers");
@@ -199,15 +194,16 @@ static dync_value dync__sym_apply(dync__sym_op op, dync_value a, dync_value b)
     }
     if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT) return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
     double x = dync_as_float(a), y = dync_as_float(b);
-    switch (op) {
-    case DYNC__SYM_ADD: return dync_v_float(x + y);
-    case DYNC__SYM_SUB: return dync_v_float(x - y);
-    case DYNC__SYM_MUL: return dync_v_float(x * y);
-    case DYNC__SYM_FLOORDIV: break;
-    }
-    return dync_v_float(floor(x / y));
+    return dync_v_float(op == DYNC__OP_add ? x + y : op == DYNC__OP_sub ? x - y : op == DYNC__OP_mul ? x * y : floor(x / y));
 }
-DYNC_API dync_value dync_sym_add(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_ADD, a, b); }
-DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_SUB, a, b); }
-DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_MUL, a, b); }
-DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_FLOORDIV, a, b); }
+
+static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
+{
+    dync_value r;
+    bool symbolic = a.kind == DYNC_KIND_SYM || b.kind == DYNC_KIND_SYM;
+    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r) ? r : dync__sym_plain(op, a, b);
+}
+DYNC_API dync_value dync_sym_add(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_add, a, b); }
+DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_sub, a, b); }
+DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_mul, a, b); }
+DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_floor_divide, a, b); }
