@@ -6084,7 +6084,7 @@ typedef struct dync__storage {
 } dync__storage;
 
 enum { DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */, DYNC__T_FAKE = 2, DYNC__T_PARAMETER = 4,
-       DYNC__T_NAMED = 8 };
+       DYNC__T_NAMED = 8, DYNC__T_NUMBER = 16 /* capture/: a symbolic number, 0-dim int64 or float64 */ };
 typedef struct dync__tensor {
     int32_t refs;                     /* 0: the slot is free; then numel is the next free slot of the shared list */
     uint32_t generation, slot;
@@ -42536,21 +42536,25 @@ typedef struct dync__segment {
     bool *used;                          /* outputs really needed; NULL: not narrowed */
     int32_t narrowing;                   /* a thread changes used and the code */
     int *alias;                          /* of a graph that writes: earliest input on the same storage, or -1, by input */
+    bool gives_numbers;                  /* some output may be a symbolic number */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
+typedef struct dync__cell_guard { struct dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;   /* fixed: by value */
+typedef struct dync__cell_use { int env, index; } dync__cell_use;
 typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
 /* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
-typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD } dync__effect_kind;
+typedef enum { DYNC__DO_SET_GRAD, DYNC__DO_HOOK, DYNC__DO_RETAIN_GRAD, DYNC__DO_REQUIRES_GRAD, DYNC__DO_CELL } dync__effect_kind;
 typedef struct dync__effect {
     uint8_t kind;
     bool on;                             /* REQUIRES_GRAD */
     int after;                           /* segments of the node that run before it */
     int env, value, id;                  /* id: of a hook, when it is registered the first time */
     dync_hook fn;
-    void *user;
+    void *user;                          /* CELL: the cell; its new value is the number env, or the plain one */
+    dync_value number;
 } dync__effect;
 typedef enum { DYNC__TN_OPEN /* being traced */, DYNC__TN_RETURN, DYNC__TN_BRANCH, DYNC__TN_OPAQUE } dync__tnode_kind;
 enum { DYNC__MAX_OUTCOMES = 8 };
@@ -42563,6 +42567,7 @@ typedef struct dync__tnode {
     dync__tnode_kind kind;
     DYNC__VEC(dync__segref) seg;
     DYNC__VEC(dync__foreign_use) foreign; /* foreign tensors that enter the environment here */
+    DYNC__VEC(dync__cell_use) cell;      /* cells likewise */
     DYNC__VEC(dync__effect) effect;      /* by what runs before them */
     int branch_env;                      /* tensor branched on */
     bool branch_bool;                    /* by truth; else by its integer */
@@ -42602,6 +42607,8 @@ typedef struct dync__cache_entry {
     int threads;
     DYNC__VEC(dync__foreign) foreign;
     DYNC__VEC(dync__int_guard) ints;
+    DYNC__VEC(dync__cell_guard) cells;
+    int n_numbers, *number_arg, *number_item;      /* arguments that are symbolic numbers: which, and their items */
     DYNC__VEC(dync__module_guard) modules;
     struct dync__lint *lint;             /* of an open entry: the tape of its first trace; owned */
     int32_t lint_busy;                   /* it has been compared, or is */
@@ -42704,6 +42711,13 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callarg
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
+/* number.c */
+DYNC__FN bool dync__number_named(const dync_compiled *, int arg);                   /* in .symbolic */
+DYNC__FN dync__tensor *dync__number_tensor(dync_value);                             /* a number as it stands in the environment; owned */
+DYNC__FN dync_value dync__number_value(const dync__tensor *);
+DYNC__FN bool dync__cells_hold(const dync__cache_entry *);
+DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *, dync__tensor **env);
+DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value (*compute)(int op, dync_value, dync_value), dync_value *result);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_choose(dync_compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
@@ -42802,6 +42816,8 @@ typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, fo
 /* The .grad of a fake during the trace is its value now; before: what the real tensor's was when it was read, or at the last cut. */
 typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;         /* of: a fake, owned */
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
+typedef struct dync__number dync__number;                                                          /* number.c: a symbolic number */
+typedef struct dync__cell_now { struct dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
 typedef struct dync__tracer {
     dync__handler handler;
     dync_compiled *fn;
@@ -42842,6 +42858,10 @@ typedef struct dync__tracer {
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
     struct dync__tracer *outer;
+    DYNC__VEC(dync__number *) number;    /* arguments first; in scratch */
+    DYNC__VEC(dync__cell_now) cell;
+    int n_number_inputs;
+    dync__number **operand;              /* of the operator being recorded, by argument; NULL: none is symbolic */
     dync__symtab *syms, *syms_outer;     /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__tracer;
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
@@ -42903,6 +42923,17 @@ DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);       
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
+/* number.c */
+DYNC__FN dync_status dync__numbers_open(dync__tracer *);
+DYNC__FN void dync__numbers_close(dync__tracer *);
+DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);      /* true: it is a symbol */
+DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell);
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);   /* NULL: none of this trace */
+DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
+DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
+DYNC__FN bool dync__trace_cell_get(struct dync_cell *, dync_value *result);
+DYNC__FN bool dync__trace_cell_set(struct dync_cell *, dync_value);
+DYNC__FN void dync__numbers_install(void);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);
@@ -43087,22 +43118,17 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
 }
 
 /* ---- arithmetic on number values: floats where one is a float, integers else ------------------------------------------------ */
-typedef enum { DYNC__SYM_ADD, DYNC__SYM_SUB, DYNC__SYM_MUL, DYNC__SYM_FLOORDIV } dync__sym_op;
-
 static bool dync__is_plain_number(const dync_value *v)
 {
     return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
 }
 
-static dync_value dync__sym_ints(dync__sym_op op, int64_t a, int64_t b)
+static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;           /* wraps, as int64 tensors do */
-    switch (op) {
-    case DYNC__SYM_ADD: return dync_v_int((int64_t)(x + y));
-    case DYNC__SYM_SUB: return dync_v_int((int64_t)(x - y));
-    case DYNC__SYM_MUL: return dync_v_int((int64_t)(x * y));
-    case DYNC__SYM_FLOORDIV: break;
-    }
+    if (op == DYNC__OP_add) return dync_v_int((int64_t)(x + y));
+    if (op == DYNC__OP_sub) return dync_v_int((int64_t)(x - y));
+    if (op == DYNC__OP_mul) return dync_v_int((int64_t)(x * y));
     if (b == 0) {
         dync__fail(DYNC_ERR_VALUE, "dync_sym_floordiv: division of %lld by zero", (long long)a);
         return DYNC_NONE;
@@ -43112,7 +43138,7 @@ static dync_value dync__sym_ints(dync__sym_op op, int64_t a, int64_t b)
     return dync_v_int(q - (a % b != 0 && (a < 0) != (b < 0)));
 }
 
-static dync_value dync__sym_apply(dync__sym_op op, dync_value a, dync_value b)
+static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
 {
     if (!dync__is_plain_number(&a) || !dync__is_plain_number(&b)) {
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_sym: expected two numbers");
@@ -43120,18 +43146,19 @@ static dync_value dync__sym_apply(dync__sym_op op, dync_value a, dync_value b)
     }
     if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT) return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
     double x = dync_as_float(a), y = dync_as_float(b);
-    switch (op) {
-    case DYNC__SYM_ADD: return dync_v_float(x + y);
-    case DYNC__SYM_SUB: return dync_v_float(x - y);
-    case DYNC__SYM_MUL: return dync_v_float(x * y);
-    case DYNC__SYM_FLOORDIV: break;
-    }
-    return dync_v_float(floor(x / y));
+    return dync_v_float(op == DYNC__OP_add ? x + y : op == DYNC__OP_sub ? x - y : op == DYNC__OP_mul ? x * y : floor(x / y));
 }
-DYNC_API dync_value dync_sym_add(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_ADD, a, b); }
-DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_SUB, a, b); }
-DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_MUL, a, b); }
-DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b) { return dync__sym_apply(DYNC__SYM_FLOORDIV, a, b); }
+
+static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
+{
+    dync_value r;
+    bool symbolic = a.kind == DYNC_KIND_SYM || b.kind == DYNC_KIND_SYM;
+    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r) ? r : dync__sym_plain(op, a, b);
+}
+DYNC_API dync_value dync_sym_add(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_add, a, b); }
+DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_sub, a, b); }
+DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_mul, a, b); }
+DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_floor_divide, a, b); }
 DYNC__COLD_END
 
 /* ==== capture/guard.c =========================================================================================== */
@@ -43219,13 +43246,21 @@ DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled
     e->n_tensors = call->n_tensors;
     e->item = dync__arena_alloc(&e->arena, (size_t)(e->n_items + 1) * sizeof *e->item);
     e->tensor = dync__arena_alloc(&e->arena, (size_t)(e->n_tensors + 1) * sizeof *e->tensor);
-    if (!e->item || !e->tensor) return DYNC_ERR_MEMORY;
+    e->number_arg = dync__arena_alloc(&e->arena, (size_t)(call->nargs + 1) * sizeof *e->number_arg);
+    e->number_item = dync__arena_alloc(&e->arena, (size_t)(call->nargs + 1) * sizeof *e->number_item);
+    if (!e->item || !e->tensor || !e->number_arg || !e->number_item) return DYNC_ERR_MEMORY;
     e->flat = true;
     for (int i = 0; i < call->nargs; i++) {
         const char *name = dync__arg_name(&e->arena, f->args, i);
         if (!name) return DYNC_ERR_MEMORY;
         if (call->args[i].kind != DYNC_KIND_TENSOR) e->flat = false;
+        int item = m.item;
         DYNC__TRY(dync__guard_value(&m, &call->args[i], dync__arena_printf(&e->arena, "L['%s']", name)));
+        if ((call->args[i].kind == DYNC_KIND_INT || call->args[i].kind == DYNC_KIND_FLOAT) && dync__number_named(f, i)) {
+            e->item[item].free_value = true;
+            e->number_arg[e->n_numbers] = i;
+            e->number_item[e->n_numbers++] = item;
+        }
     }
     e->grad_mode = !dync__tls.grad_enabled_off;
     e->default_dtype = dync__tls.default_dtype;
@@ -43249,6 +43284,7 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
 static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
 {
     if (g->kind != (uint8_t)v->kind) return false;
+    if (DYNC__ATOMIC_PEEK(&g->free_value)) return true;
     switch (v->kind) {
     case DYNC_KIND_LIST: return (v->as.l ? v->as.l->n : 0) == g->n;
     case DYNC_KIND_STR: return strcmp(v->as.s ? v->as.s : "", g->as.s) == 0;
@@ -43401,6 +43437,7 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
 {
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) return false;
+    if (!dync__cells_hold(e)) return false;
     for (int i = 0; i < dync__entry_count(&e->modules); i++)
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
     return DYNC__ATOMIC_LOAD(&e->open) || dync__foreign_hold(e, c);
@@ -43422,7 +43459,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;
-    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
+    if ((dync__entry_count(&e->ints) || dync__entry_count(&e->cells) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
     return e->threads == dync__pool_threads();
 }
 
@@ -43540,6 +43577,10 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
 
 static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
+    if (!dync__cells_hold(e)) {
+        dync__str_add(out, "a cell holds the number that it held");
+        return true;
+    }
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
         if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) {
             dync__str_addf(out, "G['%s'] == %lld", dync__entry_item(&e->ints, i)->name, (long long)dync__entry_item(&e->ints, i)->value);
@@ -43607,7 +43648,8 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
             dync__tensor_guard_text(t, out);
             if (t->same_as >= 0) dync__str_addf(out, "ALIAS %s is %s\n", e->tensor[t->same_as].source, t->source);
         } else {
-            dync__guard_constant_text(g, out);
+            if (g->free_value) dync__str_addf(out, "%s is %s", g->source, g->kind == DYNC_KIND_FLOAT ? "a float" : "an int");
+            else dync__guard_constant_text(g, out);
             dync__str_add(out, "\n");
         }
     }
@@ -44059,6 +44101,7 @@ DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
             h = dync__hash_bytes(m->lay.shape, (size_t)m->lay.ndim * sizeof(int64_t), h);
             h = dync__hash_bytes(m->lay.stride, (size_t)m->lay.ndim * sizeof(int64_t), h);
         }
+        if (!n->has_info) h = dync__hash_mix(h, (uint64_t)n->scalar.kind);
         if (n->kind == DYNC__N_GET_ATTR && n->value) h = dync__hash_mix(h, n->value->id);
     }
     return h;
@@ -44093,7 +44136,7 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
                                                        x->callee->user != y->callee->user)))
             return false;
         if (x->kind != y->kind || x->op != y->op || x->nargs != y->nargs || x->nout != y->nout || x->value != y->value ||
-            x->has_info != y->has_info)
+            x->has_info != y->has_info || (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
         if (x->kind == DYNC__N_PLACEHOLDER && x->has_info &&
             (!dync__info_equal(&x->info[0], &y->info[0]) || x->requires_grad[0] != y->requires_grad[0]))
@@ -44136,6 +44179,12 @@ DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint
     return NULL;
 }
 
+/* A number that stands in the environment as a tensor is a number for who asked for values. */
+static dync_value dync__boxed_value(dync__tensor *t)
+{
+    return t->flags & DYNC__T_NUMBER ? dync__number_value(t) : dync_v_tensor(dync__handle(t));
+}
+
 /* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
 static void dync__segment_study(dync__segment *s)
 {
@@ -44145,6 +44194,7 @@ static void dync__segment_study(dync__segment *s)
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
         s->n_ops += n->op != DYNC__NODE_GETITEM;
+        s->gives_numbers = s->gives_numbers || (!n->has_info && dync__arg_is_number(&n->scalar));
         if (n->op == DYNC__NODE_GETITEM) continue;
         if (n->op < 0) s->narrowable = false;         /* a user's function: it may do anything */
         if (n->op < 0) continue;
@@ -44227,7 +44277,7 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     s->grad_mode = !dync__tls.grad_enabled_off;
     dync__segment_study(s);
     dync_scope scope = dync_scope_begin();
-    for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(inputs[i]));
+    for (int i = 0; i < n; i++) examples[i] = dync__boxed_value(inputs[i]);
     uint64_t start = dync__now_ns();
     dync_status status = dync__graph_check(taken);
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
@@ -44319,18 +44369,29 @@ static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor 
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------------------------- */
+static bool dync__form_is_number(const dync__arg *form)
+{
+    return form->kind == DYNC__A_NODE && !form->as.node->has_info && dync__arg_is_number(&form->as.node->scalar);
+}
+static dync_value dync__raw_number(dync__tensor *taken)
+{
+    dync_value v = dync__number_value(taken);
+    dync__unref(taken);
+    return v;
+}
 /* The result in the graph's own form; takes the outputs over. */
 static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, int *k)
 {
     switch ((dync__arg_kind)form->kind) {
     case DYNC__A_NODE: case DYNC__A_TENSOR: {
         dync__tensor *t = out[(*k)++];
+        if (t && dync__form_is_number(form)) return dync__raw_number(t);
         return t ? dync_v_tensor(dync__give(t)) : DYNC_NONE;
     }
     case DYNC__A_LIST: {
         dync_value list = dync__list_new(form->n);
         for (int i = 0; i < form->n; i++) {
-            bool tensor = form->as.list[i].kind == DYNC__A_NODE;
+            bool tensor = form->as.list[i].kind == DYNC__A_NODE && !dync__form_is_number(&form->as.list[i]);
             dync__tensor *t = tensor ? out[(*k)++] : NULL;
             dync_value v = tensor ? (t ? dync_v_tensor(dync__handle(t)) : DYNC_NONE) : dync__raw_result(&form->as.list[i], out, k);
             if (list.kind == DYNC_KIND_NONE) dync__unref(t);
@@ -44363,6 +44424,12 @@ static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tens
     return result;
 }
 
+static bool dync__raw_takes_number(const dync__raw_state *r, int i)
+{
+    const dync_node *n = r->compiled_from && i < r->compiled_from->n_inputs ? r->compiled_from->node.at[i] : NULL;
+    return n && !n->has_info && dync__arg_is_number(&n->scalar);
+}
+
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
 {
     dync_value result = DYNC_NONE;
@@ -44373,8 +44440,13 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, nargs, sizeof *in);
     bool good = in != NULL;
     for (int i = 0; i < nargs && good; i++) {
-        good = args[i].kind == DYNC_KIND_TENSOR && (in[i] = dync__open(args[i].as.t)) != NULL;
-        if (args[i].kind != DYNC_KIND_TENSOR) dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
+        bool number = (args[i].kind == DYNC_KIND_INT || args[i].kind == DYNC_KIND_FLOAT) && dync__raw_takes_number(state, i);
+        if (number && !(in[i] = dync__number_tensor(args[i]))) good = false;
+        else if (number) (void)dync__give(in[i]);                                    /* the scope's */
+        else if (args[i].kind != DYNC_KIND_TENSOR) {
+            dync__fail(DYNC_ERR_VALUE, "argument %d of a compiled graph must be a tensor", i);
+            good = false;
+        } else good = (in[i] = dync__open(args[i].as.t)) != NULL;
     }
     if (good) result = dync__raw_run_tensors(state, nargs, in);
     dync__room_end(in, few, nargs, sizeof *in);
@@ -44386,7 +44458,7 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
 {
     dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_in; i++) args[i] = dync_v_tensor(dync__handle(in[i]));
+    for (int i = 0; i < n_in; i++) args[i] = dync__boxed_value(in[i]);
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
@@ -44395,8 +44467,11 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
         out[0] = dync__open(r.as.t);
         if (out[0]) dync__ref(out[0]);
     } else if (status == DYNC_OK && r.kind == DYNC_KIND_LIST && r.as.l && r.as.l->n == n_out) {
-        for (int i = 0; i < n_out; i++)
-            if (r.as.l->items[i].kind == DYNC_KIND_TENSOR && (out[i] = dync__open(r.as.l->items[i].as.t))) dync__ref(out[i]);
+        for (int i = 0; i < n_out; i++) {
+            const dync_value *v = &r.as.l->items[i];
+            if (v->kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v->as.t))) dync__ref(out[i]);
+            if (v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT) out[i] = dync__number_tensor(*v);
+        }
     } else if (status == DYNC_OK && n_out) {
         status = dync__fail(DYNC_ERR_BACKEND, "the compiled graph returned %s, expected a list of %d tensors",
                             r.kind == DYNC_KIND_LIST ? "a list of another length" : "another kind of value", n_out);
@@ -44440,9 +44515,18 @@ static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *c
     return DYNC_OK;
 }
 
+/* Outputs that are numbers are marked so in the environment. */
+static void dync__segment_numbers(const dync__segment *s, dync__tensor *const *out)
+{
+    const dync__arg *form = &s->graph->node.at[s->graph->node.n - 1]->args[0];
+    for (int i = 0; i < s->n_out; i++)
+        if (out[i] && dync__form_is_number(&form->as.list[i])) out[i]->flags |= DYNC__T_NUMBER;
+}
+
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
 {
     DYNC__TRY(dync__callable_run(&s->code, n_in, in, s->n_out, out));
+    if (DYNC__UNLIKELY(s->gives_numbers)) dync__segment_numbers(s, out);
     dync_status status = s->code.run == dync__raw_run ? DYNC_OK : dync__segment_outputs(s, out);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
         dync__unref(out[i]);
@@ -44454,7 +44538,7 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
 DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into)
 {
     const dync__raw_state *r = s->code.run == dync__raw_run ? s->code.state : NULL;
-    if (!r || !r->raw.run_into) return dync__segment_run(s, n_in, in, out);
+    if (!r || !r->raw.run_into || s->gives_numbers) return dync__segment_run(s, n_in, in, out);
     for (int i = 0; i < s->n_out; i++) out[i] = NULL;
     dync_status status = r->raw.run_into(r->raw.state, n_in, in, s->n_out, out, into);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
@@ -45168,16 +45252,24 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
 {
     char name[64], stack_name[40];
-    const char *source = dync__env_source(t, env), *target = NULL;
-    if (source) target = dync__source_name(&g->arena, source, name);
+    const char *source = dync__env_source(t, env), *target = NULL, *text = NULL;
+    dync_value plain;
+    bool cell = false;
+    if (t->fake.at[env]->flags & DYNC__T_NUMBER) text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
+    if (cell) dync__format(name, sizeof name, "%s", target = dync__arena_strdup(&g->arena, source));
+    else if (source) target = dync__source_name(&g->arena, source, name);
     else dync__format(stack_name, sizeof stack_name, "stack%d", env);
     if (source)
         for (char *p = name; *p; p++)
             if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
     dync__info info = dync__info_of(t->fake.at[env]);
-    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, &info);
+    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, text ? NULL : &info);
     if (!n) return NULL;
     if (target) n->target = target;
+    if (text) {
+        n->scalar = dync__arg_value(plain);
+        n->sym = dync__arena_strdup(&g->arena, text);
+    }
     n->requires_grad[0] = (t->fake.at[env]->flags & DYNC__T_REQUIRES_GRAD) != 0;
     n->env = env;
     return n;
@@ -45198,9 +45290,14 @@ DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 /* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
+    dync__number **operand = t->operand;
+    t->operand = NULL;                                /* of the call itself, not of lists in it */
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
-        if (in[i].kind == DYNC__A_TENSOR) {
+        if (operand && operand[i]) {
+            out[i] = dync__arg_node(dync__number_node(t, operand[i]));
+            if (!out[i].as.node) return DYNC_ERR_MEMORY;
+        } else if (in[i].kind == DYNC__A_TENSOR) {
             out[i].kind = DYNC__A_NODE;
             out[i].as.node = dync__tracer_node(t, in[i].as.t);
             if (!out[i].as.node) return DYNC_ERR_MEMORY;
@@ -45375,13 +45472,20 @@ DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
 static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
+    dync__number *operand[DYNC__MAX_ARGS];
     DYNC__TRY(dync__tracer_enter(t, c));
     if (c->op == DYNC__OP__set_grad_enabled) {             /* a program or graph called by traced code */
         dync_set_grad_enabled(c->args[0].as.i != 0);
         return t->status;
     }
     DYNC__TRY(dync__tracer_leaf_written(c));
-    return dync__tracer_answer(t, c);
+    if (t->number.n) {
+        dync__number_operands(t, c, operand);
+        t->operand = operand;
+    }
+    dync_status status = dync__tracer_answer(t, c);
+    t->operand = NULL;
+    return status;
 }
 
 /* Grad mode is a node of the graph and counts for what is recorded next. */
@@ -45437,13 +45541,14 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
         if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
     if (fresh) e->n_leaf_env = t->real.n;
-    return DYNC_OK;
+    return dync__numbers_open(t);
 }
 
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
     dync__taped_close(t);
     dync__effects_free(t);
+    dync__numbers_close(t);
     for (int i = 0; i < t->made.n; i++) {
         t->made.at[i]->node = NULL;
         dync__unref(t->made.at[i]);
@@ -45500,6 +45605,7 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 {
     dync__trace_leaves leaves = {t, 0};
     for (int i = 0; i < t->call->nargs; i++) {
+        if (dync__number_argument(t, i, &out[i])) continue;
         out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
         if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE) return DYNC_ERR_MEMORY;
     }
@@ -45516,12 +45622,18 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
 {
+    if (e->kind == DYNC__DO_CELL) {
+        if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
+        ((struct dync_cell *)e->user)->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
+        return DYNC_OK;
+    }
     dync__tensor *x = env[e->env];
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
     switch ((dync__effect_kind)e->kind) {
     case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
     case DYNC__DO_HOOK: return dync__hook_register(x, e->fn, e->user, e->id);
     case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
+    case DYNC__DO_CELL: break;
     case DYNC__DO_REQUIRES_GRAD: return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
     }
     return DYNC_OK;
@@ -45636,6 +45748,9 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
         for (int i = 0; grad && dync__grad_changed(&t->grads.at[k]) && i < t->made.n; i++)
             if (t->made.at[i] == grad) live[i] = true;
     }
+    for (int k = 0; k < t->effects.n; k++)
+        for (int i = 0; t->effects.at[k].effect.kind == DYNC__DO_CELL && i < t->made.n; i++)
+            if (t->made.at[i] == t->effects.at[k].of) live[i] = true;
 }
 
 DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
@@ -45678,8 +45793,8 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
 {
     dync_status status = DYNC_OK;
     for (int i = 0; i < n; i++) {
-        at[i].effect.env = dync__effect_env(t, at[i].of);
-        if (status == DYNC_OK && at[i].effect.env >= 0) status = dync__effect_do(t, at[i].effect);
+        at[i].effect.env = at[i].of ? dync__effect_env(t, at[i].of) : -1;
+        if (status == DYNC_OK && (at[i].effect.env >= 0 || !at[i].of)) status = dync__effect_do(t, at[i].effect);
         dync__unref(at[i].of);
     }
     return status;
@@ -45707,7 +45822,7 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
     dync__effect_wait w = {e, fake};
     w.effect.value = -1;
     if (before ? !dync__vec_push(&t->before, w) : !dync__vec_push(&t->effects, w)) return DYNC_ERR_MEMORY;
-    dync__ref(fake);
+    if (fake) dync__ref(fake);
     return DYNC_OK;
 }
 
@@ -45755,6 +45870,7 @@ DYNC__FN void dync__effects_forget(dync__tracer *t)
         dync__unref(t->grads.at[i].before);
     }
     t->grads.n = 0;
+    t->cell.n = 0;
 }
 
 DYNC__FN void dync__effects_free(dync__tracer *t)
@@ -45766,6 +45882,382 @@ DYNC__FN void dync__effects_free(dync__tracer *t)
     dync__vec_free(&t->before);
     dync__vec_free(&t->grads);
 }
+
+/* ==== capture/number.c ========================================================================================== */
+/* capture/number.c: symbolic numbers: arguments named in .symbolic, cells, and what dync_sym_* makes of them. After trace.c, before cut.c.
+ *
+ * Inside a traced function such a number is a DYNC_KIND_SYM value. It stands in the environment as a 0-dim tensor of int64 or float64 that
+ * is marked as a number, in graphs as a node without type: an operator that takes it as a scalar operand has its node as an argument and is
+ * inferred with the number it is in this call. Anything else that asks for the plain number specialises: the number is guarded by value. */
+
+struct dync__number {
+    dync__tensor *fake;                  /* owned while the trace is open */
+    dync_value plain;                    /* what it is in this call */
+    const char *text;                    /* "s1 + 1" */
+    const char *source;                  /* of an input */
+    bool sum;                            /* its text needs brackets in a product */
+    struct dync__number *of[2];          /* what it was computed from */
+    int arg;                             /* an argument: which; a cell: -1; computed: -2 */
+    dync_cell *cell;
+};
+
+/* ---- values as tensors and back --------------------------------------------------------------------------------------------------- */
+DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
+{
+    dync__layout lay = {.ndim = 0};
+    bool is_float = v.kind == DYNC_KIND_FLOAT;
+    dync__tensor *t = dync__tensor_empty(is_float ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
+    if (!t) return NULL;
+    if (is_float) memcpy(t->storage->data, &v.as.f, sizeof v.as.f);
+    else memcpy(t->storage->data, &v.as.i, sizeof v.as.i);
+    t->flags |= DYNC__T_NUMBER;
+    return t;
+}
+
+DYNC__FN dync_value dync__number_value(const dync__tensor *t)
+{
+    const void *p = dync__tensor_data(t);
+    return t->dtype == DYNC_F64 ? dync_v_float(dync__load_f64(p, DYNC_F64)) : dync_v_int(dync__load_i64(p, DYNC_I64));
+}
+
+/* Is argument i of the function named in .symbolic? */
+DYNC__FN bool dync__number_named(const dync_compiled *f, int i)
+{
+    char name[24];
+    const char *p = f->args, *own = name;
+    size_t n = 0;
+    if (!f->symbolic) return false;
+    for (int k = 0; p && k <= i; k++) {
+        p += strspn(p, " ,");
+        n = strcspn(p, " ,");
+        own = p;
+        if (!n) p = NULL;
+        else if (k < i) p += n;
+    }
+    if (!p) {
+        n = (size_t)dync__format(name, sizeof name, "arg%d", i);
+        own = name;
+    }
+    for (const char *s = f->symbolic; *s;) {
+        s += strspn(s, " ,");
+        size_t k = strcspn(s, " ,");
+        if (k == n && k && memcmp(s, own, n) == 0) return true;
+        s += k;
+    }
+    return false;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------------------------ */
+static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
+{
+    dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
+    if (!x || !text || !dync__vec_push(&t->number, x)) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return NULL;
+    }
+    x->plain = plain;
+    x->text = text;
+    x->arg = -2;
+    return x;
+}
+
+static dync__tensor *dync__number_fake(dync_value plain)
+{
+    dync__layout lay = {.ndim = 0};
+    dync__tensor *fake = dync__tensor_fake(plain.kind == DYNC_KIND_FLOAT ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
+    if (fake) fake->flags |= DYNC__T_NUMBER;
+    return fake;
+}
+
+/* An input: it enters the environment. real is what stands there, taken over. */
+static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync__tensor *real, const char *source)
+{
+    const char *text = dync__arena_printf(&t->scratch, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+    dync__number *x = dync__number_new(t, plain, text);
+    int env = x && real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
+    dync__unref(real);
+    if (env < 0) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return NULL;
+    }
+    x->source = source;
+    dync__ref(x->fake = t->fake.at[env]);
+    return x;
+}
+
+static dync_value dync__number_sym(dync__number *x)
+{
+    dync_value v = {DYNC_KIND_SYM, 0, {0}};
+    v.as.p = x;
+    return x ? v : DYNC_NONE;
+}
+
+/* The trace that a symbol belongs to has it; anything else is no symbol. */
+static dync__number *dync__number_find(const dync__tracer *t, const void *p)
+{
+    for (int i = 0; t && i < t->number.n; i++)
+        if (t->number.at[i] == p) return p ? t->number.at[i] : NULL;
+    return NULL;
+}
+
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol)
+{
+    dync__number *x = dync__number_find(t, symbol);
+    return x ? x->fake : NULL;
+}
+
+/* After the tensors: the arguments that are symbolic numbers, each in its place of the environment. */
+DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
+{
+    const dync__cache_entry *e = t->entry;
+    for (int k = 0; k < e->n_numbers; k++) {
+        int i = e->number_arg[k];
+        const char *source = e->item[e->number_item[k]].source;
+        dync__number *x = dync__number_input(t, t->call->args[i], dync__number_tensor(t->call->args[i]), source);
+        if (!x) return DYNC_ERR_MEMORY;
+        x->arg = k;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__numbers_close(dync__tracer *t)
+{
+    for (int i = 0; i < t->number.n; i++) dync__unref(t->number.at[i]->fake);
+    dync__vec_free(&t->number);
+    dync__vec_free(&t->cell);
+}
+
+/* The argument as the function sees it. */
+DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
+{
+    const dync__cache_entry *e = t->entry;
+    for (int k = 0; k < e->n_numbers; k++)
+        if (e->number_arg[k] == i && DYNC__ATOMIC_PEEK(&e->item[e->number_item[k]].free_value)) {
+            *v = dync__number_sym(t->number.at[k]);
+            return true;
+        }
+    return false;
+}
+
+DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell)
+{
+    for (int i = 0; i < t->number.n; i++)
+        if (t->number.at[i]->fake == fake) {
+            *plain = t->number.at[i]->plain;
+            *source = t->number.at[i]->source;
+            *cell = t->number.at[i]->cell != NULL;
+            return t->number.at[i]->text;
+        }
+    return NULL;
+}
+
+/* ---- specialising ---------------------------------------------------------------------------------------------------------------------- */
+static void dync__number_fix(dync__tracer *t, dync__number *x)
+{
+    dync__cache_entry *e = t->entry;
+    for (int i = 0; i < 2; i++)
+        if (x->of[i]) dync__number_fix(t, x->of[i]);
+    if (x->arg >= 0) {
+        dync__guard_item *g = &e->item[e->number_item[x->arg]];
+        bool same = g->kind == DYNC_KIND_FLOAT ? memcmp(&g->as.f, &x->plain.as.f, sizeof g->as.f) == 0 : g->as.i == x->plain.as.i;
+        if (t->at && !same) DYNC__ATOMIC_STORE(&e->dead, true);      /* it has served other values on other ways */
+        if (t->at) DYNC__ATOMIC_STORE(&g->free_value, false);
+    }
+    for (int i = 0; x->cell && i < e->cells.n; i++)
+        if (e->cells.at[i].cell == x->cell && t->at && !e->cells.at[i].fixed) {
+            e->cells.at[i].value = x->plain;
+            DYNC__ATOMIC_STORE(&e->cells.at[i].fixed, true);
+            if (t->n_path) DYNC__ATOMIC_STORE(&e->dead, true);
+        }
+}
+
+static dync_value dync__number_specialise(dync_value v)
+{
+    dync__tracer *t = dync__tracer_current();
+    dync__number *x = dync__number_find(t, v.as.p);
+    if (!x) {
+        dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that it belongs to");
+        return dync_v_int(0);
+    }
+    dync__number_fix(t, x);
+    return x->plain;
+}
+
+/* ---- operators with symbolic operands ----------------------------------------------------------------------------------------------------- */
+/* Symbols among the arguments become the numbers they are; number[i] is set where the operator may take the node instead. */
+DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
+{
+    bool pointwise = c->row->cls == DYNC__POINTWISE || (c->row->cls == DYNC__INPLACE && c->row->inplace_of >= 0 &&
+                                                        dync__op_info(c->row->inplace_of)->cls == DYNC__POINTWISE);
+    for (int i = 0; i < c->nargs; i++) {
+        dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p) : NULL;
+        dync__param param;
+        number[i] = NULL;
+        if (!x) continue;
+        bool value = dync__schema_param(c->row->schema, i, &param) && (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
+        if (pointwise && value && !t->taped && c->op != DYNC__OP_pow) number[i] = x;
+        else dync__number_fix(t, x);
+        c->args[i] = dync__arg_value(x->plain);
+    }
+}
+
+DYNC__FN dync_node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
+
+/* ---- arithmetic ----------------------------------------------------------------------------------------------------------------------------- */
+static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v, bool product)
+{
+    char text[40];
+    if (x) return product && x->sum ? dync__arena_printf(&t->scratch, "(%s)", x->text) : x->text;
+    if (v.kind != DYNC_KIND_FLOAT) return dync__arena_printf(&t->scratch, "%lld", (long long)dync_as_int(v));
+    dync__double_text(v.as.f, text, sizeof text);
+    return dync__arena_strdup(&t->scratch, text);
+}
+
+static dync__arg dync__number_operand(dync__tracer *t, dync__number *x, dync_value v)
+{
+    return x ? dync__arg_node(dync__number_node(t, x)) : dync__arg_value(v);
+}
+
+/* True: traced, *result is the symbol of the sum, difference, product or quotient. op: of the operator table; plain: what it is now. */
+DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value (*compute)(int op, dync_value, dync_value), dync_value *result)
+{
+    dync__tracer *t = dync__tracer_current();
+    dync__number *x = a.kind == DYNC_KIND_SYM ? dync__number_find(t, a.as.p) : NULL, *y = b.kind == DYNC_KIND_SYM ? dync__number_find(t, b.as.p) : NULL;
+    *result = DYNC_NONE;
+    if ((a.kind == DYNC_KIND_SYM && !x) || (b.kind == DYNC_KIND_SYM && !y))
+        return dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that it belongs to"), true;
+    dync_value plain = compute(op, x ? x->plain : a, y ? y->plain : b);
+    if (plain.kind == DYNC_KIND_NONE || t->stopped) return true;
+    if (t->taped) {                                   /* numbers are baked there */
+        if (x) dync__number_fix(t, x);
+        if (y) dync__number_fix(t, y);
+        *result = plain;
+        return true;
+    }
+    bool product = op == DYNC__OP_mul || op == DYNC__OP_floor_divide;
+    const char *left = dync__number_operand_text(t, x, a, product), *right = dync__number_operand_text(t, y, b, product || op == DYNC__OP_sub);
+    const char *sign = op == DYNC__OP_add ? " + " : op == DYNC__OP_sub ? " - " : op == DYNC__OP_mul ? "*" : "//";
+    if (op == DYNC__OP_mul && x && !y) {              /* as sympy has it: 2*s0 */
+        const char *hold = left;
+        left = right;
+        right = hold;
+    }
+    dync__number *z = left && right ? dync__number_new(t, plain, dync__arena_printf(&t->scratch, op == DYNC__OP_floor_divide ? "(%s%s%s)" : "%s%s%s", left, sign, right))
+                                    : NULL;
+    if (!z || !dync__tracer_graph(t)) return true;
+    z->sum = op == DYNC__OP_add || op == DYNC__OP_sub;
+    z->of[0] = x;
+    z->of[1] = y;
+    dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};
+    bool made = (!x || args[0].as.node) && (!y || args[1].as.node);
+    dync_node *n = made ? dync__graph_call(t->graph, op, 2, args, 1, NULL, NULL) : NULL;
+    dync__tensor *fake = n ? dync__number_fake(plain) : NULL;
+    if (!fake || !dync__vec_push(&t->made, fake)) {
+        dync__unref(fake);
+        dync__tracer_fail(t, dync__fail_memory(0));
+        return true;
+    }
+    n->has_info = false;
+    n->scalar = dync__arg_value(plain);
+    n->sym = dync__arena_strdup(&t->graph->arena, z->text);
+    n->at = t->last_at;
+    t->pending++;
+    fake->trace_id = t->id;
+    fake->node = n;
+    dync__ref(z->fake = fake);                        /* whoever holds the value: nobody knows, so it always leaves at a break */
+    *result = dync__number_sym(z);
+    return true;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------------------------------------- */
+static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
+{
+    for (int i = 0; i < t->cell.n; i++)
+        if (t->cell.at[i].cell == cell) return &t->cell.at[i];
+    return NULL;
+}
+
+/* The cell's value of this call enters the trace; on a replayed way it is what the run so far found there. */
+static bool dync__cell_enter(dync__tracer *t, dync_cell *cell, dync__cell_now *now)
+{
+    dync__cache_entry *e = t->entry;
+    int env = t->real.n;
+    bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] && (t->path_env[env]->flags & DYNC__T_NUMBER);
+    dync_value plain = replayed ? dync__number_value(t->path_env[env]) : cell->value;
+    if (plain.kind == DYNC_KIND_BOOL) plain = dync_v_int(plain.as.b);
+    dync__number *x = dync__number_input(t, plain, dync__number_tensor(plain), cell->name);
+    if (!x) return false;
+    x->arg = -1;
+    x->cell = cell;
+    *now = (dync__cell_now){cell, dync__number_sym(x)};
+    if (!t->at) return true;
+    int k = 0;
+    while (k < e->cells.n && e->cells.at[k].cell != cell) k++;
+    dync__cell_guard g = {.cell = cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
+    if (k == e->cells.n && !dync__entry_push(e, &e->cells, g)) return false;
+    if (t->path_pos < t->n_path) return true;
+    dync__cell_use use = {env, k};
+    return dync__avec_push(&e->arena, &t->at->cell, use);
+}
+
+DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result)
+{
+    dync__tracer *t = dync__tracer_current();
+    if (!t || !dync__tls.compiling || t->stopped) return false;
+    dync__cell_now *known = dync__cell_known(t, cell), now;
+    *result = DYNC_NONE;
+    if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->cell, now))) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return true;
+    }
+    *result = known ? known->value : now.value;
+    return true;
+}
+
+/* The last value of a call is written back after its segments. */
+DYNC__FN bool dync__trace_cell_set(struct dync_cell *cell, dync_value v)
+{
+    dync__tracer *t = dync__tracer_current();
+    if (!t || !dync__tls.compiling || t->stopped) return false;
+    dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
+    if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
+        return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;
+    dync__cell_now *known = dync__cell_known(t, cell), now = {cell, v};
+    if (known) known->value = v;
+    else if (!dync__vec_push(&t->cell, now)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    dync__effect e = {.kind = DYNC__DO_CELL, .env = -1, .user = cell, .number = x ? DYNC_NONE : v};
+    if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    return true;
+}
+
+DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
+{
+    for (int i = 0; i < dync__entry_count(&e->cells); i++) {
+        const dync__cell_guard *g = dync__entry_item(&e->cells, i);
+        const dync_value *v = &g->cell->value;
+        if ((uint8_t)v->kind != g->kind) return false;
+        if (DYNC__ATOMIC_PEEK(&g->fixed) && (g->kind == DYNC_KIND_FLOAT ? memcmp(&v->as.f, &g->value.as.f, sizeof v->as.f) != 0
+                                                                        : dync_as_int(*v) != dync_as_int(g->value)))
+            return false;
+    }
+    return true;
+}
+
+/* Cells that enter at a node of the tree. */
+DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n, dync__tensor **env)
+{
+    for (int i = 0; i < n->cell.n; i++) {
+        dync_value v = dync__entry_item(&e->cells, n->cell.at[i].index)->cell->value;
+        if (v.kind == DYNC_KIND_BOOL) v = dync_v_int(v.as.b);
+        dync__tensor *x = dync__number_tensor(v);
+        if (!x) return DYNC_ERR_MEMORY;
+        dync__unref(env[n->cell.at[i].env]);
+        env[n->cell.at[i].env] = x;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__numbers_install(void) { DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise); }
 
 /* ==== capture/cut.c ============================================================================================= */
 /* capture/cut.c: turns what the tracer has pending into segments: at breaks (every value that the C function may still use leaves the
@@ -46315,6 +46807,11 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
         x = dync__taped_value(t, x);
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
+    } else if (v->kind == DYNC_KIND_SYM) {
+        const dync__tensor *x = dync__number_fake_of(t, v->as.p);
+        if (!x) return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another trace than its own");
+        for (int i = 0; i < t->made.n; i++)
+            if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__result_mark(t, &v->as.l->items[i], live, depth + 1));
     }
@@ -46331,6 +46828,10 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         if (!x) return DYNC_ERR_VALUE;
         out->n = x->node_output;
         if (out->n >= t->fake.n || t->fake.at[out->n] != x) return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its graph");
+        return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
+    }
+    if (v->kind == DYNC_KIND_SYM) {
+        out->n = dync__number_fake_of(t, v->as.p)->node_output;
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
     }
     if (v->kind == DYNC_KIND_STR && v->as.s) {
@@ -46351,6 +46852,7 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
         dync__ref(env[o->n]);
         return dync_v_tensor(dync__give(env[o->n]));
     }
+    if (o->kind == DYNC_KIND_SYM) return dync__number_value(env[o->n]);
     if (o->kind == DYNC_KIND_STR && o->as.value.as.s) {
         size_t n = strlen(o->as.value.as.s) + 1;
         char *text = dync__scope_alloc(n);
@@ -46374,8 +46876,16 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
 
 static void dync__mark_outval(const dync__outval *o, bool *used)
 {
-    if (o->kind == DYNC_KIND_TENSOR) used[o->n] = true;
+    if (o->kind == DYNC_KIND_TENSOR || o->kind == DYNC_KIND_SYM) used[o->n] = true;
     for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) dync__mark_outval(&o->as.items[i], used);
+}
+
+static void dync__mark_effects(const dync__tnode *n, bool *used)
+{
+    for (int i = 0; i < n->effect.n; i++) {
+        if (n->effect.at[i].env >= 0) used[n->effect.at[i].env] = true;
+        if (n->effect.at[i].value >= 0) used[n->effect.at[i].value] = true;
+    }
 }
 
 /* The uses along this path are known: its segments compute no more than those. */
@@ -46389,8 +46899,10 @@ static dync_status dync__narrow_path(dync__tracer *t)
         for (int k = 0; o->seg && k < o->seg->n_in; k++) used[o->in_env[k]] = true;
     }
     const dync__tnode *n = t->entry->root;
+    dync__mark_effects(t->at, used);
     while (n && n->kind == DYNC__TN_BRANCH && status == DYNC_OK) {   /* the last outcome grown is the one traced */
         used[n->branch_env] = true;
+        dync__mark_effects(n, used);
         const dync__tnode *next = n->outcome[n->n_outcomes - 1].next;
         for (int i = 0; i < t->n_path; i++)
             if (t->path[i].node == n)
@@ -47151,7 +47663,8 @@ static const dync__grad_intercept *dync__capture_grads(void)
         .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad,
         .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
-        .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_};
+        .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_,
+        .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
     return dync__tracing() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
 
@@ -47172,6 +47685,7 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
     DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
+    dync__numbers_install();
     DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }
 
@@ -48212,13 +48726,14 @@ DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name,
     f->name = dync__compiled_text(opt->name ? opt->name : callee.name ? callee.name : name ? name : "fn");
     f->args = dync__compiled_text(opt->args ? opt->args : callee.args);
     f->options_text = dync__compiled_text(opt->options);
+    f->symbolic = dync__compiled_text(opt->symbolic);
     f->backend_name = dync__compiled_text(backend->name ? backend->name : "custom");
     f->opt.options = f->options_text;
     f->backend.name = f->backend_name;
     f->callee.name = f->name;
     if (opt->user) f->callee.user = opt->user;
     f->owner = &dync__tls;
-    if (!f->name || !f->backend_name || (opt->options && !f->options_text) || ((opt->args || callee.args) && !f->args)) {
+    if (!f->name || !f->backend_name || (opt->options && !f->options_text) || (opt->symbolic && !f->symbolic) || ((opt->args || callee.args) && !f->args)) {
         dync_compiled_free(f);
         return NULL;
     }
@@ -48261,6 +48776,7 @@ DYNC_API void dync_compiled_free(dync_compiled *f)
     dync__strfree(f->name);
     dync__strfree(f->args);
     dync__strfree(f->options_text);
+    dync__strfree(f->symbolic);
     dync__strfree(f->backend_name);
     dync__free(f, sizeof *f);
 }
@@ -48361,6 +48877,8 @@ static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_ent
     r->n_path = r->n_env = 0;
     dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
     for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++) r->env[e->leaf_env[i]] = call->tensor[i];    /* borrowed: the caller holds them */
+    for (int k = 0; k < e->n_numbers && status == DYNC_OK; k++)
+        if (!(r->env[e->n_leaf_env + k] = dync__number_tensor(call->args[e->number_arg[k]]))) status = DYNC_ERR_MEMORY;
     return status;
 }
 
@@ -48496,6 +49014,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     for (;;) {
         DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
         if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
+        if (n->cell.n) DYNC__TRY(dync__cells_enter(e, n, r->env));
         bool last = DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH;
         DYNC__TRY(dync__run_tnode(n, r, last));
         if (last) break;
@@ -49300,6 +49819,9 @@ DYNC__FN const dync__gnode_class *dync__aot_node_class(void);
 DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
+/* number.c: symbolic numbers as 0-dim tensors */
+DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
+DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
 typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
@@ -51468,7 +51990,8 @@ typedef struct dync__aot_code {
     int n_fw_in, n_fw_out;
     const dync_node **tangent;           /* placeholders of the backward graph, by tangent */
     int n_tangents;
-    dync_graph *graph;                   /* the user's: its result's form is read at every call */
+    dync_graph *original;                /* the user's: its result's form is read at every call */
+    dync_graph *graph;                   /* the same with tensors for symbolic numbers */
     bool plain;                          /* not functionalised: interpreted as it is */
     bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
     bool double_backward;
@@ -51825,6 +52348,125 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
     return status;
 }
 
+/* ==== aot/number.c ============================================================================================== */
+/* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number is a 0-dim tensor, int64 or float64; where
+ * an operator has it as a scalar operand it is converted to the dtype that the operator computes in, which promotes as the number did.
+ * Before functionalize.c sees the graph. */
+
+DYNC__FN bool dync__graph_has_numbers(const dync_graph *g)
+{
+    for (int i = 0; i < g->n_inputs && i < g->node.n; i++)
+        if (!g->node.at[i]->has_info && dync__arg_is_number(&g->node.at[i]->scalar)) return true;
+    return false;
+}
+
+typedef struct dync__numbers { dync_graph *to; dync_node **copy; } dync__numbers;      /* copy: by index of the old node */
+
+static bool dync__node_is_number(const dync_node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
+static int dync__number_dtype(const dync__arg *a) { return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64; }
+
+static dync__info dync__number_info(int dtype)
+{
+    dync__info info = {.dtype = dtype, .device = DYNC_CPU, .alias = -1};
+    return info;
+}
+
+static dync_node *dync__numbers_cast(dync__numbers *m, dync_node *x, int dtype)
+{
+    dync__info info = dync__number_info(dtype);
+    dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
+    return x->info[0].dtype == dtype ? x : dync__graph_call(m->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
+}
+
+/* The dtype of the call's operands, from the types of its arguments. */
+static int dync__numbers_common(const dync_node *old)
+{
+    dync__tensor form[DYNC__MAX_ARGS];
+    dync__arg args[DYNC__MAX_ARGS];
+    for (int i = 0; i < old->nargs; i++) {
+        args[i] = old->args[i];
+        if (args[i].kind != DYNC__A_NODE) continue;
+        const dync_node *x = args[i].as.node;
+        memset(&form[i], 0, sizeof form[i]);
+        form[i].dtype = (uint8_t)x->info[0].dtype;
+        form[i].lay.ndim = x->info[0].lay.ndim;
+        args[i] = dync__node_is_number(x) ? x->scalar : dync__arg_t(&form[i]);
+    }
+    int op = dync__op_info(old->op)->cls == DYNC__INPLACE ? dync__op_info(old->op)->inplace_of : old->op;
+    dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = old->nargs, .args = args};
+    return dync__op_common_dtype(&call);
+}
+
+static dync_node *dync__numbers_node(void *user, dync_node *old) { return ((dync__numbers *)user)->copy[old->index]; }
+
+/* Arithmetic on numbers: both sides in the type of the result. */
+static dync_node *dync__numbers_sum(dync__numbers *m, const dync_node *old)
+{
+    int dtype = dync__number_dtype(&old->scalar);
+    dync__info info = dync__number_info(dtype);
+    dync__arg args[2];
+    for (int i = 0; i < 2; i++) {
+        args[i] = old->args[i];
+        if (args[i].kind != DYNC__A_NODE) continue;
+        args[i].as.node = dync__numbers_cast(m, m->copy[args[i].as.node->index], dtype);
+        if (!args[i].as.node) return NULL;
+    }
+    return dync__graph_call(m->to, old->op, 2, args, 1, &info, old->name);
+}
+
+static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old)
+{
+    bool any = false;
+    for (int i = 0; i < old->nargs; i++) any = any || (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
+    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    int common = dync__numbers_common(old), half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
+    bool scalar = true;                               /* no tensor has dimensions: a wider number would widen the result */
+    if (half >= 0) common = DYNC_F32;                 /* halves are computed in float32, a number is not rounded before */
+    for (int i = 0; i < old->nargs; i++)
+        scalar = scalar && (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) || !old->args[i].as.node->info[0].lay.ndim);
+    dync_node *number[DYNC__MAX_ARGS] = {0};
+    for (int i = 0; i < old->nargs; i++) {
+        if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node)) continue;
+        number[i] = dync__numbers_cast(m, m->copy[old->args[i].as.node->index], common);
+        if (!number[i]) return NULL;
+    }
+    dync_node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    for (int i = 0; n && i < old->nargs; i++)
+        if (number[i]) n->args[i] = dync__arg_node(number[i]);
+    if (!n || !scalar || half < 0 || old->info[0].dtype != half || dync__op_info(old->op)->cls == DYNC__INPLACE) return n;
+    n->info[0].dtype = DYNC_F32;
+    return dync__numbers_cast(m, n, half);
+}
+
+DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out)
+{
+    dync__numbers m = {.to = dync__graph_new(g->name)};
+    m.copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *m.copy);
+    dync_status status = m.to && m.copy && dync__graph_takes_symbols(m.to, g) ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
+        dync_node *old = g->node.at[i], **n = &m.copy[i];
+        dync__arg result;
+        if (old->kind == DYNC__N_PLACEHOLDER && dync__node_is_number(old)) {
+            dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
+            *n = dync__graph_placeholder(m.to, old->name, old->source, &info);
+            if (*n) (*n)->env = old->env;
+        } else if (old->kind == DYNC__N_PLACEHOLDER) *n = dync__graph_copy_placeholder(m.to, old, old->name);
+        else if (old->kind == DYNC__N_OUTPUT) {
+            if (dync__graph_copy_arg(m.to, &old->args[0], &result, dync__numbers_node, &m)) *n = dync__graph_output(m.to, &result);
+        } else *n = dync__node_is_number(old) ? dync__numbers_sum(&m, old) : dync__numbers_call(&m, old);
+        if (!*n) status = DYNC_ERR_MEMORY;
+    }
+    dync__free(m.copy, (size_t)(g->node.n + 1) * sizeof *m.copy);
+    if (status == DYNC_OK && m.to->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK) {
+        dync_graph_free(m.to);
+        return status;
+    }
+    dync__graph_renumber(m.to);
+    *out = m.to;
+    return DYNC_OK;
+}
+
 /* ==== aot/runtime.c ============================================================================================= */
 /* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs on one memory get a base, inputs that
  * were written get their new values, outputs that are views are made as views, and for training one autograd node stands for the whole
@@ -51885,6 +52527,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     if (c->bw.destroy) c->bw.destroy(c->bw.state);
     dync__aot_graphs_free(&c->g);
     dync_graph_free(c->graph);
+    dync_graph_free(c->original);
     dync__free(c->tangent, (size_t)(c->n_tangents + 1) * sizeof *c->tangent);
     dync__free(c, sizeof *c);
 }
@@ -52200,10 +52843,18 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->id = DYNC__ATOMIC_INC(&ids);
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
-    c->graph = dync_graph_retain(graph);
+    c->original = dync_graph_retain(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
-    c->head.compiled_from = c->graph;
+    c->head.compiled_from = c->original;
+    dync_status made = DYNC_OK;
+    if (dync__graph_has_numbers(graph)) made = dync__graph_numbers(graph, &c->graph);
+    else c->graph = dync_graph_retain(graph);
+    if (made != DYNC_OK) {
+        dync__aot_code_unref(c);
+        return made;
+    }
+    graph = c->graph;
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(graph, examples);
@@ -52340,7 +52991,7 @@ static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync_
     for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) value[s->symbol[i].symbol] = key[i];
     if (status == DYNC_OK) {
         memcpy(x->key, key, bytes);
-        for (int i = 0; i < n; i++) examples[i] = dync_v_tensor(dync__handle(in[i]));
+        for (int i = 0; i < n; i++) examples[i] = in[i] ? dync_v_tensor(dync__handle(in[i])) : DYNC_NONE;
         status = dync__graph_concrete(s->graph, value, &x->graph);
     }
     if (status == DYNC_OK) status = dync__instance_compile(s, x, examples);
@@ -52462,8 +53113,9 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *ex
     if (status == DYNC_OK) status = dync__sized_bindings(s);
     bool given = n == graph->n_inputs && (examples || !n);
     for (int i = 0; given && i < n && status == DYNC_OK; i++)
-        if (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t)))
+        if (graph->node.at[i]->has_info && (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t))))
             status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
+        else if (!graph->node.at[i]->has_info) in[i] = NULL;
     if (status == DYNC_OK && given) {                 /* of the example's sizes: what cannot be compiled says so now */
         int64_t key[64];
         dync__instance *x = NULL;

@@ -372,6 +372,12 @@ static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tens
     return result;
 }
 
+static bool dync__raw_takes_number(const dync__raw_state *r, int i)
+{
+    const dync_node *n = r->compiled_from && i < r->compiled_from->n_inputs ? r->compiled_from->node.at[i] : NULL;
+    return n && !n->has_info && dync__arg_is_number(&n->scalar);
+}
+
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
 {
     dync_value result = DYNC_NONE;
@@ -382,7 +388,7 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, nargs, sizeof *in);
     bool good = in != NULL;
     for (int i = 0; i < nargs && good; i++) {
-        bool number = args[i].kind == DYNC_KIND_INT || args[i].kind == DYNC_KIND_FLOAT;
+        bool number = (args[i].kind == DYNC_KIND_INT || args[i].kind == DYNC_KIND_FLOAT) && dync__raw_takes_number(state, i);
         if (number && !(in[i] = dync__number_tensor(args[i]))) good = false;
         else if (number) (void)dync__give(in[i]);                                    /* the scope's */
         else if (args[i].kind != DYNC_KIND_TENSOR) {
