@@ -109,6 +109,10 @@ $(MERGED) $(EXAMPLES) $(SAMPLES) $(B)/examples/demo: $(B)/%: %.c $(B)/dync.o
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
+$(B)/misuse.h: $(B)/tools/misuse dync.h
+	$(Q)$(B)/tools/misuse dync.h > $@
+$(B)/tests/api/test_every_function: $(B)/misuse.h
+$(B)/tests/api/test_every_function: USER += -I$(B)
 $(BENCH): $(B)/%: %.c $(B)/dync.o $(HAND)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"

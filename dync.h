@@ -6055,6 +6055,7 @@ DYNC__FN void    dync__store_i64(void *p, int dtype, int64_t x);      /* narrowi
 
 /* ---- layouts (shape.c) ---------------------------------------------------------------------------------------------------- */
 typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], offset; } dync__layout; /* in elements */
+DYNC__FN dync_status dync__check_rank(int ndim);                                   /* DYNC_ERR_SHAPE: not 0 .. DYNC_MAX_DIMS */
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);   /* DYNC_ERR_SHAPE: negative or overflow */
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape); /* row major; checks rank, sizes, bytes overflow (x 16) */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */
@@ -7116,7 +7117,7 @@ static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64
     return b->at;
 }
 
-static dync_status dync__shape_check_rank(int ndim)
+DYNC__FN dync_status dync__check_rank(int ndim)
 {
     if (ndim >= 0 && ndim <= DYNC_MAX_DIMS) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS, ndim);
@@ -7153,7 +7154,7 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const int64_t *shape)
 {
     int64_t n, span = 1;
-    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__check_rank(ndim));
     DYNC__TRY(dync__numel(ndim, shape, &n));
     int64_t strides[DYNC_MAX_DIMS];
     for (int i = ndim - 1; i >= 0; i--) {
@@ -7236,7 +7237,7 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
 {
     int n = na > nb ? na : nb;
     int64_t result[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__shape_check_rank(n));
+    DYNC__TRY(dync__check_rank(n));
     for (int i = 0; i < n; i++) {
         int64_t x = i >= n - na ? a[i - (n - na)] : 1, y = i >= n - nb ? b[i - (n - nb)] : 1;
         if (x != 1 && y != 1 && !dync__sz_eq(x, y)) {
@@ -7255,7 +7256,7 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
     dync__shape_buffer from, to;
     dync__layout result;
     int lead = ndim - in->ndim;
-    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__check_rank(ndim));
     bool ok = lead >= 0;
     for (int i = 0; i < ndim && ok; i++) {
         int64_t have = i >= lead ? in->shape[i - lead] : 1, want = shape[i] == -1 && i >= lead ? have : shape[i];
@@ -7283,7 +7284,7 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
     int64_t have, known = 1;
     int unknown = -1;
     bool ok = true;
-    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__check_rank(ndim));
     DYNC__TRY(dync__numel(in->ndim, in->shape, &have));
     for (int i = 0; i < ndim; i++) {
         out[i] = shape[i];
@@ -26104,7 +26105,7 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     if (n == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "the result has more than %d dims", DYNC_MAX_DIMS);
     for (int d = 0; d < n; d++) {
         shape[d] = d == dim ? (size - window) / step + 1 : x->lay.shape[d];
-        stride[d] = d == dim ? x->lay.stride[d] * step : x->lay.stride[d];
+        stride[d] = d == dim ? x->lay.stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(x->lay.stride[d], 1)) : x->lay.stride[d];
     }
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;
@@ -26147,7 +26148,8 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
     int n = x->lay.ndim, lead = n - 3;
     if (n < 3 || n + 2 > DYNC_MAX_DIMS)
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n);
-    if (r < 1 || r > INT32_MAX || x->lay.shape[lead] % (r * r))
+    if (r < 1 || r > INT32_MAX) return dync__fail(DYNC_ERR_VALUE, "pixel_shuffle expects a positive upscale_factor, but got %lld", (long long)r);
+    if (x->lay.shape[lead] % (r * r))
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
                           (long long)(r * r));
@@ -26674,6 +26676,7 @@ static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
     for (int i = 0; i < nargs; i++) {
         if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i]))) return false;
         if (args[i].kind == DYNC__A_LIST && args[i].n < 0 && !dync__open_list(e, &args[i])) return false;
+        if (args[i].kind == DYNC__A_DIMS && dync__check_rank(args[i].n) != DYNC_OK) return false;
     }
     return true;
 }
@@ -37677,8 +37680,11 @@ DYNC__FN dync_module *dync__layer_done(dync_module *m, bool ok)
 
 DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (sizes[i] < 1) return dync__fail(DYNC_ERR_VALUE, "%s: expected sizes >= 1, got %lld", what, (long long)sizes[i]), false;
+        if (sizes[i] > INT64_MAX / 16)     /* a few of them side by side are counted without a check */
+            return dync__fail(DYNC_ERR_SHAPE, "%s: a size of %lld is too large", what, (long long)sizes[i]), false;
+    }
     return true;
 }
 
@@ -39747,7 +39753,7 @@ static bool dync__name_is_reserved(const char *s)
         "self",       "torch",    "inf",      "nan",       "device",
     };
     for (int i = 0; i < DYNC__COUNT_OF(words); i++)
-        if (strcmp(words[i], s) == 0) return true;
+        if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
     return false;
 }
 
@@ -44767,7 +44773,7 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
     else if (!x->node && x->node_output < t->entry->n_leaf_env)
-        dync__str_addf(s, "@L%d", x->node_output);       /* an argument: another tensor in the next call */
+        dync__str_addf(s, "@L%d", (int)x->node_output);       /* an argument: another tensor in the next call */
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }

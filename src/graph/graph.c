@@ -78,7 +78,7 @@ static bool dync__name_is_reserved(const char *s)
         "self",       "torch",    "inf",      "nan",       "device",
     };
     for (int i = 0; i < DYNC__COUNT_OF(words); i++)
-        if (strcmp(words[i], s) == 0) return true;
+        if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
     return false;
 }
 

@@ -194,8 +194,11 @@ DYNC__FN dync_module *dync__layer_done(dync_module *m, bool ok)
 
 DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (sizes[i] < 1) return dync__fail(DYNC_ERR_VALUE, "%s: expected sizes >= 1, got %lld", what, (long long)sizes[i]), false;
+        if (sizes[i] > INT64_MAX / 16)     /* a few of them side by side are counted without a check */
+            return dync__fail(DYNC_ERR_SHAPE, "%s: a size of %lld is too large", what, (long long)sizes[i]), false;
+    }
     return true;
 }
 

@@ -660,7 +660,7 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     if (n == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "the result has more than %d dims", DYNC_MAX_DIMS);
     for (int d = 0; d < n; d++) {
         shape[d] = d == dim ? (size - window) / step + 1 : x->lay.shape[d];
-        stride[d] = d == dim ? x->lay.stride[d] * step : x->lay.stride[d];
+        stride[d] = d == dim ? x->lay.stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(x->lay.stride[d], 1)) : x->lay.stride[d];
     }
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;
@@ -703,7 +703,8 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
     int n = x->lay.ndim, lead = n - 3;
     if (n < 3 || n + 2 > DYNC_MAX_DIMS)
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n);
-    if (r < 1 || r > INT32_MAX || x->lay.shape[lead] % (r * r))
+    if (r < 1 || r > INT32_MAX) return dync__fail(DYNC_ERR_VALUE, "pixel_shuffle expects a positive upscale_factor, but got %lld", (long long)r);
+    if (x->lay.shape[lead] % (r * r))
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
                           (long long)(r * r));

@@ -149,6 +149,7 @@ static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
     for (int i = 0; i < nargs; i++) {
         if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i]))) return false;
         if (args[i].kind == DYNC__A_LIST && args[i].n < 0 && !dync__open_list(e, &args[i])) return false;
+        if (args[i].kind == DYNC__A_DIMS && dync__check_rank(args[i].n) != DYNC_OK) return false;
     }
     return true;
 }

@@ -29,7 +29,7 @@ static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64
     return b->at;
 }
 
-static dync_status dync__shape_check_rank(int ndim)
+DYNC__FN dync_status dync__check_rank(int ndim)
 {
     if (ndim >= 0 && ndim <= DYNC_MAX_DIMS) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS, ndim);
@@ -66,7 +66,7 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const int64_t *shape)
 {
     int64_t n, span = 1;
-    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__check_rank(ndim));
     DYNC__TRY(dync__numel(ndim, shape, &n));
     int64_t strides[DYNC_MAX_DIMS];
     for (int i = ndim - 1; i >= 0; i--) {
@@ -149,7 +149,7 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
 {
     int n = na > nb ? na : nb;
     int64_t result[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__shape_check_rank(n));
+    DYNC__TRY(dync__check_rank(n));
     for (int i = 0; i < n; i++) {
         int64_t x = i >= n - na ? a[i - (n - na)] : 1, y = i >= n - nb ? b[i - (n - nb)] : 1;
         if (x != 1 && y != 1 && !dync__sz_eq(x, y)) {
@@ -168,7 +168,7 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
     dync__shape_buffer from, to;
     dync__layout result;
     int lead = ndim - in->ndim;
-    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__check_rank(ndim));
     bool ok = lead >= 0;
     for (int i = 0; i < ndim && ok; i++) {
         int64_t have = i >= lead ? in->shape[i - lead] : 1, want = shape[i] == -1 && i >= lead ? have : shape[i];
@@ -196,7 +196,7 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
     int64_t have, known = 1;
     int unknown = -1;
     bool ok = true;
-    DYNC__TRY(dync__shape_check_rank(ndim));
+    DYNC__TRY(dync__check_rank(ndim));
     DYNC__TRY(dync__numel(in->ndim, in->shape, &have));
     for (int i = 0; i < ndim; i++) {
         out[i] = shape[i];

@@ -41,6 +41,7 @@ DYNC__FN void    dync__store_i64(void *p, int dtype, int64_t x);      /* narrowi
 
 /* ---- layouts (shape.c) ---------------------------------------------------------------------------------------------------- */
 typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], offset; } dync__layout; /* in elements */
+DYNC__FN dync_status dync__check_rank(int ndim);                                   /* DYNC_ERR_SHAPE: not 0 .. DYNC_MAX_DIMS */
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);   /* DYNC_ERR_SHAPE: negative or overflow */
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape); /* row major; checks rank, sizes, bytes overflow (x 16) */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */

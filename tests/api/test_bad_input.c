@@ -87,6 +87,10 @@ TEST(shapes)
     BAD_SAYING(dync_add(ones(2, 3), ones(3, 2)), DYNC_ERR_SHAPE, "test_bad_input.c");
     BAD_SAYING(dync_matmul(ones(3, 4), ones(5, 6)), DYNC_ERR_SHAPE, "matmul");
     BAD(dync_view(ones(2, 3), dync_shape(4)), DYNC_ERR_SHAPE);
+    BAD_SAYING(dync_sum(ones(2, 3), ((dync_dims){.n = -1}), false), DYNC_ERR_SHAPE, "got -1");
+    BAD_SAYING(dync_view(ones(2, 3), ((dync_dims){.n = 99})), DYNC_ERR_SHAPE, "got 99");
+    BAD(dync_pixel_shuffle(ones(2, 3), INT64_MAX), DYNC_ERR_SHAPE);
+    BAD_SAYING(dync_nn_lstm(3, INT64_MAX, 1, false), DYNC_ERR_SHAPE, "too large");
     BAD(dync_view(ones(2, 3), dync_shape(-1, -1)), DYNC_ERR_SHAPE);
     BAD(dync_expand(ones(2, 3), dync_shape(4, 3)), DYNC_ERR_SHAPE);
     BAD(dync_add_(dync_ones(dync_shape(3)), ones(2, 3)), DYNC_ERR_SHAPE);
