@@ -14222,6 +14222,7 @@ typedef struct dync__xg {
     int32_t *stream_of;                /* by instruction: load, store, index */
     int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
     int32_t *slot;                     /* by instruction: in the frame; -1 none */
+    int32_t *pool_at;                  /* by instruction: of a constant; -1 not there yet */
     /* the list being emitted */
     int U;
     bool single, masked, in_phase;
@@ -14277,6 +14278,7 @@ DYNC__FN void dync__xg_release(dync__xg *);                             /* regis
 DYNC__FN int dync__xg_def(dync__xg *, int inst);                        /* a register for its result */
 DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
 DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);          /* the result replaces a dying operand in its register */
+DYNC__FN void dync__xg_drop_temps(dync__xg *);
 DYNC__FN void dync__xg_end(dync__xg *);                                 /* the instruction is emitted: temporaries, dead values */
 DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
 /* ---- x86_prim.c ---- */
@@ -14849,16 +14851,21 @@ DYNC__FN dync__xrm dync__x_constant64(dync__xasm *a, const void *bytes)
 {
     int at = 0;
     for (; at < a->pool.n; at += 64)
-        if (memcmp(a->pool.at + at, bytes, 64) == 0) break;
-    for (int i = 0; at == a->pool.n - i && i < 64 && !a->failed; i++)
-        if (!dync__avec_push(a->arena, &a->pool, ((const uint8_t *)bytes)[i])) a->failed = true;
+        if (memcmp(a->pool.at + at, bytes, 64) == 0) return dync__x_mem(DYNC__X_POOL, at);
+    if (!dync__avec_reserve(a->arena, &a->pool, at + 64)) a->failed = true;
+    else {
+        memcpy(a->pool.at + at, bytes, 64);
+        a->pool.n += 64;
+    }
     return dync__x_mem(DYNC__X_POOL, at);
 }
 
 DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
 {
-    uint8_t bytes[64];
-    for (int i = 0; i < 64; i++) bytes[i] = (uint8_t)(bits >> 8 * (i % width));
+    uint64_t bytes[8];
+    if (width == 1) bits = (bits & 255) * UINT64_C(0x0101010101010101);
+    if (width == 4) bits = (bits & 0xffffffffu) * UINT64_C(0x100000001);
+    for (int i = 0; i < 8; i++) bytes[i] = bits;
     return dync__x_constant64(a, bytes);
 }
 
@@ -15103,8 +15110,11 @@ static dync__xrm dync__xg_home(dync__xg *g, int v)
 {
     const dync__inst *in = dync__xg_inst(g, v);
     if (in->prim == DYNC__P_const_) {
-        dync__scalar x = dync__const_scalar(in);
-        return dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i);
+        if (g->pool_at[v] < 0) {
+            dync__scalar x = dync__const_scalar(in);
+            g->pool_at[v] = dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i).disp;
+        }
+        return dync__x_mem(DYNC__X_POOL, g->pool_at[v]);
     }
     if (g->in_list[v] == g->cur) {
         dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
@@ -15234,6 +15244,14 @@ DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
     from->reg = -1;
 }
 
+DYNC__FN void dync__xg_drop_temps(dync__xg *g)
+{
+    g->free_regs |= g->temps;
+    g->free_k |= g->temps_k;
+    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+}
+
+
 DYNC__FN void dync__xg_end(dync__xg *g)
 {
     int32_t arg[3];
@@ -15241,9 +15259,7 @@ DYNC__FN void dync__xg_end(dync__xg *g)
     for (int a = dync__xg_operands(g, g->cur, i, arg) - 1; a >= 0; a--)
         if (dync__xg_is_here(g, arg[a]) && g->last_use[arg[a]] == g->pos) dync__xg_drop(g, arg[a]);
     if (g->n_uses[i] == 0) dync__xg_drop(g, i);
-    g->free_regs |= g->temps;
-    g->free_k |= g->temps_k;
-    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+    dync__xg_drop_temps(g);
 }
 #endif
 
@@ -15765,11 +15781,11 @@ static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
     }
     int x = dync__xg_src(g, a), r;
     if (dync__xg_in_memory(g, b)) { /* r = b; r = a * r + c */
-        int z = dync__xg_src(g, c);
         dync__xrm y = dync__xg_src_rm(g, b);
         r = dync__xg_def(g, i);
         dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r, 0, y, 0, 0);
-        dync__x_v(&g->a, f213, vl, r, x, dync__x_reg(z), 0, 0);
+        dync__xrm z = dync__xg_src_rm(g, c);
+        dync__x_v(&g->a, f213, vl, r, x, z, 0, 0);
         return;
     }
     int y = dync__xg_src(g, b);
@@ -16235,13 +16251,6 @@ static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
     }
 }
 
-static void dync__xr_drop_temps(dync__xg *g)
-{
-    g->free_regs |= g->temps;
-    g->free_k |= g->temps_k;
-    g->locked = g->temps = g->locked_k = g->temps_k = 0;
-}
-
 DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
 {
     for (int i = 0; i < g->red.n; i++) {
@@ -16254,7 +16263,7 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool le
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
             for (int k = 0; k < 3 * g->U; k++) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->level + 64 * k), 0, 0);
         }
-        dync__xr_drop_temps(g);
+        dync__xg_drop_temps(g);
     }
 }
 
@@ -16322,7 +16331,7 @@ static int dync__xr_fold(dync__xg *g, const dync__xred *r)
                 dync__xr_op(g, r, vl, t, dync__xg_at(r->acc + (k + m) * size), 0);
                 dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
             }
-            dync__xr_drop_temps(g);
+            dync__xg_drop_temps(g);
         }
     acc = r->in_regs ? r->reg[0] : dync__xg_temp(g);
     if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__xg_at(r->acc), 0, 0);
@@ -16359,7 +16368,7 @@ DYNC__FN void dync__xg_grain_end(dync__xg *g, int phase, int32_t count)
         dync__x_jump(a, DYNC__CC_JMP, next);
         dync__x_bind(a, done);
         dync__x_v(a, wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, x, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
-        dync__xr_drop_temps(g);
+        dync__xg_drop_temps(g);
     }
     dync__x_i(a, DYNC__X_ADDI, 0, dync__xg_at(count), 1);
 }
@@ -16420,10 +16429,10 @@ static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
             dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
             dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, below, 0, 0);
         }
-        dync__xr_drop_temps(g);
+        dync__xg_drop_temps(g);
     }
     if (clear && l == 0) dync__xr_set(g, r, vl);
-    dync__xr_drop_temps(g);
+    dync__xg_drop_temps(g);
 }
 
 DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
@@ -16453,7 +16462,7 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
             int x = r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
             dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
             dync__xr_to_slot(g, r, x, slot);
-            dync__xr_drop_temps(g);
+            dync__xg_drop_temps(g);
             continue;
         }
         for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
@@ -16462,7 +16471,7 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
             if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
-            dync__xr_drop_temps(g);
+            dync__xg_drop_temps(g);
         }
     }
 }
@@ -16675,7 +16684,8 @@ static void dync__xg_hoist(dync__xg *g)
         int home = dync__xg_pin(g);                    /* kept in one from the top */
         dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, v)->type), home, 0, dync__x_reg(r), 0, 0);
         g->hoist[v] = (int8_t)home;
-        dync__xg_reset(g);
+        dync__xg_drop_temps(g);
+        g->free_regs &= ~g->pinned;
         seen.at[best] = seen.at[--seen.n];
     }
 }
@@ -17214,6 +17224,7 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
 {
     dync__xg *g = j->g;
     uint8_t *write;
+    if (!dync__avec_reserve(j->b->arena, &g->a.code, 4096) || !dync__avec_reserve(j->b->arena, &g->a.pool, 1024)) return NULL;
     dync__xg_emit(g);
     size_t bytes = dync__x_finish(&g->a);
     if (bytes == 0 || g->frame > DYNC__JIT_FRAME) return NULL;
@@ -17324,7 +17335,7 @@ static bool dync__jb_alloc(dync__jb *j)
     dync__xg *g = j->g;
     dync__arena *arena = j->b->arena;
     size_t n = (size_t)j->b->k->inst.n + 1;
-    int32_t *ints = dync__arena_alloc(arena, 8 * n * sizeof *ints);
+    int32_t *ints = dync__arena_alloc(arena, 9 * n * sizeof *ints);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
@@ -17338,6 +17349,8 @@ static bool dync__jb_alloc(dync__jb *j)
     g->next_use = ints + 5 * n;
     g->last_use = ints + 6 * n;
     g->first_use = ints + 7 * n;
+    g->pool_at = ints + 8 * n;
+    memset(g->pool_at, 0xff, n * sizeof *ints);
     memset(g->slot, 0xff, n * sizeof *ints);
     memset(g->in_list, 0xff, n * sizeof *ints);
     return true;
@@ -17373,7 +17386,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
         g->why = "a long row buffer";
         return NULL;
     }
-    if (listing) g->a.listing = listing;
+    g->a.listing = listing;
     dync__jb_key(j, key);
     if (key->failed) return NULL;
     uint64_t hash = dync__hash_bytes(key->at, key->n, 0);

@@ -298,6 +298,7 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
 {
     dync__xg *g = j->g;
     uint8_t *write;
+    if (!dync__avec_reserve(j->b->arena, &g->a.code, 4096) || !dync__avec_reserve(j->b->arena, &g->a.pool, 1024)) return NULL;
     dync__xg_emit(g);
     size_t bytes = dync__x_finish(&g->a);
     if (bytes == 0 || g->frame > DYNC__JIT_FRAME) return NULL;
@@ -408,7 +409,7 @@ static bool dync__jb_alloc(dync__jb *j)
     dync__xg *g = j->g;
     dync__arena *arena = j->b->arena;
     size_t n = (size_t)j->b->k->inst.n + 1;
-    int32_t *ints = dync__arena_alloc(arena, 8 * n * sizeof *ints);
+    int32_t *ints = dync__arena_alloc(arena, 9 * n * sizeof *ints);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
@@ -422,6 +423,8 @@ static bool dync__jb_alloc(dync__jb *j)
     g->next_use = ints + 5 * n;
     g->last_use = ints + 6 * n;
     g->first_use = ints + 7 * n;
+    g->pool_at = ints + 8 * n;
+    memset(g->pool_at, 0xff, n * sizeof *ints);
     memset(g->slot, 0xff, n * sizeof *ints);
     memset(g->in_list, 0xff, n * sizeof *ints);
     return true;
@@ -457,7 +460,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
         g->why = "a long row buffer";
         return NULL;
     }
-    if (listing) g->a.listing = listing;
+    g->a.listing = listing;
     dync__jb_key(j, key);
     if (key->failed) return NULL;
     uint64_t hash = dync__hash_bytes(key->at, key->n, 0);

@@ -353,16 +353,21 @@ DYNC__FN dync__xrm dync__x_constant64(dync__xasm *a, const void *bytes)
 {
     int at = 0;
     for (; at < a->pool.n; at += 64)
-        if (memcmp(a->pool.at + at, bytes, 64) == 0) break;
-    for (int i = 0; at == a->pool.n - i && i < 64 && !a->failed; i++)
-        if (!dync__avec_push(a->arena, &a->pool, ((const uint8_t *)bytes)[i])) a->failed = true;
+        if (memcmp(a->pool.at + at, bytes, 64) == 0) return dync__x_mem(DYNC__X_POOL, at);
+    if (!dync__avec_reserve(a->arena, &a->pool, at + 64)) a->failed = true;
+    else {
+        memcpy(a->pool.at + at, bytes, 64);
+        a->pool.n += 64;
+    }
     return dync__x_mem(DYNC__X_POOL, at);
 }
 
 DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
 {
-    uint8_t bytes[64];
-    for (int i = 0; i < 64; i++) bytes[i] = (uint8_t)(bits >> 8 * (i % width));
+    uint64_t bytes[8];
+    if (width == 1) bits = (bits & 255) * UINT64_C(0x0101010101010101);
+    if (width == 4) bits = (bits & 0xffffffffu) * UINT64_C(0x100000001);
+    for (int i = 0; i < 8; i++) bytes[i] = bits;
     return dync__x_constant64(a, bytes);
 }
 

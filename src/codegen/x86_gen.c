@@ -206,7 +206,8 @@ static void dync__xg_hoist(dync__xg *g)
         int home = dync__xg_pin(g);                    /* kept in one from the top */
         dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, v)->type), home, 0, dync__x_reg(r), 0, 0);
         g->hoist[v] = (int8_t)home;
-        dync__xg_reset(g);
+        dync__xg_drop_temps(g);
+        g->free_regs &= ~g->pinned;
         seen.at[best] = seen.at[--seen.n];
     }
 }

@@ -53,6 +53,7 @@ typedef struct dync__xg {
     int32_t *stream_of;                /* by instruction: load, store, index */
     int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
     int32_t *slot;                     /* by instruction: in the frame; -1 none */
+    int32_t *pool_at;                  /* by instruction: of a constant; -1 not there yet */
     /* the list being emitted */
     int U;
     bool single, masked, in_phase;
@@ -108,6 +109,7 @@ DYNC__FN void dync__xg_release(dync__xg *);                             /* regis
 DYNC__FN int dync__xg_def(dync__xg *, int inst);                        /* a register for its result */
 DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
 DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);          /* the result replaces a dying operand in its register */
+DYNC__FN void dync__xg_drop_temps(dync__xg *);
 DYNC__FN void dync__xg_end(dync__xg *);                                 /* the instruction is emitted: temporaries, dead values */
 DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
 /* ---- x86_prim.c ---- */

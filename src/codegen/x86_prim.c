@@ -168,11 +168,11 @@ static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
     }
     int x = dync__xg_src(g, a), r;
     if (dync__xg_in_memory(g, b)) { /* r = b; r = a * r + c */
-        int z = dync__xg_src(g, c);
         dync__xrm y = dync__xg_src_rm(g, b);
         r = dync__xg_def(g, i);
         dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r, 0, y, 0, 0);
-        dync__x_v(&g->a, f213, vl, r, x, dync__x_reg(z), 0, 0);
+        dync__xrm z = dync__xg_src_rm(g, c);
+        dync__x_v(&g->a, f213, vl, r, x, z, 0, 0);
         return;
     }
     int y = dync__xg_src(g, b);

@@ -92,13 +92,6 @@ static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
     }
 }
 
-static void dync__xr_drop_temps(dync__xg *g)
-{
-    g->free_regs |= g->temps;
-    g->free_k |= g->temps_k;
-    g->locked = g->temps = g->locked_k = g->temps_k = 0;
-}
-
 DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
 {
     for (int i = 0; i < g->red.n; i++) {
@@ -111,7 +104,7 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool le
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
             for (int k = 0; k < 3 * g->U; k++) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->level + 64 * k), 0, 0);
         }
-        dync__xr_drop_temps(g);
+        dync__xg_drop_temps(g);
     }
 }
 
@@ -179,7 +172,7 @@ static int dync__xr_fold(dync__xg *g, const dync__xred *r)
                 dync__xr_op(g, r, vl, t, dync__xg_at(r->acc + (k + m) * size), 0);
                 dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
             }
-            dync__xr_drop_temps(g);
+            dync__xg_drop_temps(g);
         }
     acc = r->in_regs ? r->reg[0] : dync__xg_temp(g);
     if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__xg_at(r->acc), 0, 0);
@@ -216,7 +209,7 @@ DYNC__FN void dync__xg_grain_end(dync__xg *g, int phase, int32_t count)
         dync__x_jump(a, DYNC__CC_JMP, next);
         dync__x_bind(a, done);
         dync__x_v(a, wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, x, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
-        dync__xr_drop_temps(g);
+        dync__xg_drop_temps(g);
     }
     dync__x_i(a, DYNC__X_ADDI, 0, dync__xg_at(count), 1);
 }
@@ -277,10 +270,10 @@ static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
             dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
             dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, below, 0, 0);
         }
-        dync__xr_drop_temps(g);
+        dync__xg_drop_temps(g);
     }
     if (clear && l == 0) dync__xr_set(g, r, vl);
-    dync__xr_drop_temps(g);
+    dync__xg_drop_temps(g);
 }
 
 DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
@@ -310,7 +303,7 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
             int x = r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
             dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
             dync__xr_to_slot(g, r, x, slot);
-            dync__xr_drop_temps(g);
+            dync__xg_drop_temps(g);
             continue;
         }
         for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
@@ -319,7 +312,7 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
             if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
-            dync__xr_drop_temps(g);
+            dync__xg_drop_temps(g);
         }
     }
 }

@@ -218,8 +218,11 @@ static dync__xrm dync__xg_home(dync__xg *g, int v)
 {
     const dync__inst *in = dync__xg_inst(g, v);
     if (in->prim == DYNC__P_const_) {
-        dync__scalar x = dync__const_scalar(in);
-        return dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i);
+        if (g->pool_at[v] < 0) {
+            dync__scalar x = dync__const_scalar(in);
+            g->pool_at[v] = dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i).disp;
+        }
+        return dync__x_mem(DYNC__X_POOL, g->pool_at[v]);
     }
     if (g->in_list[v] == g->cur) {
         dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
@@ -349,6 +352,14 @@ DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
     from->reg = -1;
 }
 
+DYNC__FN void dync__xg_drop_temps(dync__xg *g)
+{
+    g->free_regs |= g->temps;
+    g->free_k |= g->temps_k;
+    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+}
+
+
 DYNC__FN void dync__xg_end(dync__xg *g)
 {
     int32_t arg[3];
@@ -356,8 +367,6 @@ DYNC__FN void dync__xg_end(dync__xg *g)
     for (int a = dync__xg_operands(g, g->cur, i, arg) - 1; a >= 0; a--)
         if (dync__xg_is_here(g, arg[a]) && g->last_use[arg[a]] == g->pos) dync__xg_drop(g, arg[a]);
     if (g->n_uses[i] == 0) dync__xg_drop(g, i);
-    g->free_regs |= g->temps;
-    g->free_k |= g->temps_k;
-    g->locked = g->temps = g->locked_k = g->temps_k = 0;
+    dync__xg_drop_temps(g);
 }
 #endif
