@@ -119,7 +119,7 @@ TEST(ranks)
     bad.n = DYNC_MAX_DIMS + 1;
     BAD(dync_zeros(bad), DYNC_ERR_SHAPE);
     BAD(dync_view(ones(2, 3), bad), DYNC_ERR_SHAPE);
-    BAD(dync_sum(ones(2, 3), bad, false), DYNC_ERR_VALUE);
+    BAD(dync_sum(ones(2, 3), bad, false), DYNC_ERR_SHAPE);
     bad.n = -1;
     BAD(dync_zeros(bad), DYNC_ERR_SHAPE);
     BAD(dync_reshape(ones(2, 3), bad), DYNC_ERR_SHAPE);
