@@ -460,6 +460,13 @@ static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *ca
     return dync__error_count() != errors ? dync_error() : DYNC_OK;
 }
 
+/* Does anybody want to know why the entries refused this call? Not once the limit has been told. */
+static bool dync__miss_is_told(dync_compiled *f)
+{
+    return f->opt.guard_fail || f->opt.error_on_recompile || dync__log_on(DYNC__LOG_recompiles) || !DYNC__ATOMIC_LOAD(&f->warned) ||
+           DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
+}
+
 static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
 {
     dync__str reason = {0};
@@ -469,7 +476,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     dync__compiled_bury(f);
     if (DYNC__ATOMIC_LOAD(&f->entries)) {
         DYNC__COUNTER_ADD(recompiles, 1);
-        dync__miss_reasons(f, call, &reason);
+        if (dync__miss_is_told(f)) dync__miss_reasons(f, call, &reason);
         if (f->opt.error_on_recompile)
             status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError",
                                       DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
