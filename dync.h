@@ -42640,6 +42640,7 @@ typedef struct dync__cache_entry {
     int64_t hits;
     const char *why;                     /* the guard whose failure made it; NULL: the first */
     const dync__quick *quick;            /* or NULL; made before the entry is published */
+    struct dync__script *scripts;        /* of an open one: what its calls did (script.h) */
 } dync__cache_entry;
 
 /* What an entry guards grows while other threads check it: the items are published before their count, and old arrays stay in the arena. */
@@ -42767,6 +42768,7 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
 typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
 
 /* quick.c */
+DYNC__FN void dync__scripts_free(struct dync__script *);                       /* script.c; a list */
 DYNC__FN void dync__quick_make(dync__cache_entry *);                          /* if the entry is of the kind; else nothing */
 /* False: refused, nothing happened. True: the call was made; *result none where it failed. into: where the caller wants the result, or NULL. */
 DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_value *args, const dync_value *into, dync_value *result);
@@ -42876,6 +42878,9 @@ typedef struct dync__tracer {
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
+    struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
+    uint8_t scripted;                    /* DYNC__SCRIPT_... */
+    bool script_is_new;
     struct dync__tracer *outer;
     DYNC__VEC(dync__number *) number;    /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
@@ -42885,8 +42890,13 @@ typedef struct dync__tracer {
 } dync__tracer;
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 
+enum { DYNC__SCRIPT_NONE, DYNC__SCRIPT_RECORDS, DYNC__SCRIPT_STOPPED /* recorded so far */, DYNC__SCRIPT_REPLAYS };
 /* trace.c */
+/* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and what it does from here is not recorded. */
 DYNC__FN dync__tracer *dync__tracer_current(void);
+DYNC__FN dync__tracer *dync__tracer_peek(void);                                   /* as it is */
+DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);             /* stops the trace; the first status stays */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);   /* -1: no memory */
@@ -42920,7 +42930,8 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *);                       
 DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
 DYNC__FN void dync__effects_free(dync__tracer *);
 /* intercept.c, frame.c */
-DYNC__FN dync__tracer *dync__tracing(void);                                       /* the one that records now, or NULL */
+DYNC__FN dync__tracer *dync__tracing(void);                                       /* the one that records now, or NULL; see dync__tracer_current */
+DYNC__FN dync__tracer *dync__tracing_or_replay(void);                             /* also one that follows a script: for what scripts know */
 DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);                /* after a cut: with real tensors */
 DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
@@ -42959,7 +42970,37 @@ DYNC__FN void dync__shapes_close(dync__tracer *);
 DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
 DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
+/* script.c */
+DYNC__FN void dync__script_stop(dync__tracer *);
+DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
+DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__script_grad_mode(dync__tracer *, bool on);
+DYNC__FN void dync__script_foreign(dync__tracer *, int env);
+DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
+DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
+DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out, dync__tensor *const *fakes);
+DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
+DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
+DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
+DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);        /* foreign code reads it */
+DYNC__FN void dync__script_may_write(dync__tracer *);                              /* foreign code may write what it can reach */
+DYNC__FN void dync__script_begin(dync__tracer *);
+DYNC__FN void dync__script_end(dync__tracer *, bool failed);
+/* replay.c */
+DYNC__FN bool dync__replay_begin(dync__tracer *);
+DYNC__FN void dync__replay_end(dync__tracer *);
+DYNC__FN void dync__replay_leave(dync__tracer *);
+DYNC__FN dync_status dync__replay_call(dync__handler *, dync__opcall *);
+DYNC__FN int dync__replay_env(const dync__tracer *, const dync__tensor *fake);
+DYNC__FN int dync__replay_foreign(dync__tracer *, dync__tensor *real);
+DYNC__FN bool dync__replay_grad_mode(dync__tracer *, bool on);
+DYNC__FN bool dync__replay_frame(dync__tracer *, const char *name_or_null, dync_loc);
+DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *);
+DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
 /* cut.c */
+DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);   /* what it dropped, too */
+DYNC__FN dync_status dync__env_complete(dync__tracer *);                          /* everything that was dropped and is still held */
+DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__tracer_split(dync__tracer *, const dync__tensor *made);   /* cuts there and here; no break */
@@ -42967,6 +43008,80 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */
 DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);                /* "file:line in fn" lines, outermost first */
+#endif
+
+/* ==== capture/script.h ========================================================================================== */
+/* capture/script.h: what a call of an open entry did, so that the next one need not be traced. script.c records, replay.c follows.
+ *
+ * A script is a tree of events in the order of the call: operators with their arguments, tensors met from elsewhere, frames, cuts with the
+ * segments that ran, the end with what was returned. Its values are the fakes of the recorded call, kept: a call that follows the script
+ * gets them handed out again (with new handles) and infers, allocates and compiles nothing. Where it does something else the fakes become
+ * those of a trace, the operators that wait for their cut are recorded into its graph, and the trace goes on; what it does is another
+ * way in the script (replay.c, dync__replay_leave).
+ *
+ * A script serves one call at a time (busy); calls of other threads, and recursive ones, have scripts of their own. */
+#ifndef DYNC__SCRIPT_H
+#define DYNC__SCRIPT_H
+
+typedef enum { DYNC__EV_OP, DYNC__EV_FOREIGN, DYNC__EV_FRAME, DYNC__EV_FRAME_END, DYNC__EV_GRAD_MODE, DYNC__EV_CUT, DYNC__EV_END } dync__event_kind;
+enum { DYNC__SCRIPT_EVENTS = 8192, DYNC__SCRIPT_VALUES = 16384, DYNC__SCRIPT_WAYS = 8, DYNC__SCRIPTS = 8 };
+
+/* A segment of a cut: for each output its value, and what it puts into the environment. */
+typedef struct dync__cut_part {
+    dync__segment *seg;
+    const int *in_env;
+    int n_out;
+    const int32_t *value;
+    dync__tensor *const *fake;
+    const dync__origin *origin;
+} dync__cut_part;
+typedef struct dync__cut_record {
+    const char *reason, *file;           /* NULL: the end of a broken frame */
+    int line;
+    bool grad_off;                       /* grad mode where its operators begin */
+    DYNC__VEC(dync__cut_part) piece;
+    DYNC__VEC(int32_t) dead;             /* values that nobody held any more, and which did not leave */
+    DYNC__VEC(int32_t) result;           /* END: returned tensors in preorder */
+} dync__cut_record;
+
+typedef struct dync__script_event {
+    uint8_t kind, mode, n_args, n_out;   /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
+    uint8_t flags;                       /* OP in place: of what is written, afterwards */
+    int32_t op, value;                   /* value: the first one made; in place: the one written */
+    int32_t next, alt;                   /* first event after this one; another one in its place; -1 */
+    const dync__arg *args;               /* tensors are the script's fakes */
+    dync_loc at;
+    const char *name;                    /* FRAME */
+    dync__cut_record *cut;
+} dync__script_event;
+
+/* owned: the script has a reference (what waits for its cut belongs to the trace); wanted: something uses it after its cut; flags: as it was
+ * made. */
+typedef struct dync__kept_value { dync__tensor *fake; bool owned, wanted; uint8_t flags; } dync__kept_value;
+typedef struct dync__script {
+    struct dync__script *next;
+    int32_t busy;
+    bool broken;                         /* not to be used any more */
+    bool writes;                         /* something may be written between its segments: what they drop could not be computed again */
+    bool narrowed;                       /* its segments compute what is wanted and no more */
+    dync__arena arena;
+    uint64_t id;                         /* trace_id of its fakes */
+    int32_t root;
+    DYNC__VEC(dync__script_event) event;
+    DYNC__VEC(dync__kept_value) value;
+    /* of the call that has it */
+    int32_t at;                          /* the last event, -1 none yet */
+    DYNC__VEC(int32_t) waiting;          /* events since the last cut */
+    bool grad_off;                       /* grad mode where they begin */
+    dync__cut_record *cut;               /* being recorded */
+    DYNC__VEC(dync__tensor *) real, fake; /* room of the tracer's, kept between calls */
+    DYNC__VEC(dync_node *) holder;
+    DYNC__VEC(dync__origin) origin;
+} dync__script;
+
+DYNC__FN void dync__script_followed(dync__script *);
+DYNC__INLINE uint8_t dync__script_mode(void) { return (uint8_t)(dync__tls.grad_enabled_off | dync__tls.default_dtype << 1); }
+DYNC__INLINE int32_t dync__script_first(const dync__script *s) { return s->at < 0 ? s->root : s->event.at[s->at].next; }
 #endif
 DYNC__COLD_BEGIN
 
@@ -45107,7 +45222,14 @@ DYNC__FN void dync__lint_resumed(dync__lint *l)
  * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once cut (or for inputs from the start)
  * node is NULL and node_output is its place in the environment. */
 
-DYNC__FN dync__tracer *dync__tracer_current(void) { return dync__tls.capture_state; }
+DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state; }
+DYNC__FN dync__tracer *dync__tracer_current(void)
+{
+    dync__tracer *t = dync__tls.capture_state;
+    if (t && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
+    if (t) dync__script_stop(t);
+    return t;
+}
 
 DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) 
 {
@@ -45192,13 +45314,21 @@ static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *re
 DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null)
 {
     dync__cache_entry *e = t->entry;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        int known = dync__replay_foreign(t, real);
+        if (known >= 0) return known;
+        dync__replay_leave(t);
+    }
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;     /* the entry has it beside the arguments, whatever it is now */
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
         if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;   /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
     bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
-    if (!argument) env = dync__tracer_env_real(t, real);
+    if (!argument) {
+        env = dync__tracer_env_real(t, real);
+        dync__script_foreign(t, env);
+    }
     if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
     if (k == e->foreign.n) {
         dync__foreign f = {.handle = dync__handle(real), .id = real->id, .address = address_or_null};
@@ -45400,7 +45530,7 @@ static const char *dync__tracer_module(dync__tracer *t)
     return source;
 }
 
-static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
+DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
 {
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
@@ -45413,7 +45543,9 @@ static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     n->at = c->at;
     n->source = dync__tracer_module(t);
     t->pending++;
-    return dync__tracer_outputs(t, c, n);
+    DYNC__TRY(dync__tracer_outputs(t, c, n));
+    dync__script_op(t, c);
+    return DYNC_OK;
 }
 
 static void dync__drop_outputs(dync__opcall *c)
@@ -45428,6 +45560,7 @@ static void dync__drop_outputs(dync__opcall *c)
 static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
 {
     char reason[96];
+    dync__script_stop(t);
     dync__format(reason, sizeof reason, "dynamic shape operator: aten.%s.default", c->row->name);
     dync_status status = dync__trace_break(t, reason, NULL);
     dync__arg args[DYNC__MAX_ARGS];
@@ -45488,7 +45621,7 @@ DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
     return DYNC_OK;
 }
 
-static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
@@ -45510,6 +45643,11 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 /* Grad mode is a node of the graph and counts for what is recorded next. */
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
 {
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_grad_mode(t, on)) return;
+        dync__replay_leave(t);
+    }
+    dync__script_grad_mode(t, on);
     dync__arg mode = dync__arg_b(on);
     dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
     if (!n) dync__tracer_fail(t, dync__fail_memory(0));
@@ -45526,7 +45664,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
     if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node) return DYNC_OK;
-    const dync__tracer *t = dync__tracer_current();
+    const dync__tracer *t = dync__tracer_peek();
     const dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
     if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;
     return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
@@ -45549,7 +45687,8 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
     DYNC__TRY(dync__shapes_open(t));
-    bool fresh = !e->leaf_env;
+    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now && !t->syms && !e->n_numbers;
+    if (scripted && dync__replay_begin(t)) return t->status;
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
@@ -45560,17 +45699,21 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
         if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
     if (fresh) e->n_leaf_env = t->real.n;
-    return dync__numbers_open(t);
+    DYNC__TRY(dync__numbers_open(t));
+    if (scripted) dync__script_begin(t);
+    return DYNC_OK;
 }
 
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
+    bool failed = t->status != DYNC_OK;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_end(t);
     dync__taped_close(t);
     dync__effects_free(t);
     dync__numbers_close(t);
     for (int i = 0; i < t->made.n; i++) {
         t->made.at[i]->node = NULL;
-        dync__unref(t->made.at[i]);
+        if (!dync__script_takes(t, t->made.at[i])) dync__unref(t->made.at[i]);
     }
     for (int i = 0; i < t->real.n; i++) {
         dync__unref(t->real.at[i]);
@@ -45586,6 +45729,7 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__vec_free(&t->origin);
     dync__vec_free(&t->frames);
     dync__arena_free(&t->scratch);
+    dync__script_end(t, failed);
     dync__handler_pop(&t->handler);
     dync__tls.capture_state = t->outer;
     dync__tls.compiling = t->outer != NULL;
@@ -46369,38 +46513,79 @@ static int *dync__in_env(dync__arena *arena, const dync_graph *g)
     return in;
 }
 
+/* All outputs of a segment by interpreting its full graph; those that are there already stay. */
+static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, const int *in_env, dync__tensor **out)
+{
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n_in + 1) * sizeof *args), all = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && status == DYNC_OK; i++) {
+        dync__tensor *x = dync__env_real(t, in_env[i]);
+        args[i] = dync__arg_t(x);
+        if (!x) status = DYNC_ERR_INTERNAL;
+    }
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (status == DYNC_OK) status = dync__graph_eval(s->graph, args, s->n_in, &arena, &all);
+    dync__trace_pause_end(t, pause);
+    for (int i = 0; status == DYNC_OK && i < all.n; i++) {
+        if (!out[i]) out[i] = all.as.list[i].as.t;
+        else dync__unref(all.as.list[i].as.t);
+    }
+    dync__arena_free(&arena);
+    return status;
+}
+
+DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
+{
+    bool dropped = false;
+    for (int i = 0; i < s->n_out; i++) dropped |= !out[i];
+    return dropped ? dync__cut_interpret(t, s, in_env, out) : DYNC_OK;
+}
+
 /* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once, and from now on it is kept. */
 static dync_status dync__env_recompute(dync__tracer *t, int env)
 {
     dync__origin o = t->origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
-    dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(o.seg->n_in + 1) * sizeof *args), out = {0};
-    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < o.seg->n_in && status == DYNC_OK; i++) {
-        dync__tensor *x = dync__env_real(t, o.in_env[i]);
-        args[i] = dync__arg_t(x);
-        if (!x) status = DYNC_ERR_INTERNAL;
-    }
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (status == DYNC_OK) status = dync__graph_eval(o.seg->graph, args, o.seg->n_in, &arena, &out);
-    dync__trace_pause_end(t, pause);
-    for (int i = 0; status == DYNC_OK && i < out.n; i++) {
-        if (i == o.out) t->real.at[env] = out.as.list[i].as.t;
-        else dync__unref(out.as.list[i].as.t);
-    }
-    dync__arena_free(&arena);
-    bool *used = status == DYNC_OK ? dync__calloc((size_t)o.seg->n_out) : NULL;
-    if (used) {
+    dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
+    bool *used = dync__calloc((size_t)o.seg->n_out + 1);
+    dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        t->real.at[env] = out[o.out];
+        out[o.out] = NULL;
         used[o.out] = true;
         status = dync__segment_narrow(o.seg, used);
-        dync__free(used, (size_t)o.seg->n_out);
+    }
+    for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
+    dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
+    dync__free(used, (size_t)o.seg->n_out + 1);
+    return status;
+}
+
+/* Off the script anything may be used, and anything written: what was dropped is computed now. */
+DYNC__FN dync_status dync__env_complete(dync__tracer *t)
+{
+    dync_status status = DYNC_OK;
+    for (int env = 0; env < t->real.n && status == DYNC_OK; env++) {
+        dync__origin o = t->origin.at[env];
+        if (t->real.at[env] || !o.seg) continue;
+        dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
+        status = out ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
+        for (int k = env; k < t->real.n && status == DYNC_OK; k++) {
+            const dync__origin *other = &t->origin.at[k];
+            if (other->seg != o.seg || other->in_env != o.in_env || t->real.at[k]) continue;
+            t->real.at[k] = out[other->out];
+            out[other->out] = NULL;
+        }
+        for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
+        dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
     }
     return status;
 }
 
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
+    if (!t->real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);      /* the script drops it, this call reads it */
     if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
     return t->real.at[env];
 }
@@ -46430,7 +46615,7 @@ static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, d
     return DYNC_OK;
 }
 
-static dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
+DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
 {
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
     dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
@@ -46525,8 +46710,10 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
     } else if (status == DYNC_OK) {
         ref.seg = dync__cut_segment(t, g, ref.in_env, hash, site);
         status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+        if (status == DYNC_OK && !t->at) status = dync__cut_complete(t, ref.seg, ref.in_env, out);
         if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
     }
+    if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
     for (int i = 0; i < n_out && status == DYNC_OK; i++) {
         dync__ref(fakes[i]);
         int env = dync__tracer_env_add(t, out[i], fakes[i]);
@@ -46601,7 +46788,7 @@ static void dync__cut_reset(dync__tracer *t)
     for (int i = 0; i < t->made.n; i++) {
         dync__tensor *x = t->made.at[i];
         if (x->node) x->node = NULL;
-        dync__unref(x);
+        if (!dync__script_takes(t, x)) dync__unref(x);
     }
     t->made.n = 0;
     dync_graph_free(t->graph);
@@ -46657,7 +46844,13 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
+    dync_status followed;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_cut(t, reason, &followed)) return followed;
+        dync__replay_leave(t);
+    }
     if (!t->graph || !t->pending) return dync__effects_flush(t);
+    dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
     const char *frame[67];
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
@@ -46675,6 +46868,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     }
     dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
+    if (!live_or_null) dync__script_cut_end(t, false);
     dync__cut_reset(t);
     if (status == DYNC_OK) status = dync__effects_flush(t);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
@@ -46698,6 +46892,8 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
         dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
         return NULL;
     }
+    if (t->scripted == DYNC__SCRIPT_REPLAYS && dync__replay_env(t, fake) < 0) dync__replay_leave(t);      /* nothing read it so far */
+    dync__script_wants(t, fake);
     return dync__env_real(t, fake->node_output);
 }
 
@@ -46945,13 +47141,20 @@ static dync_status dync__narrow_path(dync__tracer *t)
 /* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
 static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outval *out)
 {
+    dync_status status;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_finish(t, &r, &status)) return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
+        dync__replay_leave(t);
+    }
     bool *live = dync__calloc((size_t)t->made.n + 1);
     int made = t->made.n;
-    dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
         for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+        dync__script_returns(t, &r);
         status = dync__cut_live(t, NULL, live);
+        if (status == DYNC_OK) dync__script_cut_end(t, true);
     }
     dync__free(live, (size_t)made + 1);
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
@@ -47052,6 +47255,822 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     dync__tracer_close(&t);
     return status;
 }
+
+/* ==== capture/script.c ========================================================================================== */
+/* capture/script.c: records what a traced call of an open entry does (script.h). After cut.c, before replay.c. Every function does nothing
+ * unless the tracer records. What cannot be followed ends the recording: the script is good up to there, and calls go on by tracing. */
+
+DYNC__FN void dync__script_stop(dync__tracer *t)
+{
+    if (t->scripted == DYNC__SCRIPT_RECORDS) t->scripted = DYNC__SCRIPT_STOPPED;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+static int32_t dync__script_find(const dync__script *s, const dync__tensor *fake)
+{
+    int32_t i = s->value.n - 1;
+    while (i >= 0 && s->value.at[i].fake != fake) i--;
+    return i;
+}
+
+/* Is there room for one more event here? No: the recording ends. */
+static bool dync__script_room(dync__tracer *t)
+{
+    const dync__script *s = t->script;
+    int ways = 0;
+    if (t->scripted != DYNC__SCRIPT_RECORDS) return false;
+    for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) ways++;
+    bool room = ways < DYNC__SCRIPT_WAYS && s->event.n < DYNC__SCRIPT_EVENTS && s->value.n < DYNC__SCRIPT_VALUES;
+    if (!room) dync__script_stop(t);
+    return room;
+}
+
+/* A new value; with owned the script takes a reference of its own. -1: the recording ends. */
+static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned)
+{
+    dync__script *s = t->script;
+    dync__kept_value v = {.fake = fake, .owned = owned, .flags = fake ? fake->flags : 0};
+    if (!dync__vec_push(&s->value, v)) {
+        dync__script_stop(t);
+        return -1;
+    }
+    if (fake && owned) dync__ref(fake);
+    return s->value.n - 1;
+}
+
+/* A pending fake leaves the trace: the script takes its reference over. false: it is none of the script's. */
+DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
+{
+    int32_t i = t->script && t->scripted != DYNC__SCRIPT_REPLAYS ? dync__script_find(t->script, fake) : -1;
+    if (i < 0 || t->script->value.at[i].owned) return false;
+    t->script->value.at[i].owned = true;
+    return true;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------------------ */
+/* One more way from where the call is. NULL: no memory; the recording ends. */
+static dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e)
+{
+    dync__script *s = t->script;
+    int32_t last = -1;
+    for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) last = i;
+    e.next = e.alt = -1;
+    if (!dync__vec_push(&s->event, e)) {
+        dync__script_stop(t);
+        return NULL;
+    }
+    int32_t n = s->event.n - 1;
+    if (last >= 0) s->event.at[last].alt = n;
+    else if (s->at >= 0) s->event.at[s->at].next = n;
+    else s->root = n;
+    s->at = n;
+    return &s->event.at[n];
+}
+
+static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        switch ((dync__arg_kind)in[i].kind) {
+        case DYNC__A_TENSOR:
+            if (dync__script_find(s, in[i].as.t) < 0) return false;
+            break;
+        case DYNC__A_DIMS:
+            if (in[i].n && !(out[i].as.dims = dync__arena_copy(&s->arena, in[i].as.dims, (size_t)in[i].n * sizeof(int64_t)))) return false;
+            break;
+        case DYNC__A_STR:
+            if (!(out[i].as.s = dync__arena_strdup(&s->arena, in[i].as.s))) return false;
+            break;
+        case DYNC__A_LIST:
+            out[i].as.list = dync__arena_alloc(&s->arena, (size_t)(in[i].n + 1) * sizeof *in);
+            if (!out[i].as.list || !dync__script_args(t, in[i].n, in[i].as.list, out[i].as.list)) return false;
+            break;
+        case DYNC__A_HANDLE: case DYNC__A_NODE: return false;
+        default: break;
+        }
+    }
+    return true;
+}
+
+/* The values that an operator made, or -1. One that hands an argument through is not followed. */
+static int32_t dync__script_outputs(dync__tracer *t, const dync__opcall *c)
+{
+    int32_t first = t->script->value.n;
+    if (c->row->cls == DYNC__INPLACE) return c->nout == 1 ? dync__script_find(t->script, c->out[0]) : -1;
+    for (int i = 0; i < c->nout; i++)
+        if (c->out[i] && dync__script_find(t->script, c->out[i]) >= 0) return -1;
+    for (int i = 0; i < c->nout; i++)
+        if (dync__script_value_add(t, c->out[i], false) < 0) return -1;
+    return first;
+}
+
+static void dync__script_waits(dync__tracer *t, bool grad_off)
+{
+    dync__script *s = t->script;
+    if (!s->waiting.n) s->grad_off = grad_off;
+    if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
+}
+
+DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c)
+{
+    if (!dync__script_room(t)) return;
+    dync__script *s = t->script;
+    dync__arg *args = dync__arena_alloc(&s->arena, (size_t)(c->nargs + 1) * sizeof *args);
+    dync__script_event e = {.kind = DYNC__EV_OP, .mode = dync__script_mode(), .n_args = (uint8_t)c->nargs, .n_out = (uint8_t)c->nout,
+                            .op = c->op, .args = args, .at = c->at};
+    bool ok = args && dync__script_args(t, c->nargs, c->args, args);
+    e.value = ok ? dync__script_outputs(t, c) : -1;
+    if (e.value < 0 && c->nout) dync__script_stop(t);
+    if (t->scripted != DYNC__SCRIPT_RECORDS) return;
+    e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
+    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
+}
+
+DYNC__FN void dync__script_grad_mode(dync__tracer *t, bool on)
+{
+    if (!dync__script_room(t)) return;
+    dync__script_event e = {.kind = DYNC__EV_GRAD_MODE, .mode = on};
+    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
+}
+
+DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
+{
+    if (env < 0 || !dync__script_room(t)) return;
+    if (t->real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
+    dync__script_event e = {.kind = DYNC__EV_FOREIGN, .value = dync__script_value_add(t, t->fake.at[env], true)};
+    if (e.value >= 0) dync__script_event_add(t, e);
+}
+
+DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync_loc at)
+{
+    if (!dync__script_room(t)) return;
+    dync__script_event e = {.kind = name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END, .at = at};
+    if (name_or_null && !(e.name = dync__arena_strdup(&t->script->arena, name_or_null))) dync__script_stop(t);
+    else dync__script_event_add(t, e);
+}
+
+/* ---- cuts --------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
+{
+    if (t->scripted != DYNC__SCRIPT_RECORDS || t->script->cut || !dync__script_room(t)) return;       /* the last cut is END's, which is open already */
+    dync__arena *arena = &t->script->arena;
+    dync__cut_record *cut = dync__arena_alloc(arena, sizeof *cut);
+    if (cut) {
+        cut->line = t->last_at.line;
+        cut->grad_off = t->graph_grad_off;
+        if (reason) cut->reason = dync__arena_strdup(arena, reason);
+        if (t->last_at.file) cut->file = dync__arena_strdup(arena, t->last_at.file);
+    }
+    if (!cut || (reason && !cut->reason) || (t->last_at.file && !cut->file)) dync__script_stop(t);
+    t->script->cut = cut;
+}
+
+DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n_out, dync__tensor *const *fakes)
+{
+    dync__script *s = t->script;
+    if (t->scripted != DYNC__SCRIPT_RECORDS || !s->cut) return;
+    dync__cut_part p = {.seg = ref->seg, .n_out = n_out};
+    int32_t *value = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *value);
+    dync__origin *origin = dync__arena_alloc(&s->arena, (size_t)(n_out + 1) * sizeof *origin);
+    p.fake = dync__arena_copy(&s->arena, fakes, (size_t)n_out * sizeof *fakes);
+    p.in_env = dync__arena_copy(&s->arena, ref->in_env, (size_t)(ref->seg->n_in + 1) * sizeof *p.in_env);
+    p.value = value;
+    p.origin = origin;
+    bool ok = value && origin && p.fake && p.in_env;
+    for (int i = 0; i < n_out && ok; i++) origin[i] = (dync__origin){p.seg, p.in_env, i, 0, false};
+    for (int i = 0; i < t->transient.n && ok; i++) ok = t->transient.at[i] != ref->seg;       /* it ends with this call */
+    for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
+    for (int i = 0; i < ref->seg->n_in && ok; i++) dync__script_wants(t, t->fake.at[ref->in_env[i]]);
+    if (!ref->seg->narrowable) s->writes = true;
+    if (!ok || !dync__avec_push(&s->arena, &s->cut->piece, p)) dync__script_stop(t);
+}
+
+static bool dync__cut_has(const dync__cut_record *cut, int32_t value)
+{
+    for (int i = 0; i < cut->piece.n; i++)
+        for (int k = 0; k < cut->piece.at[i].n_out; k++)
+            if (cut->piece.at[i].value[k] == value) return true;
+    return false;
+}
+
+/* What was made since the last cut and did not leave with this one must not be held when the cut is met again. */
+static bool dync__script_dead(dync__script *s, dync__cut_record *cut)
+{
+    for (int i = 0; i < s->waiting.n; i++) {
+        const dync__script_event *e = &s->event.at[s->waiting.at[i]];
+        if (e->kind != DYNC__EV_OP || dync__op_info(e->op)->cls == DYNC__INPLACE) continue;
+        for (int32_t v = e->value; v < e->value + e->n_out; v++)
+            if (s->value.at[v].fake && !dync__cut_has(cut, v) && !dync__avec_push(&s->arena, &cut->dead, v)) return false;
+    }
+    return true;
+}
+
+DYNC__FN void dync__script_cut_end(dync__tracer *t, bool returns)
+{
+    dync__script *s = t->script;
+    if (t->scripted == DYNC__SCRIPT_RECORDS && s->cut) {
+        dync__script_event e = {.kind = returns ? DYNC__EV_END : DYNC__EV_CUT, .cut = s->cut};
+        if (!returns && !dync__script_dead(s, s->cut)) dync__script_stop(t);
+        else dync__script_event_add(t, e);
+    }
+    if (!s) return;
+    s->cut = NULL;
+    s->waiting.n = 0;
+}
+
+static bool dync__script_result(dync__tracer *t, const dync_value *v)
+{
+    if (v->kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *x = dync__open(v->as.t);
+        if (x && !dync__tracer_owns(t, x)) x = dync__tracer_adopt(t, (dync__tensor *)(uintptr_t)x);
+        int32_t value = x ? dync__script_find(t->script, x) : -1;
+        if (value >= 0) t->script->value.at[value].wanted = true;
+        return value >= 0 && dync__avec_push(&t->script->arena, &t->script->cut->result, value);
+    }
+    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
+        if (!dync__script_result(t, &v->as.l->items[i])) return false;
+    return true;
+}
+
+/* Before the last cut. */
+DYNC__FN void dync__script_returns(dync__tracer *t, const dync_value *result)
+{
+    dync__script_cut_begin(t, NULL);
+    if (t->scripted == DYNC__SCRIPT_RECORDS && !dync__script_result(t, result)) dync__script_stop(t);
+}
+
+DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
+{
+    int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
+    if (i >= 0) t->script->value.at[i].wanted = true;
+}
+
+DYNC__FN void dync__script_may_write(dync__tracer *t)
+{
+    if (t->script && t->scripted != DYNC__SCRIPT_REPLAYS) t->script->writes = true;
+}
+
+/* Its segments compute what some way of the script wants, or everything. */
+static dync_status dync__script_narrow(dync__script *s, bool everything)
+{
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < s->event.n && status == DYNC_OK; i++) {
+        const dync__cut_record *cut = s->event.at[i].cut;
+        for (int k = 0; cut && k < cut->piece.n && status == DYNC_OK; k++) {
+            const dync__cut_part *p = &cut->piece.at[k];
+            if (everything && !p->seg->used) continue;       /* it is not narrowed */
+            bool few[64], *used = dync__room(few, 64, p->n_out, sizeof *used);
+            for (int o = 0; used && o < p->n_out; o++) used[o] = everything || s->value.at[p->value[o]].wanted;
+            status = used ? dync__segment_narrow(p->seg, used) : DYNC_ERR_MEMORY;
+            dync__room_end(used, few, p->n_out, sizeof *used);
+        }
+    }
+    return status;
+}
+
+/* After a call that followed to its end. What is dropped could be computed again at once when another way is taken: only where nothing that
+ * the segments read is written meanwhile. */
+DYNC__FN void dync__script_followed(dync__script *s)
+{
+    if (s->narrowed || s->writes) return;
+    s->narrowed = true;
+    if (dync__script_narrow(s, false) != DYNC_OK) s->broken = true;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------------------- */
+static void dync__script_free(dync__script *s)
+{
+    for (int i = 0; i < s->value.n; i++)
+        if (s->value.at[i].owned) dync__unref(s->value.at[i].fake);
+    dync__vec_free(&s->event);
+    dync__vec_free(&s->value);
+    dync__vec_free(&s->waiting);
+    dync__vec_free(&s->real);
+    dync__vec_free(&s->fake);
+    dync__vec_free(&s->holder);
+    dync__vec_free(&s->origin);
+    dync__arena_free(&s->arena);
+    dync__free(s, sizeof *s);
+}
+
+DYNC__FN void dync__scripts_free(dync__script *s)
+{
+    while (s) {
+        dync__script *next = s->next;
+        dync__script_free(s);
+        s = next;
+    }
+}
+
+DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real)
+{
+    const dync__layout *a = &fake->lay, *b = &real->lay;
+    size_t n = (size_t)b->ndim * sizeof(int64_t);
+    return fake->dtype == real->dtype && fake->device == real->device && a->ndim == b->ndim && a->offset == b->offset &&
+           memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0 &&
+           ((fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) == 0 &&
+           fake->storage->size_bytes == real->storage->size_bytes;
+}
+
+/* A new script begins with the arguments' fakes. */
+DYNC__FN void dync__script_begin(dync__tracer *t)
+{
+    dync__cache_entry *e = t->entry;
+    int n = 0;
+    for (const dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts); s; s = s->next) n++;
+    if (n >= DYNC__SCRIPTS) return;
+    bool lent = false;
+    for (int i = 0; i < t->real.n; i++) {
+        if (!dync__script_fits(t->fake.at[i], t->real.at[i])) return;        /* a size that stands for many */
+        lent = lent || (t->real.at[i]->storage->flags & DYNC__STORAGE_BORROWED);
+    }
+    dync__script *s = t->script = dync__calloc(sizeof *s);
+    if (!s) return;
+    s->busy = 1;
+    s->id = t->id;
+    s->root = s->at = -1;
+    s->writes = lent;
+    t->scripted = DYNC__SCRIPT_RECORDS;
+    for (int i = 0; i < t->real.n; i++) dync__script_value_add(t, t->fake.at[i], true);
+    t->script_is_new = true;
+}
+
+/* The trace has closed: no fake is a node any more. What a trace did to a fake besides is not undone. */
+DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
+{
+    dync__script *s = t->script;
+    if (!s) return;
+    t->script = NULL;
+    for (int i = 0; i < s->value.n && !s->broken; i++) {
+        const dync__tensor *x = s->value.at[i].fake;
+        s->broken = x && (!s->value.at[i].owned || x->grad || x->node || x->storage->trace);
+    }
+    s->waiting.n = 0;
+    s->cut = NULL;
+    s->narrowed = false;
+    if (s->writes && dync__script_narrow(s, true) != DYNC_OK) s->broken = true;
+    if (!t->script_is_new) {
+        DYNC__ATOMIC_STORE(&s->busy, 0);
+        return;
+    }
+    if (failed || s->broken || s->event.n == 0) {
+        dync__script_free(s);
+        return;
+    }
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+    dync__script *head = DYNC__ATOMIC_LOAD(&t->entry->scripts);
+    do s->next = head;
+    while (!DYNC__ATOMIC_CAS(&t->entry->scripts, &head, s));
+}
+DYNC__COLD_END
+
+/* ==== capture/replay.c ========================================================================================== */
+/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call, and as long as it does what an earlier
+ * call did, its operators are only compared, its cuts run the segments that they ran then, and the handles it gets are those of the
+ * script's fakes. At the first difference the call becomes a trace from there (dync__replay_leave): never a wrong result. After script.c,
+ * before intercept.c. */
+
+/* ---- handing out ------------------------------------------------------------------------------------------------------------- */
+/* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has kept it from an earlier call. */
+DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
+{
+    dync__tensor *x = v->fake;
+    if (DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&x->refs) != 1 || x->grad)) return NULL;
+    DYNC__ATOMIC_STORE(&x->generation, (x->generation + 1) & DYNC__HANDLE_GENERATIONS);
+    x->flags = v->flags;
+    DYNC__ATOMIC_STORE(&x->refs, 2);
+    return x;
+}
+
+/* The place of a fake in the environment of this call, or -1: it waits for its cut, or nothing was to read it. */
+DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
+{
+    int env = fake->node_output;
+    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+}
+
+/* Room for n more places. The fakes in them are the script's references. */
+static bool dync__replay_room(dync__tracer *t, int n)
+{
+    n += t->real.n;
+    return dync__vec_reserve(&t->real, n) && dync__vec_reserve(&t->fake, n) && dync__vec_reserve(&t->holder, n) && dync__vec_reserve(&t->origin, n);
+}
+
+/* A tensor that the call has met. */
+static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
+{
+    dync__ref(real);
+    fake->node_output = t->real.n;
+    t->real.at[t->real.n++] = real;
+    t->fake.at[t->fake.n++] = fake;
+    t->holder.at[t->holder.n++] = NULL;
+    t->origin.at[t->origin.n++] = (dync__origin){0};
+}
+
+/* What a segment made (taken over). A fake learns its place only where something is to read the value. */
+static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p, dync__tensor *const *out)
+{
+    int env = t->real.n;
+    size_t n = (size_t)p->n_out;
+    memcpy(t->real.at + env, out, n * sizeof *out);
+    memcpy(t->fake.at + env, p->fake, n * sizeof *p->fake);
+    memcpy(t->origin.at + env, p->origin, n * sizeof *p->origin);
+    memset(t->holder.at + env, 0, n * sizeof *t->holder.at);
+    t->real.n = t->fake.n = t->holder.n = t->origin.n = env + p->n_out;
+    for (int i = 0; i < p->n_out; i++)
+        if (out[i]) p->fake[i]->node_output = env + i;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------------------------------------- */
+static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
+{
+    const dync__cache_entry *e = t->entry;
+    int n = 0;
+    for (int i = 0; i < t->call->n_tensors; i++) {
+        if (e->tensor[i].same_as >= 0) continue;
+        const dync__tensor *fake = s->value.at[n++].fake;
+        if (!dync__script_fits(fake, t->call->tensor[i]) || DYNC__ATOMIC_PEEK(&fake->refs) != 1) return false;
+        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return false;     /* written by anybody at any time */
+    }
+    return true;
+}
+
+static bool dync__replay_take(dync__tracer *t, dync__script *s)
+{
+    int32_t idle = 0;
+    if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
+    if (!s->broken && dync__replay_arguments(t, s)) return true;
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+    return false;
+}
+
+#define DYNC__REPLAY_SWAP(a, b)                                    \
+    do {                                                           \
+        memcpy(&(a), &(b), sizeof (a));                            \
+        memset(&(b), 0, sizeof (b));                               \
+    } while (0)
+
+/* An idle script for these arguments, if there is one: the call follows it. */
+DYNC__FN bool dync__replay_begin(dync__tracer *t)
+{
+    const dync__cache_entry *e = t->entry;
+    dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts);
+    while (s && !dync__replay_take(t, s)) s = s->next;
+    if (!s) return false;
+    t->script = s;
+    t->id = s->id;
+    t->scripted = DYNC__SCRIPT_REPLAYS;
+    t->handler.call = dync__replay_call;
+    s->at = -1;
+    s->waiting.n = 0;
+    DYNC__REPLAY_SWAP(t->real, s->real);
+    DYNC__REPLAY_SWAP(t->fake, s->fake);
+    DYNC__REPLAY_SWAP(t->holder, s->holder);
+    DYNC__REPLAY_SWAP(t->origin, s->origin);
+    if (!dync__replay_room(t, t->call->n_tensors)) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return true;
+    }
+    for (int i = 0; i < t->call->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : t->real.n;
+        if (same >= 0) continue;
+        const dync__kept_value *v = &s->value.at[t->real.n];
+        v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
+        v->fake->flags = v->flags;
+        dync__replay_place(t, t->call->tensor[i], v->fake);
+    }
+    return true;
+}
+
+/* A call that followed to its end. */
+DYNC__FN void dync__replay_end(dync__tracer *t)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < t->real.n; i++) dync__unref(t->real.at[i]);
+    t->real.n = t->fake.n = t->holder.n = t->origin.n = 0;
+    DYNC__REPLAY_SWAP(s->real, t->real);
+    DYNC__REPLAY_SWAP(s->fake, t->fake);
+    DYNC__REPLAY_SWAP(s->holder, t->holder);
+    DYNC__REPLAY_SWAP(s->origin, t->origin);
+    t->script = NULL;
+    if (t->status == DYNC_OK) dync__script_followed(s);
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+}
+
+/* ---- leaving ------------------------------------------------------------------------------------------------------------------ */
+/* An operator that was only compared becomes a node. What waits for its cut belongs to the trace. */
+static dync_status dync__replay_again(dync__tracer *t, const dync__script_event *e)
+{
+    dync__script *s = t->script;
+    dync__opcall c = {.row = dync__op_info(e->op), .op = e->op, .nargs = e->n_args, .nout = e->n_out, .at = e->at};
+    bool made = c.row->cls != DYNC__INPLACE;
+    c.args = (dync__arg *)(uintptr_t)e->args;        /* only read */
+    for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
+    DYNC__TRY(dync__tracer_record(t, &c));
+    for (int i = 0; i < e->n_out && made; i++) {
+        dync__kept_value *v = &s->value.at[e->value + i];
+        if (!v->fake) continue;
+        v->owned = false;
+        dync__unref(v->fake);
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__replay_leave(dync__tracer *t)
+{
+    dync__script *s = t->script;
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync_loc at = t->last_at;
+    dync_status status = t->status;
+    t->scripted = DYNC__SCRIPT_STOPPED;              /* what is recorded again is no new way */
+    t->handler.call = dync__tracer_call;
+    for (int i = 0; i < t->fake.n; i++) {
+        dync__ref(t->fake.at[i]);
+        t->fake.at[i]->node_output = i;
+    }
+    if (status == DYNC_OK) status = dync__env_complete(t);
+    t->pending = 0;
+    if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
+    for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
+        const dync__script_event *e = &s->event.at[s->waiting.at[i]];
+        if (e->kind == DYNC__EV_OP) status = dync__replay_again(t, e);
+        else dync__tracer_grad_mode(t, e->mode != 0);
+    }
+    dync__tls.grad_enabled_off = grad_off;
+    t->last_at = at;
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    else t->scripted = DYNC__SCRIPT_RECORDS;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------------------------------------- */
+DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got);
+static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync__arg *want, const dync__arg *got)
+{
+    switch ((dync__arg_kind)want->kind) {
+    case DYNC__A_TENSOR: {                           /* a tensor from elsewhere that the call has met */
+        if (got->as.t == want->as.t) return true;    /* where a pointer is no whole word */
+        int env = got->as.t->flags & DYNC__T_FAKE ? -1 : dync__replay_env(t, want->as.t);
+        return env >= 0 && t->real.at[env] == got->as.t;
+    }
+    case DYNC__A_DIMS: return memcmp(want->as.dims, got->as.dims, (size_t)want->n * sizeof(int64_t)) == 0;
+    case DYNC__A_STR: return strcmp(want->as.s, got->as.s) == 0;
+    case DYNC__A_LIST:
+        for (int i = 0; i < want->n; i++)
+            if (!dync__replay_same(t, &want->as.list[i], &got->as.list[i])) return false;
+        return true;
+    case DYNC__A_PTR: return want->as.p == got->as.p;
+    case DYNC__A_NONE: return true;
+    default: return false;
+    }
+}
+
+/* Most are the same word: a fake, a number. What is copied into the script has another address. */
+DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got)
+{
+    if (want->kind != got->kind || want->n != got->n) return false;
+    return want->as.i == got->as.i || dync__replay_alike(t, want, got);
+}
+
+static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c)
+{
+    const dync__script *s = t->script;
+    uint8_t mode = dync__script_mode();
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        bool same = e->kind == DYNC__EV_OP && e->op == c->op && e->mode == mode && e->n_args == c->nargs;
+        for (int i = 0; same && i < c->nargs; i++) same = dync__replay_same(t, &e->args[i], &c->args[i]);
+        if (same) return at;
+    }
+    return -1;
+}
+
+/* A tensor from elsewhere, met where the script met one like it. Its place, or -1. */
+DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
+{
+    dync__script *s = t->script;
+    for (int i = t->entry->n_leaf_env; i < t->real.n; i++)
+        if (t->real.at[i] == real && !t->origin.at[i].seg) return i;
+    for (int i = 0; i < t->entry->n_leaf_env; i++)
+        if (t->real.at[i] == real) return -1;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        if (e->kind != DYNC__EV_FOREIGN || !dync__script_fits(s->value.at[e->value].fake, real)) continue;
+        const dync__kept_value *v = &s->value.at[e->value];
+        if (DYNC__ATOMIC_PEEK(&v->fake->refs) != 1 || !dync__replay_room(t, 1)) return -1;
+        if ((real->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return -1;
+        v->fake->flags = v->flags;
+        dync__replay_place(t, real, v->fake);
+        s->at = at;
+        return t->real.n - 1;
+    }
+    return -1;
+}
+
+/* Tensors from elsewhere among the arguments, in order. false: none was taken into the call. */
+static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == DYNC__A_LIST) any |= dync__replay_adopt(t, args[i].n, args[i].as.list);
+        if (args[i].kind != DYNC__A_TENSOR || (args[i].as.t->flags & DYNC__T_FAKE)) continue;
+        int before = t->real.n, env = dync__replay_foreign(t, args[i].as.t);
+        if (env < 0) return false;
+        any |= env >= before;
+    }
+    return any;
+}
+
+/* A leaf that requires grad is not written: the trace says so. */
+static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
+{
+    int env = dync__replay_env(t, x);
+    return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 || !t->real.at[env] || !dync__tensor_is_leaf(t->real.at[env]);
+}
+
+static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
+{
+    const dync__kept_value *v = &t->script->value.at[e->value];
+    if (c->row->cls == DYNC__INPLACE) {
+        if (!dync__replay_may_write(t, v->fake)) return false;
+        dync__ref(c->out[0] = v->fake);
+        v->fake->flags = e->flags;
+        return true;
+    }
+    for (int i = 0; i < e->n_out; i++) {
+        c->out[i] = v[i].fake ? dync__replay_give(&v[i]) : NULL;
+        if (c->out[i] || !v[i].fake) continue;
+        while (i-- > 0) {
+            dync__unref(c->out[i]);
+            c->out[i] = NULL;
+        }
+        t->script->broken = true;                     /* its fakes are in use elsewhere */
+        return false;
+    }
+    return true;
+}
+
+DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    dync__script *s = t->script;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    int32_t at = dync__replay_find_op(t, c);
+    if (at < 0 && dync__replay_adopt(t, c->nargs, c->args)) at = dync__replay_find_op(t, c);
+    if (DYNC__LIKELY(at >= 0)) {
+        const dync__script_event *e = &s->event.at[at];
+        if ((s->waiting.n < s->waiting.cap || dync__vec_reserve(&s->waiting, s->waiting.n + 1)) && dync__replay_outputs(t, e, c)) {
+            if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
+            s->waiting.at[s->waiting.n++] = at;
+            s->at = at;
+            c->nout = e->n_out;
+            t->last_at = c->at;
+            t->pending++;
+            return DYNC_OK;
+        }
+    }
+    dync__replay_leave(t);
+    return dync__tracer_call(self, c);
+}
+
+/* Grad mode and frames: true where the script has them too. */
+DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
+{
+    dync__script *s = t->script;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        if (s->event.at[at].kind != DYNC__EV_GRAD_MODE || (s->event.at[at].mode != 0) != on) continue;
+        bool grad_off = dync__tls.grad_enabled_off, first = s->waiting.n == 0;
+        if (!dync__vec_push(&s->waiting, at)) return false;
+        if (first) s->grad_off = grad_off;
+        s->at = at;
+        t->pending++;
+        dync__tls.grad_enabled_off = !on;
+        return true;
+    }
+    return false;
+}
+
+DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
+{
+    dync__script *s = t->script;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        if (e->kind != (name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END)) continue;
+        if (name_or_null && (e->at.line != loc.line || strcmp(e->name, name_or_null) != 0)) continue;
+        s->at = at;
+        return true;
+    }
+    return false;
+}
+
+/* ---- cuts --------------------------------------------------------------------------------------------------------------------- */
+static bool dync__replay_texts(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+/* Is what the record dropped gone in this call too? */
+static bool dync__replay_gone(const dync__script *s, const dync__cut_record *cut)
+{
+    for (int i = 0; i < cut->dead.n; i++)
+        if (DYNC__ATOMIC_PEEK(&s->value.at[cut->dead.at[i]].fake->refs) != 1) return false;
+    return true;
+}
+
+/* The segments that the record ran here; out of each enter the environment. */
+static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
+{
+    dync__tensor *few[DYNC__FEW], **out = dync__room(few, DYNC__FEW, p->n_out, sizeof *out);
+    if (!out || !dync__replay_room(t, p->n_out)) {
+        dync__room_end(out, few, p->n_out, sizeof *out);
+        return DYNC_ERR_MEMORY;
+    }
+    dync_status status = dync__cut_run(t, p->seg, p->in_env, out);
+    for (int i = 0; i < p->n_out && status == DYNC_OK; i++)
+        if (!out[i] && t->script->value.at[p->value[i]].wanted) status = dync__cut_complete(t, p->seg, p->in_env, out);
+    if (status == DYNC_OK) dync__replay_place_all(t, p, out);
+    dync__room_end(out, few, p->n_out, sizeof *out);
+    return status;
+}
+
+static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *cut)
+{
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync_status status = DYNC_OK;
+    dync__tls.grad_enabled_off = cut->grad_off;
+    for (int i = 0; i < cut->piece.n && status == DYNC_OK; i++) status = dync__replay_piece(t, &cut->piece.at[i]);
+    dync__tls.grad_enabled_off = grad_off;
+    t->pending = 0;
+    t->script->waiting.n = 0;
+    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+/* The first segment's inputs may lie on memory in another way than they did; of later ones only what earlier ones made could. */
+static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_record *cut)
+{
+    for (int i = 0; i < cut->piece.n; i++) {
+        const dync__segment *s = cut->piece.at[i].seg;
+        for (int a = 0; s->alias && a < s->n_in; a++) {
+            int env = cut->piece.at[i].in_env[a], earliest = -1;
+            const dync__tensor *x = env < t->real.n ? t->real.at[env] : NULL;
+            for (int b = 0; x && b < a && earliest < 0; b++) {
+                int other = cut->piece.at[i].in_env[b];
+                if (other < t->real.n && t->real.at[other] && t->real.at[other]->storage == x->storage) earliest = b;
+            }
+            if (x && earliest != s->alias[a]) return false;
+        }
+    }
+    return true;
+}
+
+/* false: the script has no such cut here. */
+DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status *status)
+{
+    dync__script *s = t->script;
+    *status = DYNC_OK;
+    if (!t->pending) return true;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__cut_record *cut = s->event.at[at].cut;
+        if (s->event.at[at].kind != DYNC__EV_CUT || !dync__replay_texts(cut->reason, reason)) continue;
+        if (cut->line != t->last_at.line || !dync__replay_texts(cut->file, t->last_at.file)) continue;
+        if (!dync__replay_gone(s, cut) || !dync__replay_memory_fits(t, cut)) continue;
+        s->at = at;
+        *status = dync__replay_pieces(t, cut);
+        return true;
+    }
+    return false;
+}
+
+/* Are the tensors of a returned value these? *k counts. */
+static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, const dync_value *v, int *k)
+{
+    if (v->kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *x = dync__peek(v->as.t);
+        if (!x || *k >= cut->result.n) return false;
+        const dync__tensor *fake = t->script->value.at[cut->result.at[(*k)++]].fake;
+        int env = x == fake || (x->flags & DYNC__T_FAKE) ? -1 : dync__replay_env(t, fake);
+        return x == fake || (env >= 0 && t->real.at[env] == x);
+    }
+    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
+        if (!dync__replay_returned(t, cut, &v->as.l->items[i], k)) return false;
+    return true;
+}
+
+/* The function has returned. false: not as in the record. */
+DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dync_status *status)
+{
+    dync__script *s = t->script;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        int k = 0;
+        if (e->kind != DYNC__EV_END || !dync__replay_returned(t, e->cut, result, &k) || k != e->cut->result.n) continue;
+        if (!dync__replay_memory_fits(t, e->cut)) continue;
+        s->at = at;
+        *status = dync__replay_pieces(t, e->cut);
+        return true;
+    }
+    return false;
+}
+DYNC__COLD_BEGIN
 
 /* ==== capture/step.c ============================================================================================ */
 /* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before intercept.c.
@@ -47226,6 +48245,7 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
  * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and the trace goes on. */
 
 DYNC__FN dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
+DYNC__FN dync__tracer *dync__tracing_or_replay(void) { return dync__tls.compiling ? dync__tracer_peek() : NULL; }
 
 /* The real tensor behind a handle of traced code, after a cut. */
 static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
@@ -47246,7 +48266,7 @@ static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, con
 /* ---- values read --------------------------------------------------------------------------------------------------------------- */
 static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *x = dync__open(h);
     if (dync__tls.at.file) t->last_at = dync__tls.at;
     *out = 0;
@@ -47262,7 +48282,7 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
 
 static bool dync__read_truth(const dync_tensor *h, bool *result)
 {
-    if (!dync__tracing()) return false;
+    if (!dync__tracing_or_replay()) return false;
     int64_t v;
     dync__branch_on(h, true, &v);
     *result = v != 0;
@@ -47271,7 +48291,7 @@ static bool dync__read_truth(const dync_tensor *h, bool *result)
 
 static bool dync__read_item(const dync_tensor *h, double *result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     const dync__tensor *x = dync__peek(h);
     if (x && dync__dtype_info(x->dtype)->kind != 'f') {
@@ -47289,7 +48309,7 @@ static bool dync__read_item(const dync_tensor *h, double *result)
 
 static bool dync__read_data(const dync_tensor *h, void **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     *result = NULL;
     if (t->fn->opt.fullgraph) {
@@ -47300,6 +48320,7 @@ static bool dync__read_data(const dync_tensor *h, void **result)
         return true;
     }
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.data_ptr", NULL);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = real ? dync_data(real) : NULL;
     dync__trace_pause_end(t, pause);
@@ -47311,7 +48332,7 @@ static const char *const dync__print_refused =
 
 static bool dync__read_print(const dync_tensor *h)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     dync_tensor *real = dync__opaque_read(t, h, "print", dync__print_refused);
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -47322,7 +48343,7 @@ static bool dync__read_print(const dync_tensor *h)
 
 static bool dync__read_str(const dync_tensor *h, char **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.__repr__", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -47338,7 +48359,7 @@ static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
 
 static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
 {
-    if (!dync__tracing()) return false;
+    if (!dync__tracing_or_replay()) return false;
     dync__tensor *x = dync__open(a), *y = dync__open(b);
     *result = false;
     if (!dync__same_shape(x, y)) return true;
@@ -47348,7 +48369,7 @@ static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *r
 
 static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, double rtol, double atol, bool *result)
 {
-    if (!dync__tracing()) return false;
+    if (!dync__tracing_or_replay()) return false;
     dync__tensor *x = dync__open(a), *y = dync__open(b);
     *result = false;
     if (!x || !y) return true;
@@ -47363,7 +48384,7 @@ static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, doub
 
 static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     *result = NULL;
     if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor",
@@ -47418,7 +48439,7 @@ static const dync__read_intercept *dync__capture_reads(void)
     static const dync__read_intercept reads = {.item = dync__read_item, .truth = dync__read_truth, .data = dync__read_data,
         .print = dync__read_print, .str = dync__read_str, .equal = dync__read_equal, .allclose = dync__read_allclose,
         .from = dync__read_from, .constant = dync__read_constant};
-    return dync__tracing() ? &reads : NULL;
+    return dync__tracing_or_replay() ? &reads : NULL;
 }
 
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
@@ -47435,7 +48456,7 @@ static bool dync__trace_wants_tape(dync__tracer *t)
 
 static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t || t->walking) return false;
     *status = DYNC_ERR_RUNTIME;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
@@ -47443,6 +48464,7 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
     *status = dync__trace_break(t, "Tensor.backward", NULL);
     if (*status != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *status = dync_backward_opt(o, g, opt);
     dync__trace_pause_end(t, pause);
@@ -47451,7 +48473,7 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
 
 static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt, dync_value *result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t || t->walking) return false;
     *result = DYNC_NONE;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
@@ -47461,6 +48483,7 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
     }
     if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs), g = dync__real_value(t, grads);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = dync_gradients(o, i, g, opt);
     dync__trace_pause_end(t, pause);
@@ -47476,7 +48499,7 @@ static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
 
 static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = captured ? dync__tracing() : dync__tracing_or_replay();
     dync__tensor *grad = NULL;
     if (!t) return false;
     *result = NULL;
@@ -47488,6 +48511,7 @@ static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **
         return true;
     }
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = real ? dync_grad(real) : NULL;
     dync__trace_pause_end(t, pause);
@@ -47529,7 +48553,7 @@ DYNC__FN bool dync__too_many(const char *what, int nargs)
 /* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
 static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     dync_value real[DYNC__MAX_LEAVES];
     char reason[128];
     if (!t) return false;
@@ -47539,6 +48563,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = dync_apply_values(fn, nargs, real);
     dync__trace_pause_end(t, pause);
@@ -47640,7 +48665,7 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
 /* A node of the captured program; the mode at the end is left behind after every run (tnode.grad_mode_after). */
 static bool dync__trace_set_grad_enabled(bool on)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     dync__tracer_grad_mode(t, on);
     return true;
@@ -47684,13 +48709,13 @@ static const dync__grad_intercept *dync__capture_grads(void)
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_,
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
-    return dync__tracing() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
+    return dync__tracing_or_replay() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
 static void dync__capture_module_touched(dync_module *m)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t || !t->at || t->stopped) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
@@ -47713,7 +48738,7 @@ DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
 
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return;
     t->last_at = at;
     dync__trace_break(t, reason ? reason : "graph_break", "'skip function graph_break in file _dynamo/decorators.py'");
@@ -47740,7 +48765,7 @@ DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
 
 DYNC_API void dync_host_print(const char *text)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (t && dync__trace_break(t, "print", dync__print_refused) != DYNC_OK) return;
     dync__out(text ? text : "(null)");
     dync__out("\n");
@@ -47748,7 +48773,7 @@ DYNC_API void dync_host_print(const char *text)
 
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!address) {
         dync__fail(DYNC_ERR_VALUE, "dync_guard_int: the address is NULL");
         return;
@@ -47764,7 +48789,7 @@ DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
 /* The variable is re-read by every call: its tensor enters the environment from there. */
 DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *real = address ? dync__open(*address) : NULL;
     if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
     if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;
@@ -47807,6 +48832,7 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     dync__format(reason, sizeof reason, "call torch._dynamo.disable() wrapped function %s", name);
     if (dync__too_many(name, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return DYNC_NONE;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_value r = dync__callee_invoke(c, nargs, real);
     dync__trace_pause_end(t, pause);
@@ -48041,6 +49067,16 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
     return dync__callee_invoke(&c, nargs, args);
 }
 
+/* Entry (with a name) and end of a frame in the script of the call. */
+static void dync__frame_scripted(dync__tracer *t, const char *name_or_null, dync_loc at)
+{
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_frame(t, name_or_null, at)) return;
+        dync__replay_leave(t);
+    }
+    dync__script_frame(t, name_or_null, at);
+}
+
 static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *text, int nargs, const dync_value *args, dync_loc at)
 {
     const char *name = dync__frame_name(t, c, text);
@@ -48053,16 +49089,18 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
+    dync__frame_scripted(t, name, at);
     dync_value r = dync__frame_body(t, c, name, nargs, args);
     bool broken = t->frames.at[t->frames.n - 1].broken;
     if (broken) dync__tracer_cut(t, NULL);              /* its tail is a graph of its own: every other value may still be wanted */
+    dync__frame_scripted(t, NULL, at);
     t->frames.n--;
     return t->stopped ? DYNC_NONE : r;
 }
 
 DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int nargs, const dync_value *args, dync_loc at)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__frame_peel(c).flags & ~DYNC__CALLEE_DISABLED ? dync__tracing() : dync__tracing_or_replay();
     if (!dync__callee_valid(&c)) {
         dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
         return DYNC_NONE;
@@ -48717,6 +49755,7 @@ static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__al
 static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
+    dync__scripts_free(e->scripts);
     dync__constants_free(e);
     dync__lint_free(e->lint);
     dync__shapes_free(e);
@@ -49166,6 +50205,13 @@ static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *ca
     return dync__error_count() != errors ? dync_error() : DYNC_OK;
 }
 
+/* Does anybody want to know why the entries refused this call? Not once the limit has been told. */
+static bool dync__miss_is_told(dync_compiled *f)
+{
+    return f->opt.guard_fail || f->opt.error_on_recompile || dync__log_on(DYNC__LOG_recompiles) || !DYNC__ATOMIC_LOAD(&f->warned) ||
+           DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
+}
+
 static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
 {
     dync__str reason = {0};
@@ -49175,7 +50221,7 @@ static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call,
     dync__compiled_bury(f);
     if (DYNC__ATOMIC_LOAD(&f->entries)) {
         DYNC__COUNTER_ADD(recompiles, 1);
-        dync__miss_reasons(f, call, &reason);
+        if (dync__miss_is_told(f)) dync__miss_reasons(f, call, &reason);
         if (f->opt.error_on_recompile)
             status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError",
                                       DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
@@ -54232,7 +55278,7 @@ static void dync__explainers_free(void)
 /* The break that ends this graph, where one does. */
 static bool dync__explainer_break(dync__explainer *e)
 {
-    const dync__tracer *t = dync__tracer_current();
+    const dync__tracer *t = dync__tracer_peek();
     if (!t || !t->cut_reason) return true;
     dync__str stack = {0};
     dync__trace_stack(t, &stack);

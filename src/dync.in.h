@@ -198,6 +198,7 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "capture/capture.h"
 #include "capture/trace.h"
+#include "capture/script.h"
 DYNC__COLD_BEGIN
 #include "capture/value.c"
 DYNC__COLD_END
@@ -213,6 +214,10 @@ DYNC__COLD_BEGIN
 #include "capture/effects.c"
 #include "capture/number.c"
 #include "capture/cut.c"
+#include "capture/script.c"
+DYNC__COLD_END
+#include "capture/replay.c"
+DYNC__COLD_BEGIN
 #include "capture/step.c"
 #include "capture/intercept.c"
 #include "capture/frame.c"

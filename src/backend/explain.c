@@ -49,7 +49,7 @@ static void dync__explainers_free(void)
 /* The break that ends this graph, where one does. */
 static bool dync__explainer_break(dync__explainer *e)
 {
-    const dync__tracer *t = dync__tracer_current();
+    const dync__tracer *t = dync__tracer_peek();
     if (!t || !t->cut_reason) return true;
     dync__str stack = {0};
     dync__trace_stack(t, &stack);

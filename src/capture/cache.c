@@ -11,6 +11,7 @@ static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__al
 static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
+    dync__scripts_free(e->scripts);
     dync__constants_free(e);
     dync__lint_free(e->lint);
     dync__shapes_free(e);

@@ -142,6 +142,7 @@ typedef struct dync__cache_entry {
     int64_t hits;
     const char *why;                     /* the guard whose failure made it; NULL: the first */
     const dync__quick *quick;            /* or NULL; made before the entry is published */
+    struct dync__script *scripts;        /* of an open one: what its calls did (script.h) */
 } dync__cache_entry;
 
 /* What an entry guards grows while other threads check it: the items are published before their count, and old arrays stay in the arena. */
@@ -269,6 +270,7 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
 typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
 
 /* quick.c */
+DYNC__FN void dync__scripts_free(struct dync__script *);                       /* script.c; a list */
 DYNC__FN void dync__quick_make(dync__cache_entry *);                          /* if the entry is of the kind; else nothing */
 /* False: refused, nothing happened. True: the call was made; *result none where it failed. into: where the caller wants the result, or NULL. */
 DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_value *args, const dync_value *into, dync_value *result);

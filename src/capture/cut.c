@@ -90,38 +90,79 @@ static int *dync__in_env(dync__arena *arena, const dync_graph *g)
     return in;
 }
 
+/* All outputs of a segment by interpreting its full graph; those that are there already stay. */
+static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, const int *in_env, dync__tensor **out)
+{
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n_in + 1) * sizeof *args), all = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && status == DYNC_OK; i++) {
+        dync__tensor *x = dync__env_real(t, in_env[i]);
+        args[i] = dync__arg_t(x);
+        if (!x) status = DYNC_ERR_INTERNAL;
+    }
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (status == DYNC_OK) status = dync__graph_eval(s->graph, args, s->n_in, &arena, &all);
+    dync__trace_pause_end(t, pause);
+    for (int i = 0; status == DYNC_OK && i < all.n; i++) {
+        if (!out[i]) out[i] = all.as.list[i].as.t;
+        else dync__unref(all.as.list[i].as.t);
+    }
+    dync__arena_free(&arena);
+    return status;
+}
+
+DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
+{
+    bool dropped = false;
+    for (int i = 0; i < s->n_out; i++) dropped |= !out[i];
+    return dropped ? dync__cut_interpret(t, s, in_env, out) : DYNC_OK;
+}
+
 /* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once, and from now on it is kept. */
 static dync_status dync__env_recompute(dync__tracer *t, int env)
 {
     dync__origin o = t->origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
-    dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(o.seg->n_in + 1) * sizeof *args), out = {0};
-    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < o.seg->n_in && status == DYNC_OK; i++) {
-        dync__tensor *x = dync__env_real(t, o.in_env[i]);
-        args[i] = dync__arg_t(x);
-        if (!x) status = DYNC_ERR_INTERNAL;
-    }
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (status == DYNC_OK) status = dync__graph_eval(o.seg->graph, args, o.seg->n_in, &arena, &out);
-    dync__trace_pause_end(t, pause);
-    for (int i = 0; status == DYNC_OK && i < out.n; i++) {
-        if (i == o.out) t->real.at[env] = out.as.list[i].as.t;
-        else dync__unref(out.as.list[i].as.t);
-    }
-    dync__arena_free(&arena);
-    bool *used = status == DYNC_OK ? dync__calloc((size_t)o.seg->n_out) : NULL;
-    if (used) {
+    dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
+    bool *used = dync__calloc((size_t)o.seg->n_out + 1);
+    dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        t->real.at[env] = out[o.out];
+        out[o.out] = NULL;
         used[o.out] = true;
         status = dync__segment_narrow(o.seg, used);
-        dync__free(used, (size_t)o.seg->n_out);
+    }
+    for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
+    dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
+    dync__free(used, (size_t)o.seg->n_out + 1);
+    return status;
+}
+
+/* Off the script anything may be used, and anything written: what was dropped is computed now. */
+DYNC__FN dync_status dync__env_complete(dync__tracer *t)
+{
+    dync_status status = DYNC_OK;
+    for (int env = 0; env < t->real.n && status == DYNC_OK; env++) {
+        dync__origin o = t->origin.at[env];
+        if (t->real.at[env] || !o.seg) continue;
+        dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
+        status = out ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
+        for (int k = env; k < t->real.n && status == DYNC_OK; k++) {
+            const dync__origin *other = &t->origin.at[k];
+            if (other->seg != o.seg || other->in_env != o.in_env || t->real.at[k]) continue;
+            t->real.at[k] = out[other->out];
+            out[other->out] = NULL;
+        }
+        for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
+        dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
     }
     return status;
 }
 
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
+    if (!t->real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);      /* the script drops it, this call reads it */
     if (!t->real.at[env] && dync__env_recompute(t, env) != DYNC_OK) return NULL;
     return t->real.at[env];
 }
@@ -151,7 +192,7 @@ static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, d
     return DYNC_OK;
 }
 
-static dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
+DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
 {
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
     dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
@@ -246,8 +287,10 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
     } else if (status == DYNC_OK) {
         ref.seg = dync__cut_segment(t, g, ref.in_env, hash, site);
         status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+        if (status == DYNC_OK && !t->at) status = dync__cut_complete(t, ref.seg, ref.in_env, out);
         if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
     }
+    if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
     for (int i = 0; i < n_out && status == DYNC_OK; i++) {
         dync__ref(fakes[i]);
         int env = dync__tracer_env_add(t, out[i], fakes[i]);
@@ -322,7 +365,7 @@ static void dync__cut_reset(dync__tracer *t)
     for (int i = 0; i < t->made.n; i++) {
         dync__tensor *x = t->made.at[i];
         if (x->node) x->node = NULL;
-        dync__unref(x);
+        if (!dync__script_takes(t, x)) dync__unref(x);
     }
     t->made.n = 0;
     dync_graph_free(t->graph);
@@ -378,7 +421,13 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
+    dync_status followed;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_cut(t, reason, &followed)) return followed;
+        dync__replay_leave(t);
+    }
     if (!t->graph || !t->pending) return dync__effects_flush(t);
+    dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
     const char *frame[67];
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
@@ -396,6 +445,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     }
     dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
+    if (!live_or_null) dync__script_cut_end(t, false);
     dync__cut_reset(t);
     if (status == DYNC_OK) status = dync__effects_flush(t);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
@@ -419,6 +469,8 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
         dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
         return NULL;
     }
+    if (t->scripted == DYNC__SCRIPT_REPLAYS && dync__replay_env(t, fake) < 0) dync__replay_leave(t);      /* nothing read it so far */
+    dync__script_wants(t, fake);
     return dync__env_real(t, fake->node_output);
 }
 
@@ -666,13 +718,20 @@ static dync_status dync__narrow_path(dync__tracer *t)
 /* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
 static dync_status dync__trace_finish(dync__tracer *t, dync_value r, dync__outval *out)
 {
+    dync_status status;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_finish(t, &r, &status)) return status == DYNC_OK ? dync__result_tree(t, &r, out) : status;
+        dync__replay_leave(t);
+    }
     bool *live = dync__calloc((size_t)t->made.n + 1);
     int made = t->made.n;
-    dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__taped_finish(t, &r);
     if (status == DYNC_OK) {
         for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+        dync__script_returns(t, &r);
         status = dync__cut_live(t, NULL, live);
+        if (status == DYNC_OK) dync__script_cut_end(t, true);
     }
     dync__free(live, (size_t)made + 1);
     if (status == DYNC_OK) status = dync__result_tree(t, &r, out);

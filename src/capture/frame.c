@@ -33,6 +33,7 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     dync__format(reason, sizeof reason, "call torch._dynamo.disable() wrapped function %s", name);
     if (dync__too_many(name, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return DYNC_NONE;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_value r = dync__callee_invoke(c, nargs, real);
     dync__trace_pause_end(t, pause);
@@ -267,6 +268,16 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
     return dync__callee_invoke(&c, nargs, args);
 }
 
+/* Entry (with a name) and end of a frame in the script of the call. */
+static void dync__frame_scripted(dync__tracer *t, const char *name_or_null, dync_loc at)
+{
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_frame(t, name_or_null, at)) return;
+        dync__replay_leave(t);
+    }
+    dync__script_frame(t, name_or_null, at);
+}
+
 static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *text, int nargs, const dync_value *args, dync_loc at)
 {
     const char *name = dync__frame_name(t, c, text);
@@ -279,16 +290,18 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
+    dync__frame_scripted(t, name, at);
     dync_value r = dync__frame_body(t, c, name, nargs, args);
     bool broken = t->frames.at[t->frames.n - 1].broken;
     if (broken) dync__tracer_cut(t, NULL);              /* its tail is a graph of its own: every other value may still be wanted */
+    dync__frame_scripted(t, NULL, at);
     t->frames.n--;
     return t->stopped ? DYNC_NONE : r;
 }
 
 DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int nargs, const dync_value *args, dync_loc at)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__frame_peel(c).flags & ~DYNC__CALLEE_DISABLED ? dync__tracing() : dync__tracing_or_replay();
     if (!dync__callee_valid(&c)) {
         dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
         return DYNC_NONE;

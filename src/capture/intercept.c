@@ -6,6 +6,7 @@
 #include "trace.h"
 
 DYNC__FN dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
+DYNC__FN dync__tracer *dync__tracing_or_replay(void) { return dync__tls.compiling ? dync__tracer_peek() : NULL; }
 
 /* The real tensor behind a handle of traced code, after a cut. */
 static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
@@ -26,7 +27,7 @@ static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, con
 /* ---- values read --------------------------------------------------------------------------------------------------------------- */
 static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *x = dync__open(h);
     if (dync__tls.at.file) t->last_at = dync__tls.at;
     *out = 0;
@@ -42,7 +43,7 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
 
 static bool dync__read_truth(const dync_tensor *h, bool *result)
 {
-    if (!dync__tracing()) return false;
+    if (!dync__tracing_or_replay()) return false;
     int64_t v;
     dync__branch_on(h, true, &v);
     *result = v != 0;
@@ -51,7 +52,7 @@ static bool dync__read_truth(const dync_tensor *h, bool *result)
 
 static bool dync__read_item(const dync_tensor *h, double *result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     const dync__tensor *x = dync__peek(h);
     if (x && dync__dtype_info(x->dtype)->kind != 'f') {
@@ -69,7 +70,7 @@ static bool dync__read_item(const dync_tensor *h, double *result)
 
 static bool dync__read_data(const dync_tensor *h, void **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     *result = NULL;
     if (t->fn->opt.fullgraph) {
@@ -80,6 +81,7 @@ static bool dync__read_data(const dync_tensor *h, void **result)
         return true;
     }
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.data_ptr", NULL);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = real ? dync_data(real) : NULL;
     dync__trace_pause_end(t, pause);
@@ -91,7 +93,7 @@ static const char *const dync__print_refused =
 
 static bool dync__read_print(const dync_tensor *h)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     dync_tensor *real = dync__opaque_read(t, h, "print", dync__print_refused);
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -102,7 +104,7 @@ static bool dync__read_print(const dync_tensor *h)
 
 static bool dync__read_str(const dync_tensor *h, char **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.__repr__", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
@@ -118,7 +120,7 @@ static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
 
 static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
 {
-    if (!dync__tracing()) return false;
+    if (!dync__tracing_or_replay()) return false;
     dync__tensor *x = dync__open(a), *y = dync__open(b);
     *result = false;
     if (!dync__same_shape(x, y)) return true;
@@ -128,7 +130,7 @@ static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *r
 
 static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, double rtol, double atol, bool *result)
 {
-    if (!dync__tracing()) return false;
+    if (!dync__tracing_or_replay()) return false;
     dync__tensor *x = dync__open(a), *y = dync__open(b);
     *result = false;
     if (!x || !y) return true;
@@ -143,7 +145,7 @@ static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, doub
 
 static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     *result = NULL;
     if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor",
@@ -198,7 +200,7 @@ static const dync__read_intercept *dync__capture_reads(void)
     static const dync__read_intercept reads = {.item = dync__read_item, .truth = dync__read_truth, .data = dync__read_data,
         .print = dync__read_print, .str = dync__read_str, .equal = dync__read_equal, .allclose = dync__read_allclose,
         .from = dync__read_from, .constant = dync__read_constant};
-    return dync__tracing() ? &reads : NULL;
+    return dync__tracing_or_replay() ? &reads : NULL;
 }
 
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
@@ -215,7 +217,7 @@ static bool dync__trace_wants_tape(dync__tracer *t)
 
 static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t || t->walking) return false;
     *status = DYNC_ERR_RUNTIME;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
@@ -223,6 +225,7 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
     *status = dync__trace_break(t, "Tensor.backward", NULL);
     if (*status != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *status = dync_backward_opt(o, g, opt);
     dync__trace_pause_end(t, pause);
@@ -231,7 +234,7 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
 
 static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt, dync_value *result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t || t->walking) return false;
     *result = DYNC_NONE;
     if (t->stopped || dync__trace_wants_tape(t)) return true;
@@ -241,6 +244,7 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
     }
     if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
     dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs), g = dync__real_value(t, grads);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = dync_gradients(o, i, g, opt);
     dync__trace_pause_end(t, pause);
@@ -256,7 +260,7 @@ static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
 
 static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = captured ? dync__tracing() : dync__tracing_or_replay();
     dync__tensor *grad = NULL;
     if (!t) return false;
     *result = NULL;
@@ -268,6 +272,7 @@ static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **
         return true;
     }
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = real ? dync_grad(real) : NULL;
     dync__trace_pause_end(t, pause);
@@ -309,7 +314,7 @@ DYNC__FN bool dync__too_many(const char *what, int nargs)
 /* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
 static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     dync_value real[DYNC__MAX_LEAVES];
     char reason[128];
     if (!t) return false;
@@ -319,6 +324,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     *result = dync_apply_values(fn, nargs, real);
     dync__trace_pause_end(t, pause);
@@ -420,7 +426,7 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
 /* A node of the captured program; the mode at the end is left behind after every run (tnode.grad_mode_after). */
 static bool dync__trace_set_grad_enabled(bool on)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
     dync__tracer_grad_mode(t, on);
     return true;
@@ -464,13 +470,13 @@ static const dync__grad_intercept *dync__capture_grads(void)
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_,
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
-    return dync__tracing() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
+    return dync__tracing_or_replay() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
 static void dync__capture_module_touched(dync_module *m)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t || !t->at || t->stopped) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
@@ -493,7 +499,7 @@ DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
 
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!t) return;
     t->last_at = at;
     dync__trace_break(t, reason ? reason : "graph_break", "'skip function graph_break in file _dynamo/decorators.py'");
@@ -520,7 +526,7 @@ DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
 
 DYNC_API void dync_host_print(const char *text)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (t && dync__trace_break(t, "print", dync__print_refused) != DYNC_OK) return;
     dync__out(text ? text : "(null)");
     dync__out("\n");
@@ -528,7 +534,7 @@ DYNC_API void dync_host_print(const char *text)
 
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     if (!address) {
         dync__fail(DYNC_ERR_VALUE, "dync_guard_int: the address is NULL");
         return;
@@ -544,7 +550,7 @@ DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
 /* The variable is re-read by every call: its tensor enters the environment from there. */
 DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
 {
-    dync__tracer *t = dync__tracing();
+    dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *real = address ? dync__open(*address) : NULL;
     if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
     if (!t || !t->at || !real || dync__tracer_owns(t, real)) return;

@@ -6,7 +6,14 @@
 #include "../dync.in.h"
 #include "trace.h"
 
-DYNC__FN dync__tracer *dync__tracer_current(void) { return dync__tls.capture_state; }
+DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state; }
+DYNC__FN dync__tracer *dync__tracer_current(void)
+{
+    dync__tracer *t = dync__tls.capture_state;
+    if (t && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);
+    if (t) dync__script_stop(t);
+    return t;
+}
 
 DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) 
 {
@@ -91,13 +98,21 @@ static int dync__foreign_find(const dync__cache_entry *e, const dync__tensor *re
 DYNC__FN int dync__tracer_foreign(dync__tracer *t, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null)
 {
     dync__cache_entry *e = t->entry;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        int known = dync__replay_foreign(t, real);
+        if (known >= 0) return known;
+        dync__replay_leave(t);
+    }
     int env = -1, k = dync__foreign_find(e, real, address_or_null);
     bool apart = k < e->foreign.n && e->foreign.at[k].guard.same_as < 0;     /* the entry has it beside the arguments, whatever it is now */
     for (int i = apart ? e->n_leaf_env : 0; env < 0 && i < t->real.n; i++)
         if (t->real.at[i] == real && !t->origin.at[i].is_grad) env = i;   /* a gradient is guarded through its owner, this one by itself */
     if (env >= e->n_leaf_env) return env;
     bool argument = env >= 0;                         /* the variable holds one of this call's arguments: guarded, it may differ later */
-    if (!argument) env = dync__tracer_env_real(t, real);
+    if (!argument) {
+        env = dync__tracer_env_real(t, real);
+        dync__script_foreign(t, env);
+    }
     if (env < 0 || !t->at) return env;                /* off the tree nothing is kept: the next call meets it anew */
     if (k == e->foreign.n) {
         dync__foreign f = {.handle = dync__handle(real), .id = real->id, .address = address_or_null};
@@ -299,7 +314,7 @@ static const char *dync__tracer_module(dync__tracer *t)
     return source;
 }
 
-static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
+DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
 {
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
@@ -312,7 +327,9 @@ static dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     n->at = c->at;
     n->source = dync__tracer_module(t);
     t->pending++;
-    return dync__tracer_outputs(t, c, n);
+    DYNC__TRY(dync__tracer_outputs(t, c, n));
+    dync__script_op(t, c);
+    return DYNC_OK;
 }
 
 static void dync__drop_outputs(dync__opcall *c)
@@ -327,6 +344,7 @@ static void dync__drop_outputs(dync__opcall *c)
 static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
 {
     char reason[96];
+    dync__script_stop(t);
     dync__format(reason, sizeof reason, "dynamic shape operator: aten.%s.default", c->row->name);
     dync_status status = dync__trace_break(t, reason, NULL);
     dync__arg args[DYNC__MAX_ARGS];
@@ -387,7 +405,7 @@ DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
     return DYNC_OK;
 }
 
-static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
@@ -409,6 +427,11 @@ static dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 /* Grad mode is a node of the graph and counts for what is recorded next. */
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
 {
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) {
+        if (dync__replay_grad_mode(t, on)) return;
+        dync__replay_leave(t);
+    }
+    dync__script_grad_mode(t, on);
     dync__arg mode = dync__arg_b(on);
     dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
     if (!n) dync__tracer_fail(t, dync__fail_memory(0));
@@ -425,7 +448,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
     if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node) return DYNC_OK;
-    const dync__tracer *t = dync__tracer_current();
+    const dync__tracer *t = dync__tracer_peek();
     const dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
     if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;
     return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
@@ -448,7 +471,8 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
     DYNC__TRY(dync__shapes_open(t));
-    bool fresh = !e->leaf_env;
+    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now && !t->syms && !e->n_numbers;
+    if (scripted && dync__replay_begin(t)) return t->status;
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
@@ -459,17 +483,21 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
         if (fresh) e->leaf_env[i] = t->leaf_env[i];
     }
     if (fresh) e->n_leaf_env = t->real.n;
-    return dync__numbers_open(t);
+    DYNC__TRY(dync__numbers_open(t));
+    if (scripted) dync__script_begin(t);
+    return DYNC_OK;
 }
 
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
+    bool failed = t->status != DYNC_OK;
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_end(t);
     dync__taped_close(t);
     dync__effects_free(t);
     dync__numbers_close(t);
     for (int i = 0; i < t->made.n; i++) {
         t->made.at[i]->node = NULL;
-        dync__unref(t->made.at[i]);
+        if (!dync__script_takes(t, t->made.at[i])) dync__unref(t->made.at[i]);
     }
     for (int i = 0; i < t->real.n; i++) {
         dync__unref(t->real.at[i]);
@@ -485,6 +513,7 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__vec_free(&t->origin);
     dync__vec_free(&t->frames);
     dync__arena_free(&t->scratch);
+    dync__script_end(t, failed);
     dync__handler_pop(&t->handler);
     dync__tls.capture_state = t->outer;
     dync__tls.compiling = t->outer != NULL;

@@ -50,6 +50,9 @@ typedef struct dync__tracer {
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
+    struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
+    uint8_t scripted;                    /* DYNC__SCRIPT_... */
+    bool script_is_new;
     struct dync__tracer *outer;
     DYNC__VEC(dync__number *) number;    /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
@@ -59,8 +62,13 @@ typedef struct dync__tracer {
 } dync__tracer;
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 
+enum { DYNC__SCRIPT_NONE, DYNC__SCRIPT_RECORDS, DYNC__SCRIPT_STOPPED /* recorded so far */, DYNC__SCRIPT_REPLAYS };
 /* trace.c */
+/* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and what it does from here is not recorded. */
 DYNC__FN dync__tracer *dync__tracer_current(void);
+DYNC__FN dync__tracer *dync__tracer_peek(void);                                   /* as it is */
+DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);             /* stops the trace; the first status stays */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);   /* -1: no memory */
@@ -94,7 +102,8 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *);                       
 DYNC__FN void dync__effects_forget(dync__tracer *);                              /* foreign code may have set gradients */
 DYNC__FN void dync__effects_free(dync__tracer *);
 /* intercept.c, frame.c */
-DYNC__FN dync__tracer *dync__tracing(void);                                       /* the one that records now, or NULL */
+DYNC__FN dync__tracer *dync__tracing(void);                                       /* the one that records now, or NULL; see dync__tracer_current */
+DYNC__FN dync__tracer *dync__tracing_or_replay(void);                             /* also one that follows a script: for what scripts know */
 DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);                /* after a cut: with real tensors */
 DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
@@ -133,7 +142,37 @@ DYNC__FN void dync__shapes_close(dync__tracer *);
 DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
 DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
+/* script.c */
+DYNC__FN void dync__script_stop(dync__tracer *);
+DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
+DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__script_grad_mode(dync__tracer *, bool on);
+DYNC__FN void dync__script_foreign(dync__tracer *, int env);
+DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
+DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
+DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out, dync__tensor *const *fakes);
+DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
+DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
+DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
+DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);        /* foreign code reads it */
+DYNC__FN void dync__script_may_write(dync__tracer *);                              /* foreign code may write what it can reach */
+DYNC__FN void dync__script_begin(dync__tracer *);
+DYNC__FN void dync__script_end(dync__tracer *, bool failed);
+/* replay.c */
+DYNC__FN bool dync__replay_begin(dync__tracer *);
+DYNC__FN void dync__replay_end(dync__tracer *);
+DYNC__FN void dync__replay_leave(dync__tracer *);
+DYNC__FN dync_status dync__replay_call(dync__handler *, dync__opcall *);
+DYNC__FN int dync__replay_env(const dync__tracer *, const dync__tensor *fake);
+DYNC__FN int dync__replay_foreign(dync__tracer *, dync__tensor *real);
+DYNC__FN bool dync__replay_grad_mode(dync__tracer *, bool on);
+DYNC__FN bool dync__replay_frame(dync__tracer *, const char *name_or_null, dync_loc);
+DYNC__FN bool dync__replay_cut(dync__tracer *, const char *reason, dync_status *);
+DYNC__FN bool dync__replay_finish(dync__tracer *, const dync_value *result, dync_status *);
 /* cut.c */
+DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);   /* what it dropped, too */
+DYNC__FN dync_status dync__env_complete(dync__tracer *);                          /* everything that was dropped and is still held */
+DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__tracer_split(dync__tracer *, const dync__tensor *made);   /* cuts there and here; no break */

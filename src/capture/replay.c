@@ -1,0 +1,446 @@
+/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call, and as long as it does what an earlier
+ * call did, its operators are only compared, its cuts run the segments that they ran then, and the handles it gets are those of the
+ * script's fakes. At the first difference the call becomes a trace from there (dync__replay_leave): never a wrong result. After script.c,
+ * before intercept.c. */
+#include "../dync.in.h"
+#include "script.h"
+
+/* ---- handing out ------------------------------------------------------------------------------------------------------------- */
+/* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has kept it from an earlier call. */
+DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
+{
+    dync__tensor *x = v->fake;
+    if (DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&x->refs) != 1 || x->grad)) return NULL;
+    DYNC__ATOMIC_STORE(&x->generation, (x->generation + 1) & DYNC__HANDLE_GENERATIONS);
+    x->flags = v->flags;
+    DYNC__ATOMIC_STORE(&x->refs, 2);
+    return x;
+}
+
+/* The place of a fake in the environment of this call, or -1: it waits for its cut, or nothing was to read it. */
+DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
+{
+    int env = fake->node_output;
+    return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
+}
+
+/* Room for n more places. The fakes in them are the script's references. */
+static bool dync__replay_room(dync__tracer *t, int n)
+{
+    n += t->real.n;
+    return dync__vec_reserve(&t->real, n) && dync__vec_reserve(&t->fake, n) && dync__vec_reserve(&t->holder, n) && dync__vec_reserve(&t->origin, n);
+}
+
+/* A tensor that the call has met. */
+static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
+{
+    dync__ref(real);
+    fake->node_output = t->real.n;
+    t->real.at[t->real.n++] = real;
+    t->fake.at[t->fake.n++] = fake;
+    t->holder.at[t->holder.n++] = NULL;
+    t->origin.at[t->origin.n++] = (dync__origin){0};
+}
+
+/* What a segment made (taken over). A fake learns its place only where something is to read the value. */
+static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p, dync__tensor *const *out)
+{
+    int env = t->real.n;
+    size_t n = (size_t)p->n_out;
+    memcpy(t->real.at + env, out, n * sizeof *out);
+    memcpy(t->fake.at + env, p->fake, n * sizeof *p->fake);
+    memcpy(t->origin.at + env, p->origin, n * sizeof *p->origin);
+    memset(t->holder.at + env, 0, n * sizeof *t->holder.at);
+    t->real.n = t->fake.n = t->holder.n = t->origin.n = env + p->n_out;
+    for (int i = 0; i < p->n_out; i++)
+        if (out[i]) p->fake[i]->node_output = env + i;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------------------------------------- */
+static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
+{
+    const dync__cache_entry *e = t->entry;
+    int n = 0;
+    for (int i = 0; i < t->call->n_tensors; i++) {
+        if (e->tensor[i].same_as >= 0) continue;
+        const dync__tensor *fake = s->value.at[n++].fake;
+        if (!dync__script_fits(fake, t->call->tensor[i]) || DYNC__ATOMIC_PEEK(&fake->refs) != 1) return false;
+        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return false;     /* written by anybody at any time */
+    }
+    return true;
+}
+
+static bool dync__replay_take(dync__tracer *t, dync__script *s)
+{
+    int32_t idle = 0;
+    if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
+    if (!s->broken && dync__replay_arguments(t, s)) return true;
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+    return false;
+}
+
+#define DYNC__REPLAY_SWAP(a, b)                                    \
+    do {                                                           \
+        memcpy(&(a), &(b), sizeof (a));                            \
+        memset(&(b), 0, sizeof (b));                               \
+    } while (0)
+
+/* An idle script for these arguments, if there is one: the call follows it. */
+DYNC__FN bool dync__replay_begin(dync__tracer *t)
+{
+    const dync__cache_entry *e = t->entry;
+    dync__script *s = DYNC__ATOMIC_LOAD(&e->scripts);
+    while (s && !dync__replay_take(t, s)) s = s->next;
+    if (!s) return false;
+    t->script = s;
+    t->id = s->id;
+    t->scripted = DYNC__SCRIPT_REPLAYS;
+    t->handler.call = dync__replay_call;
+    s->at = -1;
+    s->waiting.n = 0;
+    DYNC__REPLAY_SWAP(t->real, s->real);
+    DYNC__REPLAY_SWAP(t->fake, s->fake);
+    DYNC__REPLAY_SWAP(t->holder, s->holder);
+    DYNC__REPLAY_SWAP(t->origin, s->origin);
+    if (!dync__replay_room(t, t->call->n_tensors)) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return true;
+    }
+    for (int i = 0; i < t->call->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        t->leaf_env[i] = same >= 0 ? t->leaf_env[same] : t->real.n;
+        if (same >= 0) continue;
+        const dync__kept_value *v = &s->value.at[t->real.n];
+        v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
+        v->fake->flags = v->flags;
+        dync__replay_place(t, t->call->tensor[i], v->fake);
+    }
+    return true;
+}
+
+/* A call that followed to its end. */
+DYNC__FN void dync__replay_end(dync__tracer *t)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < t->real.n; i++) dync__unref(t->real.at[i]);
+    t->real.n = t->fake.n = t->holder.n = t->origin.n = 0;
+    DYNC__REPLAY_SWAP(s->real, t->real);
+    DYNC__REPLAY_SWAP(s->fake, t->fake);
+    DYNC__REPLAY_SWAP(s->holder, t->holder);
+    DYNC__REPLAY_SWAP(s->origin, t->origin);
+    t->script = NULL;
+    if (t->status == DYNC_OK) dync__script_followed(s);
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+}
+
+/* ---- leaving ------------------------------------------------------------------------------------------------------------------ */
+/* An operator that was only compared becomes a node. What waits for its cut belongs to the trace. */
+static dync_status dync__replay_again(dync__tracer *t, const dync__script_event *e)
+{
+    dync__script *s = t->script;
+    dync__opcall c = {.row = dync__op_info(e->op), .op = e->op, .nargs = e->n_args, .nout = e->n_out, .at = e->at};
+    bool made = c.row->cls != DYNC__INPLACE;
+    c.args = (dync__arg *)(uintptr_t)e->args;        /* only read */
+    for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
+    DYNC__TRY(dync__tracer_record(t, &c));
+    for (int i = 0; i < e->n_out && made; i++) {
+        dync__kept_value *v = &s->value.at[e->value + i];
+        if (!v->fake) continue;
+        v->owned = false;
+        dync__unref(v->fake);
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__replay_leave(dync__tracer *t)
+{
+    dync__script *s = t->script;
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync_loc at = t->last_at;
+    dync_status status = t->status;
+    t->scripted = DYNC__SCRIPT_STOPPED;              /* what is recorded again is no new way */
+    t->handler.call = dync__tracer_call;
+    for (int i = 0; i < t->fake.n; i++) {
+        dync__ref(t->fake.at[i]);
+        t->fake.at[i]->node_output = i;
+    }
+    if (status == DYNC_OK) status = dync__env_complete(t);
+    t->pending = 0;
+    if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
+    for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
+        const dync__script_event *e = &s->event.at[s->waiting.at[i]];
+        if (e->kind == DYNC__EV_OP) status = dync__replay_again(t, e);
+        else dync__tracer_grad_mode(t, e->mode != 0);
+    }
+    dync__tls.grad_enabled_off = grad_off;
+    t->last_at = at;
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    else t->scripted = DYNC__SCRIPT_RECORDS;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------------------------------------- */
+DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got);
+static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync__arg *want, const dync__arg *got)
+{
+    switch ((dync__arg_kind)want->kind) {
+    case DYNC__A_TENSOR: {                           /* a tensor from elsewhere that the call has met */
+        if (got->as.t == want->as.t) return true;    /* where a pointer is no whole word */
+        int env = got->as.t->flags & DYNC__T_FAKE ? -1 : dync__replay_env(t, want->as.t);
+        return env >= 0 && t->real.at[env] == got->as.t;
+    }
+    case DYNC__A_DIMS: return memcmp(want->as.dims, got->as.dims, (size_t)want->n * sizeof(int64_t)) == 0;
+    case DYNC__A_STR: return strcmp(want->as.s, got->as.s) == 0;
+    case DYNC__A_LIST:
+        for (int i = 0; i < want->n; i++)
+            if (!dync__replay_same(t, &want->as.list[i], &got->as.list[i])) return false;
+        return true;
+    case DYNC__A_PTR: return want->as.p == got->as.p;
+    case DYNC__A_NONE: return true;
+    default: return false;
+    }
+}
+
+/* Most are the same word: a fake, a number. What is copied into the script has another address. */
+DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got)
+{
+    if (want->kind != got->kind || want->n != got->n) return false;
+    return want->as.i == got->as.i || dync__replay_alike(t, want, got);
+}
+
+static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c)
+{
+    const dync__script *s = t->script;
+    uint8_t mode = dync__script_mode();
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        bool same = e->kind == DYNC__EV_OP && e->op == c->op && e->mode == mode && e->n_args == c->nargs;
+        for (int i = 0; same && i < c->nargs; i++) same = dync__replay_same(t, &e->args[i], &c->args[i]);
+        if (same) return at;
+    }
+    return -1;
+}
+
+/* A tensor from elsewhere, met where the script met one like it. Its place, or -1. */
+DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
+{
+    dync__script *s = t->script;
+    for (int i = t->entry->n_leaf_env; i < t->real.n; i++)
+        if (t->real.at[i] == real && !t->origin.at[i].seg) return i;
+    for (int i = 0; i < t->entry->n_leaf_env; i++)
+        if (t->real.at[i] == real) return -1;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        if (e->kind != DYNC__EV_FOREIGN || !dync__script_fits(s->value.at[e->value].fake, real)) continue;
+        const dync__kept_value *v = &s->value.at[e->value];
+        if (DYNC__ATOMIC_PEEK(&v->fake->refs) != 1 || !dync__replay_room(t, 1)) return -1;
+        if ((real->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return -1;
+        v->fake->flags = v->flags;
+        dync__replay_place(t, real, v->fake);
+        s->at = at;
+        return t->real.n - 1;
+    }
+    return -1;
+}
+
+/* Tensors from elsewhere among the arguments, in order. false: none was taken into the call. */
+static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == DYNC__A_LIST) any |= dync__replay_adopt(t, args[i].n, args[i].as.list);
+        if (args[i].kind != DYNC__A_TENSOR || (args[i].as.t->flags & DYNC__T_FAKE)) continue;
+        int before = t->real.n, env = dync__replay_foreign(t, args[i].as.t);
+        if (env < 0) return false;
+        any |= env >= before;
+    }
+    return any;
+}
+
+/* A leaf that requires grad is not written: the trace says so. */
+static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
+{
+    int env = dync__replay_env(t, x);
+    return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 || !t->real.at[env] || !dync__tensor_is_leaf(t->real.at[env]);
+}
+
+static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
+{
+    const dync__kept_value *v = &t->script->value.at[e->value];
+    if (c->row->cls == DYNC__INPLACE) {
+        if (!dync__replay_may_write(t, v->fake)) return false;
+        dync__ref(c->out[0] = v->fake);
+        v->fake->flags = e->flags;
+        return true;
+    }
+    for (int i = 0; i < e->n_out; i++) {
+        c->out[i] = v[i].fake ? dync__replay_give(&v[i]) : NULL;
+        if (c->out[i] || !v[i].fake) continue;
+        while (i-- > 0) {
+            dync__unref(c->out[i]);
+            c->out[i] = NULL;
+        }
+        t->script->broken = true;                     /* its fakes are in use elsewhere */
+        return false;
+    }
+    return true;
+}
+
+DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    dync__script *s = t->script;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    int32_t at = dync__replay_find_op(t, c);
+    if (at < 0 && dync__replay_adopt(t, c->nargs, c->args)) at = dync__replay_find_op(t, c);
+    if (DYNC__LIKELY(at >= 0)) {
+        const dync__script_event *e = &s->event.at[at];
+        if ((s->waiting.n < s->waiting.cap || dync__vec_reserve(&s->waiting, s->waiting.n + 1)) && dync__replay_outputs(t, e, c)) {
+            if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
+            s->waiting.at[s->waiting.n++] = at;
+            s->at = at;
+            c->nout = e->n_out;
+            t->last_at = c->at;
+            t->pending++;
+            return DYNC_OK;
+        }
+    }
+    dync__replay_leave(t);
+    return dync__tracer_call(self, c);
+}
+
+/* Grad mode and frames: true where the script has them too. */
+DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
+{
+    dync__script *s = t->script;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        if (s->event.at[at].kind != DYNC__EV_GRAD_MODE || (s->event.at[at].mode != 0) != on) continue;
+        bool grad_off = dync__tls.grad_enabled_off, first = s->waiting.n == 0;
+        if (!dync__vec_push(&s->waiting, at)) return false;
+        if (first) s->grad_off = grad_off;
+        s->at = at;
+        t->pending++;
+        dync__tls.grad_enabled_off = !on;
+        return true;
+    }
+    return false;
+}
+
+DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
+{
+    dync__script *s = t->script;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        if (e->kind != (name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END)) continue;
+        if (name_or_null && (e->at.line != loc.line || strcmp(e->name, name_or_null) != 0)) continue;
+        s->at = at;
+        return true;
+    }
+    return false;
+}
+
+/* ---- cuts --------------------------------------------------------------------------------------------------------------------- */
+static bool dync__replay_texts(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+/* Is what the record dropped gone in this call too? */
+static bool dync__replay_gone(const dync__script *s, const dync__cut_record *cut)
+{
+    for (int i = 0; i < cut->dead.n; i++)
+        if (DYNC__ATOMIC_PEEK(&s->value.at[cut->dead.at[i]].fake->refs) != 1) return false;
+    return true;
+}
+
+/* The segments that the record ran here; out of each enter the environment. */
+static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
+{
+    dync__tensor *few[DYNC__FEW], **out = dync__room(few, DYNC__FEW, p->n_out, sizeof *out);
+    if (!out || !dync__replay_room(t, p->n_out)) {
+        dync__room_end(out, few, p->n_out, sizeof *out);
+        return DYNC_ERR_MEMORY;
+    }
+    dync_status status = dync__cut_run(t, p->seg, p->in_env, out);
+    for (int i = 0; i < p->n_out && status == DYNC_OK; i++)
+        if (!out[i] && t->script->value.at[p->value[i]].wanted) status = dync__cut_complete(t, p->seg, p->in_env, out);
+    if (status == DYNC_OK) dync__replay_place_all(t, p, out);
+    dync__room_end(out, few, p->n_out, sizeof *out);
+    return status;
+}
+
+static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *cut)
+{
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync_status status = DYNC_OK;
+    dync__tls.grad_enabled_off = cut->grad_off;
+    for (int i = 0; i < cut->piece.n && status == DYNC_OK; i++) status = dync__replay_piece(t, &cut->piece.at[i]);
+    dync__tls.grad_enabled_off = grad_off;
+    t->pending = 0;
+    t->script->waiting.n = 0;
+    for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+/* The first segment's inputs may lie on memory in another way than they did; of later ones only what earlier ones made could. */
+static bool dync__replay_memory_fits(const dync__tracer *t, const dync__cut_record *cut)
+{
+    for (int i = 0; i < cut->piece.n; i++) {
+        const dync__segment *s = cut->piece.at[i].seg;
+        for (int a = 0; s->alias && a < s->n_in; a++) {
+            int env = cut->piece.at[i].in_env[a], earliest = -1;
+            const dync__tensor *x = env < t->real.n ? t->real.at[env] : NULL;
+            for (int b = 0; x && b < a && earliest < 0; b++) {
+                int other = cut->piece.at[i].in_env[b];
+                if (other < t->real.n && t->real.at[other] && t->real.at[other]->storage == x->storage) earliest = b;
+            }
+            if (x && earliest != s->alias[a]) return false;
+        }
+    }
+    return true;
+}
+
+/* false: the script has no such cut here. */
+DYNC__FN bool dync__replay_cut(dync__tracer *t, const char *reason, dync_status *status)
+{
+    dync__script *s = t->script;
+    *status = DYNC_OK;
+    if (!t->pending) return true;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__cut_record *cut = s->event.at[at].cut;
+        if (s->event.at[at].kind != DYNC__EV_CUT || !dync__replay_texts(cut->reason, reason)) continue;
+        if (cut->line != t->last_at.line || !dync__replay_texts(cut->file, t->last_at.file)) continue;
+        if (!dync__replay_gone(s, cut) || !dync__replay_memory_fits(t, cut)) continue;
+        s->at = at;
+        *status = dync__replay_pieces(t, cut);
+        return true;
+    }
+    return false;
+}
+
+/* Are the tensors of a returned value these? *k counts. */
+static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, const dync_value *v, int *k)
+{
+    if (v->kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *x = dync__peek(v->as.t);
+        if (!x || *k >= cut->result.n) return false;
+        const dync__tensor *fake = t->script->value.at[cut->result.at[(*k)++]].fake;
+        int env = x == fake || (x->flags & DYNC__T_FAKE) ? -1 : dync__replay_env(t, fake);
+        return x == fake || (env >= 0 && t->real.at[env] == x);
+    }
+    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
+        if (!dync__replay_returned(t, cut, &v->as.l->items[i], k)) return false;
+    return true;
+}
+
+/* The function has returned. false: not as in the record. */
+DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dync_status *status)
+{
+    dync__script *s = t->script;
+    for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
+        const dync__script_event *e = &s->event.at[at];
+        int k = 0;
+        if (e->kind != DYNC__EV_END || !dync__replay_returned(t, e->cut, result, &k) || k != e->cut->result.n) continue;
+        if (!dync__replay_memory_fits(t, e->cut)) continue;
+        s->at = at;
+        *status = dync__replay_pieces(t, e->cut);
+        return true;
+    }
+    return false;
+}
