@@ -58,6 +58,7 @@ typedef struct dync__segment {
     int32_t narrowing;                   /* a thread changes used and the code */
     int *alias;                          /* of a graph that writes: earliest input on the same storage, or -1, by input */
     bool gives_numbers;                  /* some output may be a symbolic number */
+    bool writes;                         /* something in place: what others were computed from may be gone */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
 } dync__segment;

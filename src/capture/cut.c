@@ -418,6 +418,16 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
     return status;
 }
 
+/* Memory is about to be written: what narrowing dropped and the C function can still use is computed while that is possible. */
+static dync_status dync__env_keep_all(dync__tracer *t)
+{
+    for (int i = 0; i < t->real.n; i++) {
+        bool wanted = !t->real.at[i] && t->origin.at[i].seg && (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
+        if (wanted && !dync__env_real(t, i)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    }
+    return DYNC_OK;
+}
+
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
@@ -429,6 +439,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     if (!t->graph || !t->pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
+    if (dync__graph_has_writes(t->graph)) DYNC__TRY(dync__env_keep_all(t));
     const char *frame[67];
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
     bool *live = dync__alloc((size_t)(made + 1));
@@ -516,6 +527,7 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, cons
     }
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     dync_status status = dync__tracer_cut(t, reason);
+    if (status == DYNC_OK) status = dync__env_keep_all(t);       /* whatever runs now may write */
     dync__effects_forget(t);
     dync__break_callbacks(t);
     return status;
@@ -680,6 +692,28 @@ static void dync__mark_effects(const dync__tnode *n, bool *used)
     }
 }
 
+/* The node after n on the way that this trace went: the last outcome grown, but for those that it replayed. */
+static const dync__tnode *dync__path_next(const dync__tracer *t, const dync__tnode *n)
+{
+    if (n->kind != DYNC__TN_BRANCH) return NULL;
+    for (int i = 0; i < t->n_path; i++)
+        for (int k = 0; t->path[i].node == n && k < n->n_outcomes; k++)
+            if (n->outcome[k].value == t->path[i].outcome) return n->outcome[k].next;
+    return n->outcome[n->n_outcomes - 1].next;
+}
+
+/* Something runs after s on this way that writes: what s gave cannot be computed again there. */
+static bool dync__path_writes_after(const dync__tracer *t, const dync__segment *s)
+{
+    bool seen = false;
+    for (const dync__tnode *n = t->entry->root; n; n = dync__path_next(t, n))
+        for (int i = 0; i < n->seg.n; i++) {
+            if (seen && n->seg.at[i].seg->writes) return true;
+            seen = seen || n->seg.at[i].seg == s;
+        }
+    return false;
+}
+
 /* The uses along this path are known: its segments compute no more than those. */
 static dync_status dync__narrow_path(dync__tracer *t)
 {
@@ -692,15 +726,10 @@ static dync_status dync__narrow_path(dync__tracer *t)
     }
     const dync__tnode *n = t->entry->root;
     dync__mark_effects(t->at, used);
-    while (n && n->kind == DYNC__TN_BRANCH && status == DYNC_OK) {   /* the last outcome grown is the one traced */
+    while (n && n->kind == DYNC__TN_BRANCH && status == DYNC_OK) {
         used[n->branch_env] = true;
         dync__mark_effects(n, used);
-        const dync__tnode *next = n->outcome[n->n_outcomes - 1].next;
-        for (int i = 0; i < t->n_path; i++)
-            if (t->path[i].node == n)
-                for (int k = 0; k < n->n_outcomes; k++)
-                    if (n->outcome[k].value == t->path[i].outcome) next = n->outcome[k].next;
-        n = next;
+        n = dync__path_next(t, n);
     }
     for (int i = 0; i < t->real.n && status == DYNC_OK; i++) {
         dync__segment *s = t->origin.at[i].seg;
@@ -708,6 +737,7 @@ static dync_status dync__narrow_path(dync__tracer *t)
         memset(outs, 0, (size_t)t->real.n + 1);
         for (int j = i; j < t->real.n; j++)
             if (t->origin.at[j].seg == s && t->origin.at[j].in_env == t->origin.at[i].in_env) outs[t->origin.at[j].out] = used[j];
+        if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
         status = dync__segment_narrow(s, outs);
     }
     dync__free(used, (size_t)t->real.n + 1);

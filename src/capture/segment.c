@@ -138,6 +138,7 @@ static void dync__segment_study(dync__segment *s)
 {
     const dync_graph *g = s->graph;
     s->narrowable = true;
+    s->writes = dync__graph_has_writes(g);
     for (int i = 0; i < g->node.n; i++) {
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
@@ -147,7 +148,7 @@ static void dync__segment_study(dync__segment *s)
         if (n->op < 0) s->narrowable = false;         /* a user's function: it may do anything */
         if (n->op < 0) continue;
         const dync__op_row *row = dync__op_info(n->op);
-        if ((row->flags & DYNC__OP_RANDOM) || row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT) s->narrowable = false;
+        if ((row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)) || row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT) s->narrowable = false;
     }
 }
 

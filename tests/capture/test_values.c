@@ -289,4 +289,47 @@ TEST(arguments_are_not_kept)
         dync_compiled_free(f);
     }
 }
+
+/* ---- a value that one way through the function does not need, and another one does after a write ------------------------------------------ */
+static dync_value written_after(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = dync_as_tensor(a[0]), *y = dync_sin(x);
+    if (dync_bool(dync_lt(dync_sum(x, DYNC_ALL, false), 0))) return DYNC_V(dync_mul(x, 1));
+    dync_add_(x, 1);
+    if (dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 1000))) return DYNC_V(dync_mul(x, 2));
+    return DYNC_V(dync_add(y, x));
+}
+static dync_value written_opaquely(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = dync_as_tensor(a[0]), *y = dync_sin(x);
+    if (dync_bool(dync_lt(dync_sum(x, DYNC_ALL, false), 0))) return DYNC_V(dync_mul(x, 1));
+    ((float *)dync_data(x))[0] += 1;
+    return DYNC_V(dync_add(y, x));
+}
+static dync_value written_on_the_known_way(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = dync_as_tensor(a[0]), *y = dync_sin(x);
+    if (dync_bool(dync_lt(dync_sum(x, DYNC_ALL, false), -1000))) return DYNC_V(y);
+    dync_add_(x, 1);
+    if (dync_bool(dync_lt(dync_sum(x, DYNC_ALL, false), 0))) return DYNC_V(dync_mul(x, 2));
+    return DYNC_V(dync_add(y, x));
+}
+TEST(values_dropped_and_wanted_again)
+{
+    const dync_function fns[] = {written_after, written_opaquely, written_on_the_known_way};
+    for (int k = 0; k < 3; k++)
+        for (int b = 0; b < 3; b++) {
+            dync_compiled *f = dync_compile(fns[k], .backend = backends[b]);
+            for (int i = 0; i < 6; i++) {
+                dync_tensor *x = dync_full(dync_shape(3), i % 2 ? 2 : -2);
+                dync_value y = DYNC_V(dync_clone(x));
+                if (!EXPECT(equal_values(dync_call_value(f, x), fns[k](&y, 1, NULL)))) printf("    function %d, call %d on %s\n", k, i, backends[b]);
+                EXPECT(same(x, dync_as_tensor(y), 0));
+            }
+            dync_compiled_free(f);
+        }
+}
 TEST_MAIN
