@@ -175,10 +175,10 @@ embed: dync.h
 m32: dync.h
 	@CC="$(CC)" sh tests/embed/run.sh $(B)/embed m32
 
-# The programs in the README and the manual are compiled, run and compared with what the README says they print.
+# The programs in the README, the manual and the guides are compiled, run and compared with what the README says they print.
 docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
 	@rm -rf $(B)/docs && mkdir -p $(B)/docs
-	@programs=`$(B)/tools/docs $(B)/docs README.md src/api/manual.h` && for p in $$programs; do \
+	@programs=`$(B)/tools/docs $(B)/docs README.md src/api/manual.h docs/minifier.md` && for p in $$programs; do \
 	    $(CC) $(STD) $(USER) -Werror -I. -DDYNC__IMPLEMENTED $$p $(B)/dync.o $(LDFLAGS) $(LIBS) -o $${p%.c} && $${p%.c} >$${p%.c}.out || exit 1; \
 	    [ ! -f $${p%.c}.txt ] || cmp $${p%.c}.txt $${p%.c}.out || { cat $${p%.c}.out; exit 1; }; done
 

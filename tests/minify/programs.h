@@ -59,7 +59,7 @@ TEST__UNUSED static int program_shell(const char *command)
 {
     char whole[6000], path[1300];
     snprintf(path, sizeof path, "%s/said.txt", program_dir);
-    snprintf(whole, sizeof whole, "cd '%s' && { %s ; } >'%s' 2>&1", program_dir, command, path);
+    snprintf(whole, sizeof whole, "cd '%s' && { %s\n} >'%s' 2>&1", program_dir, command, path);
     fflush(NULL);
     int status = system(whole);
     program_read(path, program_out, sizeof program_out);

@@ -1,7 +1,7 @@
 /* Random programs: operators, views, writes in place, branches on values, breaks, frames, hooks, several calls with changing data; some
  * with backward and an update of their arguments inside, under fullgraph. Compiled on every backend they must do what they do eagerly:
- * results, written arguments, gradients. A failing program is shrunk by dropping instructions and printed with its seed. `--seed N`
- * starts elsewhere. */
+ * results, written arguments, gradients. A failing program is shrunk by dropping instructions and printed with its seed; where one of its
+ * graphs fails alone, the minifier shrinks that and it is printed as C. `--seed N` starts elsewhere. */
 #include "../capture/counter.h"
 
 enum { MAX_INS = 24, MAX_VALUES = 32 };
@@ -202,6 +202,35 @@ static void shrink(program *p, const char *backend, uint64_t data_seed)
     }
 }
 
+/* The graphs of a failing program, each alone: is there one whose results are wrong? */
+typedef struct { char backend[64]; int nodes; } suspect;
+static dync_status compile_suspect(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    suspect *s = user;
+    (void)options;
+    if (!s->nodes && dync_fails_accuracy(g, ex, n, s->backend)) {
+        dync_minified m = dync_minify(g, dync_tuple_of(n, ex), dync_fails_accuracy, s->backend);
+        if (m.graph) printf("this graph is wrong on %s:\n%s", s->backend, dync_graph_str(m.graph));
+        s->nodes = m.graph ? dync_graph_len(m.graph) : 0;
+    }
+    return dync_lookup_backend("eager")->compile(g, ex, n, NULL, out, NULL);
+}
+static int print_small(const program *p, const char *backend, uint64_t data_seed)
+{
+    suspect s = {.nodes = 0};
+    snprintf(s.backend, sizeof s.backend, "%s", backend);
+    dync_backend b = {.name = "suspect", .compile = compile_suspect, .user = &s};
+    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend_object = &b, .user = (void *)(uintptr_t)p);
+    dync_manual_seed(data_seed);
+    DYNC_SCOPE {
+        dync_tensor *data[3];
+        for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(4, 6));
+        run_once(f, p, data);
+    }
+    dync_compiled_free(f);
+    return s.nodes;
+}
+
 static void many(const char *backend, int count)
 {
     for (int i = 0; i < count && !test__state.failures; i++) {
@@ -215,6 +244,7 @@ static void many(const char *backend, int count)
         shrink(&p, backend, seed);
         printf("program %d of --seed %llu on %s, shrunk:\n", i, (unsigned long long)test__state.seed, backend);
         show(&p);
+        print_small(&p, backend, seed);
         EXPECT(!"a compiled program differs from eager");
     }
 }
@@ -224,4 +254,22 @@ static void many(const char *backend, int count)
 TEST(random_programs_eager) { many("eager", COUNT); }
 TEST(random_programs_aot_eager) { many("aot_eager", COUNT); }
 TEST(random_programs_inductor) { many("inductor", COUNT); }
+
+/* What a failure looks like: a backend that is wrong where there is a relu. */
+TEST(failures_are_printed_small)
+{
+    static const char wrong[] = "relu_accuracy_error_TESTING_ONLY";
+    int found = 0;
+    for (uint64_t seed = 1; seed < 60 && found < 3; seed++) {
+        program p;
+        state = seed * 0x9e3779b97f4a7c15u;
+        make(&p);
+        if (agrees(&p, wrong, seed)) continue;
+        shrink(&p, wrong, seed);
+        EXPECT(p.n <= 4);
+        EXPECT_EQ_INT(print_small(&p, wrong, seed), 3);
+        found++;
+    }
+    EXPECT_EQ_INT(found, 3);
+}
 TEST_MAIN
