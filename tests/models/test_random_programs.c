@@ -220,7 +220,7 @@ static int print_small(const program *p, const char *backend, uint64_t data_seed
     suspect s = {.nodes = 0};
     snprintf(s.backend, sizeof s.backend, "%s", backend);
     dync_backend b = {.name = "suspect", .compile = compile_suspect, .user = &s};
-    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend_object = &b, .user = (void *)(uintptr_t)p);
+    dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend_object = &b, .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
     dync_manual_seed(data_seed);
     DYNC_SCOPE {
         dync_tensor *data[3];
