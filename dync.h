@@ -6267,6 +6267,8 @@ DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t to
 /* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok false: a division by zero, an unknown token. */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value, bool *ok);
 DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);     /* "2*s0 + 1" */
+typedef struct dync__sz_names { const void *user; void (*symbol)(const void *user, int64_t token, dync__str *); } dync__sz_names;
+DYNC__FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *, dync__str *);   /* as a C expression */
 DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);             /* with what its symbols were found to be */
 DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);    /* marks the symbols it is made of; false: an unknown token */
 /* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
@@ -7085,6 +7087,38 @@ DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool source
         term[k] = now;
     }
     for (int i = 0; i < e->n_terms; i++) dync__sz_text_term(t, &term[i], sources, i == 0, s);
+}
+
+DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz_names *names, dync__str *s)
+{
+    static const char *const binary[] = {" + ", " - ", " * ", " / ", " % "};
+    const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    if (!e) dync__str_addf(s, "%lld", (long long)size);
+    else if (e->kind == DYNC__SZ_SYMBOL) names->symbol(names->user, size, s);
+    else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX) {
+        for (int i = 0; i < 4; i++) {                 /* (a < b ? a : b) */
+            static const char *const min[] = {"(", " < ", " ? ", " : "}, *const max[] = {"(", " > ", " ? ", " : "};
+            dync__str_add(s, e->kind == DYNC__SZ_MIN ? min[i] : max[i]);
+            dync__symtab_c(t, i % 2 ? e->b : e->a, names, s);
+        }
+        dync__str_add(s, ")");
+    } else if (e->kind != DYNC__SZ_SUM) {
+        dync__str_add(s, "(");
+        dync__symtab_c(t, e->a, names, s);
+        dync__str_add(s, binary[e->kind]);
+        dync__symtab_c(t, e->b, names, s);
+        dync__str_add(s, ")");
+    } else {
+        dync__str_add(s, "(");
+        for (int i = 0; i < e->n_terms; i++) {
+            dync__str_addf(s, "%s%lld", i ? " + " : "", (long long)e->term[i].coef);
+            for (int k = 0; k < e->term[i].n; k++) {
+                dync__str_add(s, " * ");
+                dync__symtab_c(t, e->term[i].atom[k], names, s);
+            }
+        }
+        dync__str_add(s, ")");
+    }
 }
 
 /* ==== tensor/shape.c ============================================================================================ */
@@ -40991,9 +41025,36 @@ static void dync__c_quote(dync__str *s, const char *text)
     dync__str_addc(s, '"');
 }
 
-/* A size: a symbolic one is read off the input that has it. */
+static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
+{
+    const dync_graph *g = graph;
+    for (int i = 0; i < g->n_inputs; i++)
+        for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
+            if (g->node.at[i]->info[0].lay.shape[d] == token) {
+                dync__str_addf(s, "dync_dim(%s, %d)", g->node.at[i]->name, d);
+                return;
+            }
+    dync__str_addf(s, "%lld", (long long)token);
+}
+
+/* An expression over the sizes of inputs; false: no token, or one that an input has as it is. */
+static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
+{
+    const dync__symtab *t = p->g->syms;
+    const dync__sz_expr *e = t && dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    dync__sz_names names = {p->g, dync__c_symbol};
+    if (!e || e->kind == -1) return false;
+    for (int i = 0; i < p->g->n_inputs; i++)
+        for (int d = 0; p->g->node.at[i]->has_info && d < p->g->node.at[i]->info[0].lay.ndim; d++)
+            if (p->g->node.at[i]->info[0].lay.shape[d] == size) return false;
+    dync__symtab_c(t, size, &names, p->s);
+    return true;
+}
+
+/* A size: a symbolic one is read off the input that has it, or computed from those that have its symbols. */
 static void dync__c_size(dync__c_printer *p, int64_t size)
 {
+    if (dync__c_symbolic(p, size)) return;
     for (int i = 0; dync__graph_symbol_text(p->g, size) && i < p->g->n_inputs; i++) {
         const dync_node *in = p->g->node.at[i];
         for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++)

@@ -66,9 +66,36 @@ static void dync__c_quote(dync__str *s, const char *text)
     dync__str_addc(s, '"');
 }
 
-/* A size: a symbolic one is read off the input that has it. */
+static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
+{
+    const dync_graph *g = graph;
+    for (int i = 0; i < g->n_inputs; i++)
+        for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
+            if (g->node.at[i]->info[0].lay.shape[d] == token) {
+                dync__str_addf(s, "dync_dim(%s, %d)", g->node.at[i]->name, d);
+                return;
+            }
+    dync__str_addf(s, "%lld", (long long)token);
+}
+
+/* An expression over the sizes of inputs; false: no token, or one that an input has as it is. */
+static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
+{
+    const dync__symtab *t = p->g->syms;
+    const dync__sz_expr *e = t && dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    dync__sz_names names = {p->g, dync__c_symbol};
+    if (!e || e->kind == -1) return false;
+    for (int i = 0; i < p->g->n_inputs; i++)
+        for (int d = 0; p->g->node.at[i]->has_info && d < p->g->node.at[i]->info[0].lay.ndim; d++)
+            if (p->g->node.at[i]->info[0].lay.shape[d] == size) return false;
+    dync__symtab_c(t, size, &names, p->s);
+    return true;
+}
+
+/* A size: a symbolic one is read off the input that has it, or computed from those that have its symbols. */
 static void dync__c_size(dync__c_printer *p, int64_t size)
 {
+    if (dync__c_symbolic(p, size)) return;
     for (int i = 0; dync__graph_symbol_text(p->g, size) && i < p->g->n_inputs; i++) {
         const dync_node *in = p->g->node.at[i];
         for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++)

@@ -622,3 +622,35 @@ DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool source
     }
     for (int i = 0; i < e->n_terms; i++) dync__sz_text_term(t, &term[i], sources, i == 0, s);
 }
+
+DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz_names *names, dync__str *s)
+{
+    static const char *const binary[] = {" + ", " - ", " * ", " / ", " % "};
+    const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    if (!e) dync__str_addf(s, "%lld", (long long)size);
+    else if (e->kind == DYNC__SZ_SYMBOL) names->symbol(names->user, size, s);
+    else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX) {
+        for (int i = 0; i < 4; i++) {                 /* (a < b ? a : b) */
+            static const char *const min[] = {"(", " < ", " ? ", " : "}, *const max[] = {"(", " > ", " ? ", " : "};
+            dync__str_add(s, e->kind == DYNC__SZ_MIN ? min[i] : max[i]);
+            dync__symtab_c(t, i % 2 ? e->b : e->a, names, s);
+        }
+        dync__str_add(s, ")");
+    } else if (e->kind != DYNC__SZ_SUM) {
+        dync__str_add(s, "(");
+        dync__symtab_c(t, e->a, names, s);
+        dync__str_add(s, binary[e->kind]);
+        dync__symtab_c(t, e->b, names, s);
+        dync__str_add(s, ")");
+    } else {
+        dync__str_add(s, "(");
+        for (int i = 0; i < e->n_terms; i++) {
+            dync__str_addf(s, "%s%lld", i ? " + " : "", (long long)e->term[i].coef);
+            for (int k = 0; k < e->term[i].n; k++) {
+                dync__str_add(s, " * ");
+                dync__symtab_c(t, e->term[i].atom[k], names, s);
+            }
+        }
+        dync__str_add(s, ")");
+    }
+}

@@ -54,6 +54,8 @@ DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t to
 /* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok false: a division by zero, an unknown token. */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value, bool *ok);
 DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);     /* "2*s0 + 1" */
+typedef struct dync__sz_names { const void *user; void (*symbol)(const void *user, int64_t token, dync__str *); } dync__sz_names;
+DYNC__FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *, dync__str *);   /* as a C expression */
 DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);             /* with what its symbols were found to be */
 DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);    /* marks the symbols it is made of; false: an unknown token */
 /* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
