@@ -36,7 +36,7 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     if (r) r->hook(r, NULL, false);
     dync_tensor *given = dync__give(*grad), *result = h->fn(given, h->user);
     if (r) r->hook(r, result && result != given ? dync__peek(result) : NULL, true);
-    if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     if (!result || result == given) return DYNC_OK;
     dync__tensor *t = dync__open(result), *before = *grad;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;

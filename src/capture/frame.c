@@ -132,7 +132,7 @@ static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const cha
     dync_value r = dync__callee_invoke(c, nargs, args);
     dync__handler_pop(&infer);
     t->inferring = NULL;
-    if (t->stopped || dync__error_count() != errors) return -1;
+    if (t->stopped || (dync__error_count() != errors && dync_error() != DYNC_OK)) return -1;
     *list = r.kind == DYNC_KIND_LIST && r.as.l;
     if (*list) n = r.as.l->n;
     bool fits = n > 0 && n <= DYNC__MAX_OUT && (*list || r.kind == DYNC_KIND_TENSOR);
@@ -248,7 +248,7 @@ DYNC__FN dync_status dync__allowed_run(dync_node *node, int nargs, dync__arg *ar
         v[i] = args[i].kind == DYNC__A_PTR ? dync_v_ptr(args[i].as.p) : dync__arg_to_value(&args[i]);
     }
     dync_value r = dync__callee_invoke(node->callee, nargs, v);
-    if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__allowed_take(node, r, out);
 }
 

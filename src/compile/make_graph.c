@@ -243,7 +243,7 @@ static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, 
     dync_value r = dync__callee_invoke(callee, nargs, in);
     dync__bottom_swap(m->before);
     dync__maker_now = outer;
-    if (dync__error_count() != errors) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();      /* one that was handled inside is none */
     return dync__maker_finish(m, r, name);
 }
 
