@@ -32,7 +32,7 @@ DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
     double n = 1;
     dync__g_reduced(dims, shape.n, reduced);
     for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) n *= (double)shape.d[d];
+        if (reduced[d]) n *= (double)dync__sz_number(shape.d[d]);
     return n;
 }
 

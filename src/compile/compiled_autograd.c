@@ -566,7 +566,8 @@ DYNC_API void dync_compiled_autograd_end(void)
 
 /* ---- the graph as the backend sees it: one list of inputs ----------------------------------------------------------------------------------- */
 
-typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list; int *place; } dync__ca_code;   /* place: in the list of each input, -1: by itself */
+/* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where each output of the traced graph stands. */
+typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
 
 /* The i of "L['inputs'][i]"; -1: another input. */
 static int dync__ca_place(const dync_node *n)
@@ -598,11 +599,30 @@ static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_no
     return n->stack ? n : NULL;
 }
 
+/* The result: what is no symbolic number first. */
+static dync_status dync__ca_outputs(dync_graph *g, const dync__arg *old, dync__ca_code *code)
+{
+    dync__arg list, sorted;
+    int n = 0;
+    if (!dync__graph_copy_arg(g, old, &list, dync__ca_map, NULL)) return DYNC_ERR_MEMORY;
+    sorted = list;
+    sorted.as.list = dync__arena_alloc(&g->arena, (size_t)(list.n + 1) * sizeof list);
+    code->out = dync__calloc((size_t)(list.n + 1) * sizeof *code->out);
+    if (!sorted.as.list || !code->out) return DYNC_ERR_MEMORY;
+    code->n_out = list.n;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < list.n; i++)
+            if ((list.as.list[i].as.node->sym != NULL) == (pass == 1)) {
+                code->out[i] = n;
+                sorted.as.list[n++] = list.as.list[i];
+            }
+    return dync__graph_output(g, &sorted) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
 static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code)
 {
     dync_graph *g = code->graph = dync__graph_new("GraphModule");
     dync_node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
-    dync__arg result;
     if (!list || !dync__graph_takes_symbols(g, old) || !(list->target = dync__arena_strdup(&g->arena, "L_inputs_"))) return DYNC_ERR_MEMORY;
     for (int pass = 0; pass < 3; pass++)                           /* other inputs, items of the list, calls */
         for (int i = 0, k = 0; i < old->node.n; i++) {
@@ -613,7 +633,7 @@ static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code)
             if (place >= code->n_list) code->n_list = place + 1;
             if (pass != (!input ? 2 : place >= 0 ? 1 : 0)) continue;
             if (n->kind == DYNC__N_OUTPUT) {
-                if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__ca_map, NULL) || !dync__graph_output(g, &result)) return DYNC_ERR_MEMORY;
+                DYNC__TRY(dync__ca_outputs(g, &n->args[0], code));
             } else if (place >= 0) {
                 n->mark = dync__ca_getitem(g, list, n, place);
             } else {
@@ -643,7 +663,11 @@ static dync_value dync__ca_code_run(void *state, const dync_value *args, int nar
     dync_value *in = nargs == c->n ? dync__scope_alloc((size_t)(nargs + 1) * sizeof *in) : NULL;
     if (!in) return DYNC_NONE;
     int n = dync__ca_values(c, args, in);
-    return c->code.run(c->code.state, in, n);
+    dync_value r = c->code.run(c->code.state, in, n);
+    if (r.kind != DYNC_KIND_LIST || !r.as.l || r.as.l->n != c->n_out) return r;
+    dync_value back = dync__list_new(c->n_out);
+    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, r.as.l->items[c->out[i]]);
+    return back;
 }
 
 static void dync__ca_code_destroy(void *state)
@@ -652,6 +676,7 @@ static void dync__ca_code_destroy(void *state)
     if (c->code.destroy) c->code.destroy(c->code.state);
     dync_graph_free(c->graph);
     dync__free(c->place, (size_t)(c->n + 1) * sizeof *c->place);
+    dync__free(c->out, (size_t)(c->n_out + 1) * sizeof *c->out);
     dync__free(c, sizeof *c);
 }
 

@@ -252,6 +252,33 @@ TEST(graphs_equal_the_functions_in_every_mode)
         }
 }
 
+static dync_tensor *shapes(dync_tensor *x, dync_tensor *y) { return dync_sum(dync_mm(x, dync_t(dync_add(y, 1.0))), dync_shape(0), false); }
+
+TEST(symbolic_graphs_serve_other_sizes)
+{
+    dync_make_graph_mode(DYNC_TRACE_SYMBOLIC);
+    dync_graph *g = dync_make_graph(dync_args(shapes, "x, y"), dync_ones(dync_shape(2, 3)), dync_ones(dync_shape(4, 3)));
+    REQUIRE(g);
+    EXPECT_HAS_STR(dync_graph_readable(g), "def forward(self, x_1: \"f32[s0, s1]\", y_1: \"f32[s2, s1]\"):\n");
+    EXPECT_HAS_STR(dync_graph_readable(g), "mm: \"f32[s0, s2]\" = torch.mm(x_1, t)");
+    for (int n = 2; n < 7; n++) {
+        dync_tensor *x = dync_randn(dync_shape(n, n + 1)), *y = dync_randn(dync_shape(n + 2, n + 1));
+        dync_value args[2] = {DYNC_V(x), DYNC_V(y)};
+        EXPECT(same(dync_as_tensor(dync_graph_run(g, args, 2)), shapes(x, y), 1e-5));
+    }
+}
+
+static dync_tensor *flat(dync_tensor *x) { return dync_mul(dync_reshape(x, dync_shape(-1)), 2.0); }
+TEST(symbolic_sizes_are_computed_with)
+{
+    dync_make_graph_mode(DYNC_TRACE_SYMBOLIC);
+    dync_graph *g = dync_make_graph(dync_args(flat, "x"), dync_ones(dync_shape(2, 3)));
+    REQUIRE(g);
+    EXPECT_HAS_STR(dync_graph_readable(g), "\"f32[s0*s1]\"");
+    dync_tensor *x = dync_randn(dync_shape(5, 4));
+    EXPECT(same(run1(g, x), flat(x), 1e-6));
+}
+
 TEST(gradients_inside_are_recorded)
 {
     dync_make_graph_mode(DYNC_TRACE_FAKE);
