@@ -35407,7 +35407,7 @@ DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
     double n = 1;
     dync__g_reduced(dims, shape.n, reduced);
     for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) n *= (double)shape.d[d];
+        if (reduced[d]) n *= (double)dync__sz_number(shape.d[d]);
     return n;
 }
 
@@ -61238,7 +61238,8 @@ DYNC_API void dync_compiled_autograd_end(void)
 
 /* ---- the graph as the backend sees it: one list of inputs ----------------------------------------------------------------------------------- */
 
-typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list; int *place; } dync__ca_code;   /* place: in the list of each input, -1: by itself */
+/* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where each output of the traced graph stands. */
+typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
 
 /* The i of "L['inputs'][i]"; -1: another input. */
 static int dync__ca_place(const dync_node *n)
@@ -61270,11 +61271,30 @@ static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_no
     return n->stack ? n : NULL;
 }
 
+/* The result: what is no symbolic number first. */
+static dync_status dync__ca_outputs(dync_graph *g, const dync__arg *old, dync__ca_code *code)
+{
+    dync__arg list, sorted;
+    int n = 0;
+    if (!dync__graph_copy_arg(g, old, &list, dync__ca_map, NULL)) return DYNC_ERR_MEMORY;
+    sorted = list;
+    sorted.as.list = dync__arena_alloc(&g->arena, (size_t)(list.n + 1) * sizeof list);
+    code->out = dync__calloc((size_t)(list.n + 1) * sizeof *code->out);
+    if (!sorted.as.list || !code->out) return DYNC_ERR_MEMORY;
+    code->n_out = list.n;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < list.n; i++)
+            if ((list.as.list[i].as.node->sym != NULL) == (pass == 1)) {
+                code->out[i] = n;
+                sorted.as.list[n++] = list.as.list[i];
+            }
+    return dync__graph_output(g, &sorted) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
 static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code)
 {
     dync_graph *g = code->graph = dync__graph_new("GraphModule");
     dync_node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
-    dync__arg result;
     if (!list || !dync__graph_takes_symbols(g, old) || !(list->target = dync__arena_strdup(&g->arena, "L_inputs_"))) return DYNC_ERR_MEMORY;
     for (int pass = 0; pass < 3; pass++)                           /* other inputs, items of the list, calls */
         for (int i = 0, k = 0; i < old->node.n; i++) {
@@ -61285,7 +61305,7 @@ static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code)
             if (place >= code->n_list) code->n_list = place + 1;
             if (pass != (!input ? 2 : place >= 0 ? 1 : 0)) continue;
             if (n->kind == DYNC__N_OUTPUT) {
-                if (!dync__graph_copy_arg(g, &n->args[0], &result, dync__ca_map, NULL) || !dync__graph_output(g, &result)) return DYNC_ERR_MEMORY;
+                DYNC__TRY(dync__ca_outputs(g, &n->args[0], code));
             } else if (place >= 0) {
                 n->mark = dync__ca_getitem(g, list, n, place);
             } else {
@@ -61315,7 +61335,11 @@ static dync_value dync__ca_code_run(void *state, const dync_value *args, int nar
     dync_value *in = nargs == c->n ? dync__scope_alloc((size_t)(nargs + 1) * sizeof *in) : NULL;
     if (!in) return DYNC_NONE;
     int n = dync__ca_values(c, args, in);
-    return c->code.run(c->code.state, in, n);
+    dync_value r = c->code.run(c->code.state, in, n);
+    if (r.kind != DYNC_KIND_LIST || !r.as.l || r.as.l->n != c->n_out) return r;
+    dync_value back = dync__list_new(c->n_out);
+    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, r.as.l->items[c->out[i]]);
+    return back;
 }
 
 static void dync__ca_code_destroy(void *state)
@@ -61324,6 +61348,7 @@ static void dync__ca_code_destroy(void *state)
     if (c->code.destroy) c->code.destroy(c->code.state);
     dync_graph_free(c->graph);
     dync__free(c->place, (size_t)(c->n + 1) * sizeof *c->place);
+    dync__free(c->out, (size_t)(c->n_out + 1) * sizeof *c->out);
     dync__free(c, sizeof *c);
 }
 
@@ -61597,6 +61622,7 @@ typedef struct dync__maker {
     dync__map node;                      /* id of a tensor -> its node */
     DYNC__VEC(dync__tensor *) fake, real; /* fakes of tensors from elsewhere, by pairs (both owned) */
     dync_trace_mode mode;
+    dync__symtab *syms;                  /* SYMBOLIC */
     int n_constants;
 } dync__maker;
 static DYNC__TLS dync_trace_mode dync__maker_mode;
@@ -61736,17 +61762,62 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
 
 /* ---- arguments and the result ------------------------------------------------------------------------------------------------------ */
 
+/* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow from them. */
+static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__layout *lay)
+{
+    bool dense = dync__layout_is_contiguous(lay);
+    for (int d = 0; d < lay->ndim; d++) {
+        int64_t size = lay->shape[d], token = -1;
+        if (size < 2) continue;
+        for (int i = 0; i < m->syms->symbol.n && token < 0; i++)
+            if (dync__symtab_find(m->syms, m->syms->symbol.at[i].token)->hint == size) token = m->syms->symbol.at[i].token;
+        const char *source = dync__arena_printf(&m->syms->arena, "%s.size()[%d]", name, d);
+        if (token < 0) token = source ? dync__symtab_symbol(m->syms, size, source, false) : -1;
+        if (token < 0) return DYNC_ERR_MEMORY;
+        lay->shape[d] = token;
+    }
+    int64_t stride = 1;
+    for (int d = lay->ndim - 1; dense && d >= 0; d--) {
+        lay->stride[d] = stride;
+        stride = dync__sz_mul(stride, lay->shape[d]);
+    }
+    return DYNC_OK;
+}
+
+static bool dync__maker_settle_size(void *user, int64_t *size)
+{
+    dync__maker *m = user;
+    if (!dync__is_token(*size)) return true;
+    *size = dync__symtab_simple(m->syms, *size);
+    if (!dync__is_token(*size) || dync__graph_symbol_text(m->graph, *size)) return true;
+    dync__str s = {0};
+    dync__symtab_text(m->syms, *size, false, &s);
+    bool named = dync__graph_symbol(m->graph, *size, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
+
+/* The graph's sizes in their simplest form, with their names. */
+static dync_status dync__maker_settle(dync__maker *m)
+{
+    if (!m->syms) return DYNC_OK;
+    if (!dync__graph_each_size(m->graph, dync__maker_settle_size, m) || m->syms->failed) return DYNC_ERR_MEMORY;
+    if (m->graph->symbol.n) m->graph->syms = dync__symtab_retain(m->syms);
+    return DYNC_OK;
+}
+
 /* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the scope. */
 static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char *name)
 {
     char text[80];
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     dync__format(text, sizeof text, "%s_1", name);
+    if (m->syms && dync__maker_symbols(m, text, &info.lay) != DYNC_OK) return DYNC_NONE;
     dync_node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
-    dync__tensor *x = !n ? NULL : m->mode == DYNC_TRACE_REAL ? dync__tensor_alias(t, t->dtype, &t->lay) : dync__tensor_fake(t->dtype, t->device, &t->lay);
+    dync__tensor *x = !n ? NULL : m->mode == DYNC_TRACE_REAL ? dync__tensor_alias(t, t->dtype, &t->lay) : dync__tensor_fake(t->dtype, t->device, &info.lay);
     if (!x) return DYNC_NONE;
     bool grad = dync__tensor_requires_grad(t);
-    if (m->mode != DYNC_TRACE_REAL) x->storage->size_bytes = t->storage->size_bytes;
+    if (m->mode != DYNC_TRACE_REAL) x->storage->size_bytes = m->syms ? SIZE_MAX / 2 : t->storage->size_bytes;
     dync__tensor_set_requires_grad(x, grad);
     n->requires_grad[0] = grad;
     n->target = n->name;
@@ -61802,7 +61873,8 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
     if (r.kind == DYNC_KIND_NONE && dync__graph_op_count(m->graph) == 0)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s makes no operator call: there is no graph of it", name);
     DYNC__TRY(dync__maker_result(m, r, 0, &result));
-    return dync__graph_output(m->graph, &result) && !m->graph->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (!dync__graph_output(m->graph, &result) || m->graph->failed) return DYNC_ERR_MEMORY;
+    return dync__maker_settle(m);
 }
 
 /* ---- the run -------------------------------------------------------------------------------------------------------------------------- */
@@ -61835,6 +61907,7 @@ static void dync__maker_free(dync__maker *m)
         dync__unref(m->real.at[i]);
         dync__unref(m->fake.at[i]);
     }
+    dync__symtab_free(m->syms);
     dync__vec_free(&m->real);
     dync__vec_free(&m->fake);
     dync__map_free(&m->node);
@@ -61854,14 +61927,21 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     m.graph = dync__graph_new(shown);
     if (!m.graph) return NULL;
     m.graph->unbroken = true;
+    if (m.mode == DYNC_TRACE_SYMBOLIC && !(m.syms = dync__symtab_new())) {
+        dync_graph_free(m.graph);
+        return NULL;
+    }
     dync__handler *stack = dync__handler_swap(NULL);
     bool compiling = dync__tls.compiling, grad_off = dync__tls.grad_enabled_off;
+    dync__symtab *syms = dync__tls.syms;
     dync__tls.compiling = false;
+    dync__tls.syms = m.syms;
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__maker_trace(&m, &callee, shown, nargs, args);
     dync_scope_end(&scope);
     dync__tls.compiling = compiling;
     dync__tls.grad_enabled_off = grad_off;
+    dync__tls.syms = syms;
     dync__handler_swap(stack);
     dync__maker_free(&m);
     if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "dync_make_graph(%s) failed", shown);

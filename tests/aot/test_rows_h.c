@@ -158,6 +158,70 @@ TEST(h05_invoke_in_pt2_compiled_autograd)
     captured = NULL;
 }
 
+static dync_tensor *count_and_multiply(dync_tensor *x, void *user)
+{
+    dync_cell_set(user, dync_sym_add(dync_cell_get(user), DYNC_V(1)));
+    return dync_mul(x, x);
+}
+static dync_tensor *count_invoke(dync_tensor *grad, void *user) { return dync_trace_wrapped(grad, count_and_multiply, user); }
+static dync_tensor *just_add(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
+
+static const char *const h06_text =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, L_inputs_ : list, L_hooks_0_keywords_fn_keywords_obj_counter: \"Sym(s1)\"):\n"
+    "        l_inputs_ = L_inputs_\n"
+    "        l_hooks_0_keywords_fn_keywords_obj_counter = L_hooks_0_keywords_fn_keywords_obj_counter\n"
+    "\n"
+    "        getitem: \"f32[s0]\" = l_inputs_[0];  l_inputs_ = None\n"
+    "\n"
+    "        new_grad: \"f32[s0]\" = torch.clone(getitem)\n"
+    "\n"
+    "        add: \"Sym(s1 + 1)\" = l_hooks_0_keywords_fn_keywords_obj_counter + 1;  l_hooks_0_keywords_fn_keywords_obj_counter = None\n"
+    "\n"
+    "        result: \"f32[s0]\" = getitem * getitem;  getitem = None\n"
+    "\n"
+    "        new_grad_1: \"f32[s0]\" = torch.clone(result);  result = None\n"
+    "        return (new_grad, new_grad_1, add)\n";
+
+TEST(h06_invoke_in_pt2_compiled_autograd_side_effect)
+{
+    register_recorder();
+    for (int b = 0; b < 3; b++) {
+        dync_reset();
+        n_captured = 0;
+        dync_cell *counter = dync_cell_new("L_hooks_0_keywords_fn_keywords_obj_counter", DYNC_V(0));
+        dync_compiled *f = dync_compile(just_add, .args = "x, y", .backend = backends[b], .fullgraph = true);
+        dync_tensor *x = two(0.5f, 0.5f, true), *y = two(0.5f, 0.5f, true);
+        EXPECT(dync_register_hook(x, count_invoke, counter) >= 0);
+        dync_tensor *out = dync_call(f, x, y);
+        DYNC_COMPILED_AUTOGRAD("recorder") EXPECT_OK(dync_backward_with(out, two(2, 2, false)));
+        EXPECT_EQ_INT(dync_as_int(dync_cell_get(counter)), 1);
+        EXPECT_TWO(dync_grad(x), 4, 4);
+        EXPECT_EQ_INT(n_captured, 1);
+        REQUIRE(captured);
+        EXPECT_EQ_STR(normalize_gm(dync_graph_readable(captured)), h06_text);
+        for (int later = 2; later < 4; later++) {                          /* outside of compiled autograd */
+            EXPECT_OK(dync_backward_with(dync_call(f, x, y), two(2, 2, false)));
+            EXPECT_EQ_INT(dync_as_int(dync_cell_get(counter)), later);
+        }
+        dync_set_grad(x, NULL);
+        dync_set_grad(y, NULL);
+        for (int later = 4; later < 6; later++) {                          /* and inside again: the same capture */
+            dync_set_grad(x, NULL);
+            dync_set_grad(y, NULL);
+            out = dync_call(f, x, y);
+            DYNC_COMPILED_AUTOGRAD("recorder") EXPECT_OK(dync_backward_with(out, two(2, 2, false)));
+            EXPECT_EQ_INT(dync_as_int(dync_cell_get(counter)), later);
+            EXPECT_TWO(dync_grad(x), 4, 4);
+        }
+        EXPECT_EQ_INT(n_captured, 1);
+        dync_compiled_free(f);
+        dync_cell_free(counter);
+    }
+    dync_graph_free(captured);
+    captured = NULL;
+}
+
 static dync_tensor *graph_breaking(dync_tensor *x, void *user)
 {
     dync_host_print("Boo!");
