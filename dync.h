@@ -14105,6 +14105,9 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(MOVSX16, "movsx", 0, 0, 1, 0xbf, RM32_16)                                                    \
     X(MOVZX8, "movzx", 0, 0, 1, 0xb6, RM32_8)                                                      \
     X(MOVSX8, "movsx", 0, 0, 1, 0xbe, RM32_8)                                                      \
+    X(MOVSXD, "movsxd", 0, 1, 0, 0x63, RM_32)                                                      \
+    X(IDIV, "idiv", 0, 1, 0, 0xf7, U_7)                                                            \
+    X(CQO, "cqo", 0, 1, 0, 0x99, NONE)                                                             \
     X(MOVI, "mov", 0, 1, 0, 0xc7, I32_0)                                                           \
     X(LEA, "lea", 0, 1, 0, 0x8d, RM)                                                               \
     X(ADD, "add", 0, 1, 0, 0x03, RM)                                                               \
@@ -14138,7 +14141,8 @@ enum {
     DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM,
     DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
     DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
-    DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3
+    DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,
+    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_NONE
 };
 enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
 
@@ -14228,7 +14232,7 @@ typedef struct dync__xstream {
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
-enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_FIXED };
+enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OFFSET, DYNC__XA_FIXED };
 /* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
 enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
 
@@ -14270,7 +14274,7 @@ typedef struct dync__xg {
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
     int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
-    int32_t frame, stage, saved_sp;
+    int32_t frame, stage, stage2, saved_sp, keys;  /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     DYNC__VEC(int32_t) free_spill;
     const char *why;                   /* not compiled: the reason */
 } dync__xg;
@@ -14318,6 +14322,7 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
 /* ---- x86_prim.c ---- */
 DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why it cannot be emitted; NULL */
 DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
+DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once: what the rounds add */
 DYNC__FN void dync__xg_bf16_bits(dync__xg *, int to, int from);         /* rounded, in the low halves */
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
@@ -14373,7 +14378,7 @@ struct dync__jit {
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);
 DYNC__FN void dync__jit_free(dync__jit *);
 /* False: not this time (the interpreter splits long rows over threads). */
-DYNC__FN bool dync__jit_run(const dync__jit *, const dync__code *, void *const *buffers, dync_status *);
+DYNC__FN bool dync__jit_run(const dync__jit *, const dync__code *, void *const *buffers, const uint64_t rng[2] /* seed, offset */, dync_status *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats { int64_t kernels, shared, declined; } dync__jit_stats;
 DYNC__FN dync__jit_stats dync__jit_read_stats(void);    /* compiled, taken from the cache, left to the interpreter */
@@ -14785,10 +14790,27 @@ static int dync__x_int_size(int form)
            : form == DYNC__XF_RM32 || form == DYNC__XF_MR32 || form == DYNC__XF_RM32_16 || form == DYNC__XF_RM32_8 || form == DYNC__XF_U32_3 ? 4 : 8;
 }
 
+static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int reg, dync__xrm rm, int imm_bytes, int32_t imm)
+{
+    dync__str *s = a->listing;
+    int form = row->form, size = dync__x_int_size(form);
+    bool to_memory = form == DYNC__XF_MR || form == DYNC__XF_MR32 || form == DYNC__XF_MR16 || form == DYNC__XF_MR8;
+    int from = form == DYNC__XF_RM32_16 ? 2 : form == DYNC__XF_RM32_8 ? 1 : form == DYNC__XF_RM_32 ? 4 : size;
+    dync__str_addf(s, "    %s ", row->vex);
+    if (form != DYNC__XF_NONE) {
+        if (ext < 0 && !to_memory) dync__str_addf(s, "%s,", dync__x_gpr(reg, size));
+        dync__x_list_rm(s, rm, 'g', from);
+        if (to_memory) dync__str_addf(s, ",%s", dync__x_gpr(reg, size));
+        if (imm_bytes && imm < 0) dync__str_addf(s, ",0x%llx", (unsigned long long)(int64_t)imm);
+        else if (imm_bytes) dync__str_addf(s, ",0x%x", (unsigned)imm);
+    }
+    dync__str_add(s, "\n");
+}
+
 DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm)
 {
     const dync__x_row *row = &dync__x_rows[insn];
-    int form = row->form, ext = -1, op = row->op, imm_bytes = 0, size = dync__x_int_size(form);
+    int form = row->form, ext = -1, op = row->op, imm_bytes = 0;
     switch (form) {
     case DYNC__XF_I32_0: ext = 0; imm_bytes = 4; break;
     case DYNC__XF_RI_0: case DYNC__XF_RI_4: case DYNC__XF_RI_5: case DYNC__XF_RI_7:
@@ -14799,22 +14821,10 @@ DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t 
     case DYNC__XF_S_4: ext = 4; imm_bytes = 1; break;
     case DYNC__XF_S_5: ext = 5; imm_bytes = 1; break;
     case DYNC__XF_U32_3: ext = 3; break;
+    case DYNC__XF_U_7: ext = 7; break;
     default: break;
     }
-    if (a->listing) {
-        dync__str *s = a->listing;
-        bool to_memory = form == DYNC__XF_MR || form == DYNC__XF_MR32 || form == DYNC__XF_MR16 || form == DYNC__XF_MR8;
-        int from = form == DYNC__XF_RM32_16 ? 2 : form == DYNC__XF_RM32_8 ? 1 : size;
-        dync__str_addf(s, "    %s ", row->vex);
-        if (ext < 0 && !to_memory) dync__str_addf(s, "%s,", dync__x_gpr(reg, size));
-        dync__x_list_rm(s, rm, 'g', from);
-        if (to_memory) dync__str_addf(s, ",%s", dync__x_gpr(reg, size));
-        if (imm_bytes) {
-            if (imm < 0) dync__str_addf(s, ",0x%llx", (unsigned long long)(int64_t)imm);
-            else dync__str_addf(s, ",0x%x", (unsigned)imm);
-        }
-        dync__str_add(s, "\n");
-    }
+    if (a->listing) dync__x_list_i(a, row, ext, reg, rm, imm_bytes, imm);
     int field = ext >= 0 ? ext : reg;
     int r = ext >= 0 ? 0 : reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
     int b = rm.is_mem ? (rm.base >= 0 ? rm.base >> 3 & 1 : 0) : rm.reg >> 3 & 1;
@@ -14822,6 +14832,7 @@ DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t 
     if (row->w || r || x || b || form == DYNC__XF_MR8) dync__x_8(a, 0x40 | row->w << 3 | r << 2 | x << 1 | b);
     if (row->map) dync__x_8(a, 0x0f);
     dync__x_8(a, op);
+    if (form == DYNC__XF_NONE) return;
     dync__x_modrm(a, field, rm, 1, imm_bytes);
     if (imm_bytes == 1) dync__x_8(a, imm & 255);
     if (imm_bytes == 4) dync__x_32(a, imm);
@@ -15671,8 +15682,7 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i)
     if (in->buf >= 0 && g->b->k->buf.at[in->buf].dtype == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C)) return "f16 without F16C";
     switch (in->prim) {
     case DYNC__P_loadx: case DYNC__P_storex: return "an index that is data";
-    case DYNC__P_random: return "random numbers";
-    case DYNC__P_div: case DYNC__P_rem: return dync__xg_type_float(in->type) ? NULL : "integer division";
+    case DYNC__P_random: return in->imm.i ? "normal random numbers" : g->isa == 1 && in->type == DYNC_F64 ? "random f64" : NULL;
     case DYNC__P_reduce:
         if (in->imm.i >= DYNC__R_ARGMAX) return "argmax";
         return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64" : NULL;
@@ -15831,7 +15841,7 @@ static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
 
 /* ---- comparisons and BOOL -------------------------------------------------------------------- */
 
-/* AVX2: 64-bit lanes of ones and zeros to 32-bit lanes. */
+/* AVX2: the low halves of 64-bit lanes to 32-bit lanes. */
 static void dync__xg_mask_narrow(dync__xg *g, int r)
 {
     int high = dync__xg_temp(g);
@@ -16086,6 +16096,116 @@ static void dync__xg_wrap(dync__xg *g, int i)
     }
 }
 
+/* ---- integer division, random numbers -------------------------------------------------------- */
+
+/* Lane by lane in 64 bits: x / 0 and x % 0 are 0, x / -1 wraps. */
+static void dync__xg_divide(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    bool wide = in->type == DYNC_I64, rem = in->prim == DYNC__P_rem;
+    int vl = dync__xg_vl(g, in->type), x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]), size = wide ? 8 : 4;
+    int lane = dync__x_label(a), special = dync__x_label(a), zero = dync__x_label(a), store = dync__x_label(a);
+    int load = wide ? DYNC__X_MOV : DYNC__X_MOVSXD;
+    dync__xrm rax = dync__x_reg(DYNC__RAX), divisor = dync__x_reg(DYNC__RSI), left = dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->stage);
+    dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(g->stage), 0, 0);
+    dync__x_v(a, DYNC__X_MOVUPS_M, vl, y, 0, dync__xg_at(g->stage2), 0, 0);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, dync__xg_at(g->stage2 + 64), 0);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    dync__x_bind(a, lane);
+    dync__x_i(a, load, DYNC__RAX, left, 0);
+    dync__x_i(a, load, DYNC__RSI, dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->stage2), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RSI, 1), 0);
+    dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RDX), -2); /* 0 for divisors -1 and 0 */
+    dync__x_jump(a, DYNC__CC_E, special);
+    dync__x_i(a, DYNC__X_CQO, 0, rax, 0);
+    dync__x_i(a, DYNC__X_IDIV, 0, divisor, 0);
+    if (rem) dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_JMP, store);
+    dync__x_bind(a, special);
+    if (rem) dync__x_jump(a, DYNC__CC_JMP, zero);
+    dync__x_i(a, DYNC__X_IMUL, DYNC__RAX, divisor, 0); /* by -1 or 0 */
+    dync__x_jump(a, DYNC__CC_JMP, store);
+    dync__x_bind(a, zero);
+    dync__x_i(a, DYNC__X_MOVI, 0, rax, 0);
+    dync__x_bind(a, store);
+    dync__x_i(a, wide ? DYNC__X_MOV_M : DYNC__X_MOV32_M, DYNC__RAX, left, 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), size);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RBP), g->V * size);
+    dync__x_jump(a, DYNC__CC_L, lane);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->stage2 + 64), 0);
+    dync__xg_release(g);
+    dync__x_v(a, DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0, dync__xg_at(g->stage), 0, 0);
+}
+
+/* Philox4x32-10 with each 32-bit word in a 64-bit lane; what stands above the word is never looked at. */
+DYNC__FN void dync__xg_random_keys(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64);
+    g->keys = dync__xg_frame(g, 20 * 64);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_SEED), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RAX), 0);
+    dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RSI), 32);
+    for (int k = 0; k < 20; k++) {
+        int r = k % 2 ? DYNC__RSI : DYNC__RAX;
+        dync__x_i(a, DYNC__X_MOV_M, r, dync__xg_at(g->stage), 0);
+        dync__x_v(a, DYNC__X_BROADCASTQ, vl, 0, 0, dync__xg_at(g->stage), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, 0, 0, dync__xg_at(g->keys + 64 * k), 0, 0);
+        dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(r), (int32_t)(k % 2 ? 0xbb67ae85u : 0x9e3779b9u));
+    }
+}
+
+static void dync__xg_uniform(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), c[4], m[2];
+    for (int k = 0; k < 4; k++) c[k] = dync__xg_temp(g);
+    m[0] = dync__xg_temp(g);
+    m[1] = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_BROADCASTQ, vl, c[0], 0, dync__xg_arg(8 * DYNC__XA_OFFSET), 0, 0);
+    dync__x_v(a, DYNC__X_PADDQ, vl, c[0], c[0], dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[1], dync__x_reg(c[0]), 32, 0);
+    dync__xg_zero(g, vl, c[2]);
+    dync__xg_zero(g, vl, c[3]);
+    for (int k = 0; k < 10; k++) {
+        dync__x_v(a, DYNC__X_PMULUDQ, vl, m[0], c[0], dync__x_constant(a, 0xd2511f53u, 8), 0, 0);
+        dync__x_v(a, DYNC__X_PMULUDQ, vl, m[1], c[2], dync__x_constant(a, 0xcd9e8d57u, 8), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(m[1]), 32, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[0], c[0], dync__x_reg(c[1]), 0, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[0], c[0], dync__xg_at(g->keys + 128 * k), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[2], dync__x_reg(m[0]), 32, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[2], c[2], dync__x_reg(c[3]), 0, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[2], c[2], dync__xg_at(g->keys + 128 * k + 64), 0, 0);
+        int t = c[1];
+        c[1] = m[1];
+        m[1] = t;
+        t = c[3];
+        c[3] = m[0];
+        m[0] = t;
+    }
+    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
+    int r = dync__xg_def(g, i);
+    if (in->type == DYNC_F64) {
+        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[1], dync__x_reg(c[1]), 32, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, c[0], c[0], dync__x_reg(c[1]), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 11, 0);
+        dync__x_v(a, DYNC__X_CVTQQ2PD, vl, r, 0, dync__x_reg(c[0]), 0, 0);
+        dync__x_v(a, DYNC__X_MULPD, vl, r, r, dync__xg_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0), 0, 0);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 40, 0);
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_CVTQQ2PS, vl, r, 0, dync__x_reg(c[0]), 0, 0);
+    } else {
+        dync__xg_mask_narrow(g, c[0]);
+        dync__x_v(a, DYNC__X_CVTDQ2PS, 0, r, 0, dync__x_reg(c[0]), 0, 0);
+    }
+    dync__x_v(a, DYNC__X_MULPS, dync__xg_vl(g, DYNC_F32), r, r, dync__xg_const(g, DYNC_F32, 1.0 / 16777216.0, 0), 0, 0);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum { DYNC__XP_ONE = 1, DYNC__XP_TWO, DYNC__XP_SWAPS };
@@ -16174,6 +16294,8 @@ DYNC__FN void dync__xg_prim(dync__xg *g, int i)
                             wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, wide);
         break;
     case DYNC__P_mul: dync__xg_mul64(g, i); break;
+    case DYNC__P_div: case DYNC__P_rem: dync__xg_divide(g, i); break;
+    case DYNC__P_random: dync__xg_uniform(g, i); break;
     case DYNC__P_shr: dync__xg_shr64(g, i); break;
     case DYNC__P_lt: case DYNC__P_le: case DYNC__P_eq: case DYNC__P_ne:
         if (type == DYNC_BOOL) dync__xg_logic(g, i);
@@ -16930,6 +17052,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     int most = g->U, phases = g->b->n_phases;
     g->saved_sp = dync__xg_frame(g, 8);
     g->stage = dync__xg_frame(g, 64);
+    g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
@@ -16940,6 +17063,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
         if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : 1));
     }
     dync__xg_enter(g);
+    if (g->b->k->uses_random) dync__xg_random_keys(g);
     g->single = true;
     g->U = 1;
     dync__xg_row_list(g, 0);
@@ -18654,7 +18778,7 @@ DYNC__COLD_END
 #if DYNC__JIT_X86
 
 /* Rows [row, row_end) of lanes [lane, lane_end). */
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
     void (*entry)(int64_t *);
@@ -18663,6 +18787,8 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, in
     if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
     words[DYNC__XA_ROWS] = row_end - row;
     words[DYNC__XA_LANES] = lane_end - lane;
+    words[DYNC__XA_SEED] = (int64_t)rng[0];
+    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
         int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
         index[d] = row % extent;
@@ -18686,6 +18812,7 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, in
 typedef struct dync__jit_job {
     const dync__jit *jit;
     void *const *buffers;
+    const uint64_t *rng;
     bool by_lanes;
     dync_status status;
 } dync__jit_job;
@@ -18695,20 +18822,20 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
     dync__jit_job *job = user;
     const dync__jit *jit = job->jit;
     int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
-                                       : dync__jit_part(jit, job->buffers, begin, end, 0, jit->lanes);
+    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                       : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
 
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
     int threads;
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
-        dync__jit_job job = {jit, buffers, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        dync__jit_job job = {jit, buffers, rng, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
         if (!jit->vertical && c->has_reduce && units < threads) return false;
         if (units >= 2) {
@@ -18717,13 +18844,13 @@ DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *con
             return true;
         }
     }
-    *status = dync__jit_part(jit, buffers, 0, jit->rows, 0, jit->lanes);
+    *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
 #else
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
-    (void)jit, (void)c, (void)buffers, (void)status;
+    (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
     return false;
 }
 #endif
@@ -19639,7 +19766,7 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
-    if (c->jit && dync__jit_run(c->jit, c, buffers, &r.status)) return r.status;
+    if (c->jit && dync__jit_run(c->jit, c, buffers, (const uint64_t[2]){rng_seed, rng_offset}, &r.status)) return r.status;
     if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
         return r.status;
     size_t bytes = dync__irun_bytes(c);

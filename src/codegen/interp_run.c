@@ -911,7 +911,7 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
     if (c->empty) return DYNC_OK;
-    if (c->jit && dync__jit_run(c->jit, c, buffers, &r.status)) return r.status;
+    if (c->jit && dync__jit_run(c->jit, c, buffers, (const uint64_t[2]){rng_seed, rng_offset}, &r.status)) return r.status;
     if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
         return r.status;
     size_t bytes = dync__irun_bytes(c);

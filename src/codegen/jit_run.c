@@ -7,7 +7,7 @@
 #if DYNC__JIT_X86
 
 /* Rows [row, row_end) of lanes [lane, lane_end). */
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
     void (*entry)(int64_t *);
@@ -16,6 +16,8 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, in
     if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
     words[DYNC__XA_ROWS] = row_end - row;
     words[DYNC__XA_LANES] = lane_end - lane;
+    words[DYNC__XA_SEED] = (int64_t)rng[0];
+    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
         int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
         index[d] = row % extent;
@@ -39,6 +41,7 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, in
 typedef struct dync__jit_job {
     const dync__jit *jit;
     void *const *buffers;
+    const uint64_t *rng;
     bool by_lanes;
     dync_status status;
 } dync__jit_job;
@@ -48,20 +51,20 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
     dync__jit_job *job = user;
     const dync__jit *jit = job->jit;
     int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
-                                       : dync__jit_part(jit, job->buffers, begin, end, 0, jit->lanes);
+    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                       : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
 
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
     int threads;
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
-        dync__jit_job job = {jit, buffers, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        dync__jit_job job = {jit, buffers, rng, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
         if (!jit->vertical && c->has_reduce && units < threads) return false;
         if (units >= 2) {
@@ -70,13 +73,13 @@ DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *con
             return true;
         }
     }
-    *status = dync__jit_part(jit, buffers, 0, jit->rows, 0, jit->lanes);
+    *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
 #else
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, dync_status *status)
+DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
-    (void)jit, (void)c, (void)buffers, (void)status;
+    (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
     return false;
 }
 #endif

@@ -253,10 +253,27 @@ static int dync__x_int_size(int form)
            : form == DYNC__XF_RM32 || form == DYNC__XF_MR32 || form == DYNC__XF_RM32_16 || form == DYNC__XF_RM32_8 || form == DYNC__XF_U32_3 ? 4 : 8;
 }
 
+static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int reg, dync__xrm rm, int imm_bytes, int32_t imm)
+{
+    dync__str *s = a->listing;
+    int form = row->form, size = dync__x_int_size(form);
+    bool to_memory = form == DYNC__XF_MR || form == DYNC__XF_MR32 || form == DYNC__XF_MR16 || form == DYNC__XF_MR8;
+    int from = form == DYNC__XF_RM32_16 ? 2 : form == DYNC__XF_RM32_8 ? 1 : form == DYNC__XF_RM_32 ? 4 : size;
+    dync__str_addf(s, "    %s ", row->vex);
+    if (form != DYNC__XF_NONE) {
+        if (ext < 0 && !to_memory) dync__str_addf(s, "%s,", dync__x_gpr(reg, size));
+        dync__x_list_rm(s, rm, 'g', from);
+        if (to_memory) dync__str_addf(s, ",%s", dync__x_gpr(reg, size));
+        if (imm_bytes && imm < 0) dync__str_addf(s, ",0x%llx", (unsigned long long)(int64_t)imm);
+        else if (imm_bytes) dync__str_addf(s, ",0x%x", (unsigned)imm);
+    }
+    dync__str_add(s, "\n");
+}
+
 DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm)
 {
     const dync__x_row *row = &dync__x_rows[insn];
-    int form = row->form, ext = -1, op = row->op, imm_bytes = 0, size = dync__x_int_size(form);
+    int form = row->form, ext = -1, op = row->op, imm_bytes = 0;
     switch (form) {
     case DYNC__XF_I32_0: ext = 0; imm_bytes = 4; break;
     case DYNC__XF_RI_0: case DYNC__XF_RI_4: case DYNC__XF_RI_5: case DYNC__XF_RI_7:
@@ -267,22 +284,10 @@ DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t 
     case DYNC__XF_S_4: ext = 4; imm_bytes = 1; break;
     case DYNC__XF_S_5: ext = 5; imm_bytes = 1; break;
     case DYNC__XF_U32_3: ext = 3; break;
+    case DYNC__XF_U_7: ext = 7; break;
     default: break;
     }
-    if (a->listing) {
-        dync__str *s = a->listing;
-        bool to_memory = form == DYNC__XF_MR || form == DYNC__XF_MR32 || form == DYNC__XF_MR16 || form == DYNC__XF_MR8;
-        int from = form == DYNC__XF_RM32_16 ? 2 : form == DYNC__XF_RM32_8 ? 1 : size;
-        dync__str_addf(s, "    %s ", row->vex);
-        if (ext < 0 && !to_memory) dync__str_addf(s, "%s,", dync__x_gpr(reg, size));
-        dync__x_list_rm(s, rm, 'g', from);
-        if (to_memory) dync__str_addf(s, ",%s", dync__x_gpr(reg, size));
-        if (imm_bytes) {
-            if (imm < 0) dync__str_addf(s, ",0x%llx", (unsigned long long)(int64_t)imm);
-            else dync__str_addf(s, ",0x%x", (unsigned)imm);
-        }
-        dync__str_add(s, "\n");
-    }
+    if (a->listing) dync__x_list_i(a, row, ext, reg, rm, imm_bytes, imm);
     int field = ext >= 0 ? ext : reg;
     int r = ext >= 0 ? 0 : reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
     int b = rm.is_mem ? (rm.base >= 0 ? rm.base >> 3 & 1 : 0) : rm.reg >> 3 & 1;
@@ -290,6 +295,7 @@ DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t 
     if (row->w || r || x || b || form == DYNC__XF_MR8) dync__x_8(a, 0x40 | row->w << 3 | r << 2 | x << 1 | b);
     if (row->map) dync__x_8(a, 0x0f);
     dync__x_8(a, op);
+    if (form == DYNC__XF_NONE) return;
     dync__x_modrm(a, field, rm, 1, imm_bytes);
     if (imm_bytes == 1) dync__x_8(a, imm & 255);
     if (imm_bytes == 4) dync__x_32(a, imm);

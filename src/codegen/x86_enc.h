@@ -161,6 +161,9 @@
     X(MOVSX16, "movsx", 0, 0, 1, 0xbf, RM32_16)                                                    \
     X(MOVZX8, "movzx", 0, 0, 1, 0xb6, RM32_8)                                                      \
     X(MOVSX8, "movsx", 0, 0, 1, 0xbe, RM32_8)                                                      \
+    X(MOVSXD, "movsxd", 0, 1, 0, 0x63, RM_32)                                                      \
+    X(IDIV, "idiv", 0, 1, 0, 0xf7, U_7)                                                            \
+    X(CQO, "cqo", 0, 1, 0, 0x99, NONE)                                                             \
     X(MOVI, "mov", 0, 1, 0, 0xc7, I32_0)                                                           \
     X(LEA, "lea", 0, 1, 0, 0x8d, RM)                                                               \
     X(ADD, "add", 0, 1, 0, 0x03, RM)                                                               \
@@ -194,7 +197,8 @@ enum {
     DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM,
     DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
     DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
-    DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3
+    DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,
+    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_NONE
 };
 enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
 

@@ -418,6 +418,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     int most = g->U, phases = g->b->n_phases;
     g->saved_sp = dync__xg_frame(g, 8);
     g->stage = dync__xg_frame(g, 64);
+    g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
@@ -428,6 +429,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
         if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : 1));
     }
     dync__xg_enter(g);
+    if (g->b->k->uses_random) dync__xg_random_keys(g);
     g->single = true;
     g->U = 1;
     dync__xg_row_list(g, 0);

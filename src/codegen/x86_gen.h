@@ -25,7 +25,7 @@ typedef struct dync__xstream {
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
-enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_FIXED };
+enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OFFSET, DYNC__XA_FIXED };
 /* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
 enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
 
@@ -67,7 +67,7 @@ typedef struct dync__xg {
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
     int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
-    int32_t frame, stage, saved_sp;
+    int32_t frame, stage, stage2, saved_sp, keys;  /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     DYNC__VEC(int32_t) free_spill;
     const char *why;                   /* not compiled: the reason */
 } dync__xg;
@@ -115,6 +115,7 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
 /* ---- x86_prim.c ---- */
 DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why it cannot be emitted; NULL */
 DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
+DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once: what the rounds add */
 DYNC__FN void dync__xg_bf16_bits(dync__xg *, int to, int from);         /* rounded, in the low halves */
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);

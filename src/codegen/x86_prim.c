@@ -24,8 +24,7 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i)
     if (in->buf >= 0 && g->b->k->buf.at[in->buf].dtype == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C)) return "f16 without F16C";
     switch (in->prim) {
     case DYNC__P_loadx: case DYNC__P_storex: return "an index that is data";
-    case DYNC__P_random: return "random numbers";
-    case DYNC__P_div: case DYNC__P_rem: return dync__xg_type_float(in->type) ? NULL : "integer division";
+    case DYNC__P_random: return in->imm.i ? "normal random numbers" : g->isa == 1 && in->type == DYNC_F64 ? "random f64" : NULL;
     case DYNC__P_reduce:
         if (in->imm.i >= DYNC__R_ARGMAX) return "argmax";
         return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64" : NULL;
@@ -184,7 +183,7 @@ static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
 
 /* ---- comparisons and BOOL -------------------------------------------------------------------- */
 
-/* AVX2: 64-bit lanes of ones and zeros to 32-bit lanes. */
+/* AVX2: the low halves of 64-bit lanes to 32-bit lanes. */
 static void dync__xg_mask_narrow(dync__xg *g, int r)
 {
     int high = dync__xg_temp(g);
@@ -439,6 +438,116 @@ static void dync__xg_wrap(dync__xg *g, int i)
     }
 }
 
+/* ---- integer division, random numbers -------------------------------------------------------- */
+
+/* Lane by lane in 64 bits: x / 0 and x % 0 are 0, x / -1 wraps. */
+static void dync__xg_divide(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    bool wide = in->type == DYNC_I64, rem = in->prim == DYNC__P_rem;
+    int vl = dync__xg_vl(g, in->type), x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]), size = wide ? 8 : 4;
+    int lane = dync__x_label(a), special = dync__x_label(a), zero = dync__x_label(a), store = dync__x_label(a);
+    int load = wide ? DYNC__X_MOV : DYNC__X_MOVSXD;
+    dync__xrm rax = dync__x_reg(DYNC__RAX), divisor = dync__x_reg(DYNC__RSI), left = dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->stage);
+    dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(g->stage), 0, 0);
+    dync__x_v(a, DYNC__X_MOVUPS_M, vl, y, 0, dync__xg_at(g->stage2), 0, 0);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, dync__xg_at(g->stage2 + 64), 0);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    dync__x_bind(a, lane);
+    dync__x_i(a, load, DYNC__RAX, left, 0);
+    dync__x_i(a, load, DYNC__RSI, dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->stage2), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RSI, 1), 0);
+    dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RDX), -2); /* 0 for divisors -1 and 0 */
+    dync__x_jump(a, DYNC__CC_E, special);
+    dync__x_i(a, DYNC__X_CQO, 0, rax, 0);
+    dync__x_i(a, DYNC__X_IDIV, 0, divisor, 0);
+    if (rem) dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_JMP, store);
+    dync__x_bind(a, special);
+    if (rem) dync__x_jump(a, DYNC__CC_JMP, zero);
+    dync__x_i(a, DYNC__X_IMUL, DYNC__RAX, divisor, 0); /* by -1 or 0 */
+    dync__x_jump(a, DYNC__CC_JMP, store);
+    dync__x_bind(a, zero);
+    dync__x_i(a, DYNC__X_MOVI, 0, rax, 0);
+    dync__x_bind(a, store);
+    dync__x_i(a, wide ? DYNC__X_MOV_M : DYNC__X_MOV32_M, DYNC__RAX, left, 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), size);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RBP), g->V * size);
+    dync__x_jump(a, DYNC__CC_L, lane);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->stage2 + 64), 0);
+    dync__xg_release(g);
+    dync__x_v(a, DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0, dync__xg_at(g->stage), 0, 0);
+}
+
+/* Philox4x32-10 with each 32-bit word in a 64-bit lane; what stands above the word is never looked at. */
+DYNC__FN void dync__xg_random_keys(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64);
+    g->keys = dync__xg_frame(g, 20 * 64);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_SEED), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RAX), 0);
+    dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RSI), 32);
+    for (int k = 0; k < 20; k++) {
+        int r = k % 2 ? DYNC__RSI : DYNC__RAX;
+        dync__x_i(a, DYNC__X_MOV_M, r, dync__xg_at(g->stage), 0);
+        dync__x_v(a, DYNC__X_BROADCASTQ, vl, 0, 0, dync__xg_at(g->stage), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, 0, 0, dync__xg_at(g->keys + 64 * k), 0, 0);
+        dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(r), (int32_t)(k % 2 ? 0xbb67ae85u : 0x9e3779b9u));
+    }
+}
+
+static void dync__xg_uniform(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), c[4], m[2];
+    for (int k = 0; k < 4; k++) c[k] = dync__xg_temp(g);
+    m[0] = dync__xg_temp(g);
+    m[1] = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_BROADCASTQ, vl, c[0], 0, dync__xg_arg(8 * DYNC__XA_OFFSET), 0, 0);
+    dync__x_v(a, DYNC__X_PADDQ, vl, c[0], c[0], dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[1], dync__x_reg(c[0]), 32, 0);
+    dync__xg_zero(g, vl, c[2]);
+    dync__xg_zero(g, vl, c[3]);
+    for (int k = 0; k < 10; k++) {
+        dync__x_v(a, DYNC__X_PMULUDQ, vl, m[0], c[0], dync__x_constant(a, 0xd2511f53u, 8), 0, 0);
+        dync__x_v(a, DYNC__X_PMULUDQ, vl, m[1], c[2], dync__x_constant(a, 0xcd9e8d57u, 8), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(m[1]), 32, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[0], c[0], dync__x_reg(c[1]), 0, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[0], c[0], dync__xg_at(g->keys + 128 * k), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[2], dync__x_reg(m[0]), 32, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[2], c[2], dync__x_reg(c[3]), 0, 0);
+        dync__x_v(a, DYNC__X_XORPS, vl, c[2], c[2], dync__xg_at(g->keys + 128 * k + 64), 0, 0);
+        int t = c[1];
+        c[1] = m[1];
+        m[1] = t;
+        t = c[3];
+        c[3] = m[0];
+        m[0] = t;
+    }
+    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
+    int r = dync__xg_def(g, i);
+    if (in->type == DYNC_F64) {
+        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[1], dync__x_reg(c[1]), 32, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, c[0], c[0], dync__x_reg(c[1]), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 11, 0);
+        dync__x_v(a, DYNC__X_CVTQQ2PD, vl, r, 0, dync__x_reg(c[0]), 0, 0);
+        dync__x_v(a, DYNC__X_MULPD, vl, r, r, dync__xg_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0), 0, 0);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 40, 0);
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_CVTQQ2PS, vl, r, 0, dync__x_reg(c[0]), 0, 0);
+    } else {
+        dync__xg_mask_narrow(g, c[0]);
+        dync__x_v(a, DYNC__X_CVTDQ2PS, 0, r, 0, dync__x_reg(c[0]), 0, 0);
+    }
+    dync__x_v(a, DYNC__X_MULPS, dync__xg_vl(g, DYNC_F32), r, r, dync__xg_const(g, DYNC_F32, 1.0 / 16777216.0, 0), 0, 0);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum { DYNC__XP_ONE = 1, DYNC__XP_TWO, DYNC__XP_SWAPS };
@@ -527,6 +636,8 @@ DYNC__FN void dync__xg_prim(dync__xg *g, int i)
                             wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, wide);
         break;
     case DYNC__P_mul: dync__xg_mul64(g, i); break;
+    case DYNC__P_div: case DYNC__P_rem: dync__xg_divide(g, i); break;
+    case DYNC__P_random: dync__xg_uniform(g, i); break;
     case DYNC__P_shr: dync__xg_shr64(g, i); break;
     case DYNC__P_lt: case DYNC__P_le: case DYNC__P_eq: case DYNC__P_ne:
         if (type == DYNC_BOOL) dync__xg_logic(g, i);

@@ -184,6 +184,25 @@ TEST(sums_have_the_interpreters_bits)
     dync__pool_set_threads(0);
 }
 
+/* Uniform numbers: the bits of base/rng.c, at any offset. */
+TEST(random_numbers)
+{
+    for (int i = 0; i < 30; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int64_t n = test_random_int(1, 200), stride = 1, elements[] = {n};
+            int type = isa == 2 && test_random() % 2 ? DYNC_F64 : DYNC_F32;
+            dync__kernel *k = dync__kernel_new(&arena, "draws", 0, 1, &n);
+            dync__lb b = {.k = k, .section = 1};
+            int at = dync__lb_index(&b, dync__kernel_access(k, test_random_int(0, 1000), &stride));
+            dync__lb_store(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_OUT, n, NULL), dync__kernel_access(k, 0, &stride), dync__lb_random(&b, at, type, false));
+            n_jitted = 0;
+            EXPECT(agree(k, elements, 0, isa, true));
+            EXPECT_EQ_INT(n_jitted, 1);
+            dync__arena_free(&arena);
+        }
+}
+
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
 static const char chain[] = "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
                             "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
@@ -224,6 +243,42 @@ TEST(equal_structures_share_code)
     dync__code_free(c);
     dync__arena_free(&arena);
 }
+
+/* After fork parent and child make code of their own and keep running what they had. */
+#if defined(__unix__)
+#include <sys/wait.h>
+#include <unistd.h>
+TEST(fork_keeps_code_apart)
+{
+    dync__arena arena = {0};
+    dync__code *a = make_chain(&arena, 1000);
+    REQUIRE(a && run_chain(a, 1000));
+    pid_t child = fork();
+    bool ok = true;
+    dync__code *more[20];
+    for (int i = 0; i < 20; i++) {                       /* forms that differ in a constant */
+        int64_t n = 100, stride = 1;
+        dync__kernel *k = dync__kernel_new(&arena, "own", 0, 1, &n);
+        dync__lb b = {.k = k, .section = 1};
+        int access = dync__kernel_access(k, 0, &stride), x = dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, n, NULL), access);
+        int sum = dync__lb_op(&b, DYNC__P_add, x, dync__lb_f(&b, DYNC_F32, child ? i : 100 + i), -1);
+        dync__lb_store(&b, dync__kernel_buf(k, 1, DYNC_F32, DYNC__BUF_OUT, n, NULL), access, sum);
+        more[i] = dync__code_new(k);
+        ok = ok && more[i];
+    }
+    for (int i = 0; i < 20 && ok; i++) {
+        float x[100] = {0}, y[100];
+        void *buffers[] = {x, y};
+        ok = dync__code_run(more[i], buffers, 0, 0) == DYNC_OK && y[0] == (float)(child ? i : 100 + i) && y[99] == y[0] && run_chain(a, 1000);
+    }
+    if (child == 0) _exit(!ok);
+    int status = 1;
+    EXPECT(ok && waitpid(child, &status, 0) == child && status == 0);
+    for (int i = 0; i < 20; i++) dync__code_free(more[i]);
+    dync__code_free(a);
+    dync__arena_free(&arena);
+}
+#endif
 
 TEST(code_memory_in_every_way)
 {

@@ -81,7 +81,8 @@ static void assemble_integer(dync__xasm *a, int insn)
     case DYNC__X_MOVI: dync__x_i(a, insn, 0, r, test_random_int(-100000, 100000)); return;
     case DYNC__X_TESTI: dync__x_i(a, insn, 0, r, test_random_int(0, 100000)); return;
     case DYNC__X_SHLI: case DYNC__X_SHRI: dync__x_i(a, insn, 0, r, test_random_int(2, 63)); return;
-    case DYNC__X_NEG32: case DYNC__X_SBB32: dync__x_i(a, insn, reg, r, 0); return;
+    case DYNC__X_CQO: dync__x_i(a, insn, 0, dync__x_reg(0), 0); return;
+    case DYNC__X_IDIV: case DYNC__X_NEG32: case DYNC__X_SBB32: dync__x_i(a, insn, reg, r, 0); return;
     default: dync__x_i(a, insn, reg, rm, 0); return;
     }
 }
