@@ -385,4 +385,140 @@ TEST(aot_options)
     dync_clear_error();
     EXPECT_OK(dync_config_set("activation_memory_budget", "1"));
 }
+
+/* ---- a split graph, each part compiled ------------------------------------------------------------------------------------------------------ */
+static dync_value maybe_dupe(const dync_value *a, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(a[0]), *y = dync_add(x, 1), *z = dync_add(x, 2);
+    (void)n, (void)user;
+    return dync_numel(x) < 5 ? dync_tuple(y, y) : dync_tuple(y, z);
+}
+static dync_value dupe_op(dync_tensor *a) { dync_value v = dync_v_tensor(a); return dync_op_call_values("custom::maybe_dupe_op", 1, &v); }
+static dync_value dupe_split(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_value bc = dupe_op(dync_as_tensor(a[0]));
+    return dync_tuple(dync_mul_(dync_as_tensor(dync_at(bc, 0)), dync_at(bc, 1)));
+}
+static bool is_mul(const dync_node *n, void *user) { (void)user; return strncmp(dync_node_name(n), "mul", 3) == 0; }
+typedef struct { dync_graph *part[4]; dync_callable code[4]; bool made[4]; int n; dync_backend aot; } split_state;
+static dync_value split_run(void *state, const dync_value *args, int n)
+{
+    split_state *s = state;
+    dync_value values[8];
+    memcpy(values, args, (size_t)n * sizeof *args);
+    for (int i = 0; i < s->n; i++) {
+        if (!s->made[i]) {
+            if (s->aot.compile(s->part[i], values, n, NULL, &s->code[i], s->aot.user) != DYNC_OK) return DYNC_NONE;
+            s->made[i] = true;
+        }
+        dync_value r = s->code[i].run(s->code[i].state, values, n);
+        n = dync_len(r);
+        for (int k = 0; k < n; k++) values[k] = dync_at(r, k);
+    }
+    return dync_tuple_of(n, values);
+}
+static void split_destroy(void *state)
+{
+    split_state *s = state;
+    for (int i = 0; i < s->n; i++) {
+        if (s->made[i] && s->code[i].destroy) s->code[i].destroy(s->code[i].state);
+        dync_graph_free(s->part[i]);
+    }
+}
+static split_state split_states[2];
+static int n_split;
+static dync_status split_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)ex, (void)n, (void)options;
+    split_state *s = &split_states[n_split++];
+    s->n = 4;
+    s->aot = *(const dync_backend *)user;
+    memset(out, 0, sizeof *out);
+    out->run = split_run;
+    out->destroy = split_destroy;
+    out->state = s;
+    return dync_graph_split(g, is_mul, NULL, s->part, &s->n);
+}
+TEST(A_19_multiple_aot_autograd_calls_dupe_args)
+{
+    EXPECT_OK(dync_op_register("custom::maybe_dupe_op", "(Tensor a) -> (Tensor, Tensor)", maybe_dupe, maybe_dupe, NULL));
+    dync_backend eager = *dync_lookup_backend("eager"), aot = dync_aot_autograd(&eager, NULL);
+    dync_backend b = {.name = "split", .compile = split_compile, .user = &aot};
+    dync_compiled *f = dync_compile(dync_bind(dupe_split, NULL, "a"), .backend_object = &b, .fullgraph = true, .dynamic = DYNC_DYNAMIC_OFF);
+    dync_value r = dync_call_value(f, dync_ones(dync_shape(4)));
+    EXPECT(same(dync_as_tensor(dync_at(r, 0)), dync_full(dync_shape(4), 4.0), 0));
+    r = dync_call_value(f, dync_ones(dync_shape(6)));
+    EXPECT(same(dync_as_tensor(dync_at(r, 0)), dync_full(dync_shape(6), 6.0), 0));
+    EXPECT_EQ_INT(n_split, 2);
+    EXPECT_EQ_INT(split_states[0].n, 2);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+}
+
+/* ---- data of fakes ------------------------------------------------------------------------------------------------------------------ */
+static dync_tensor *shallow(dync_tensor *x) { dync_tensor *y = dync_shallow_copy(x); EXPECT_EQ_INT(dync_size(y, 0), dync_size(x, 0)); return y; }
+TEST(A_29_data_ptr_access_copy)
+{
+    dync_make_graph_mode(DYNC_TRACE_FAKE);
+    dync_graph *g = dync_make_graph(shallow, dync_randn(dync_shape(3)));
+    EXPECT(g != NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+static dync_value touches_data(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_data(dync_as_tensor(a[0]));
+    return dync_v_tensor(dync_clone(dync_as_tensor(a[0])));
+}
+static dync_tensor *foo(dync_tensor *x) { dync_value v = dync_v_tensor(x); return dync_as_tensor(dync_op_call_values("mylib::foo", 1, &v)); }
+static dync_tensor *foo_graph_input(dync_tensor *x) { return foo(x); }
+static dync_tensor *foo_fresh(dync_tensor *x) { return foo(dync_clone(x)); }
+static void data_refused(void)
+{
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_DATA_PTR);
+    EXPECT(strstr(dync_error_message(), "Cannot access data pointer"));
+    dync_clear_error();
+}
+TEST(A_30_data_ptr_access_fails_in_forward)
+{
+    EXPECT_OK(dync_op_register("mylib::foo", "(Tensor x) -> Tensor", touches_data, NULL, NULL));
+    dync_tensor *(*fns[])(dync_tensor *) = {foo_graph_input, foo_fresh};
+    for (int i = 0; i < 2; i++) {
+        dync_tensor *x = dync_randn(dync_shape(3));
+        dync_make_graph_mode(DYNC_TRACE_FAKE);
+        dync_make_graph(fns[i], x);
+        data_refused();
+        dync_make_graph_mode(DYNC_TRACE_SYMBOLIC);
+        dync_make_graph(fns[i], x);
+        data_refused();
+        dync_make_graph_mode(DYNC_TRACE_REAL);
+        dync_compiled *f = dync_compile(fns[i], .backend = "eager", .fullgraph = true);
+        EXPECT(dync_call(f, x) == NULL);
+        data_refused();
+        dync_compiled_free(f);
+    }
+}
+static bool backward_called;
+static dync_value data_fw(dync_autograd_ctx *c, const dync_value *a, int n) { (void)c, (void)n; return dync_v_tensor(dync_clone(dync_as_tensor(a[0]))); }
+static dync_value data_bw(dync_autograd_ctx *c, const dync_value *g, int n)
+{
+    (void)c, (void)n;
+    backward_called = true;
+    dync_data(dync_as_tensor(g[0]));
+    return dync_v_tensor(dync_clone(dync_as_tensor(g[0])));
+}
+static const dync_autograd_function data_function = {.name = "Foo", .forward = data_fw, .backward = data_bw};
+static dync_value apply_data(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_apply(&data_function, dync_as_tensor(a[0])); }
+static dync_tensor *foo2(dync_tensor *x) { dync_value v = dync_v_tensor(x); return dync_as_tensor(dync_op_call_values("mylib::foo2", 1, &v)); }
+TEST(A_31_data_ptr_access_fails_in_backward)
+{
+    EXPECT_OK(dync_op_register("mylib::foo2", "(Tensor x) -> Tensor", apply_data, NULL, NULL));
+    dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true);
+    dync_compiled *f = dync_compile(foo2, .backend = "aot_eager", .fullgraph = true);
+    EXPECT(dync_call(f, x) == NULL);
+    data_refused();
+    EXPECT(backward_called);
+    dync_compiled_free(f);
+}
 TEST_MAIN

@@ -24,6 +24,9 @@ TEST(B_03_eager) { works("eager", NULL); }
 TEST(B_04_eager_noexcept) { works("eager_noexcept", NULL); }
 TEST(B_05_torchscript) { works("ts", NULL); }
 TEST(B_06_aot_eager) { works("aot_eager", NULL); }
+TEST(B_07_aot_eager_decomp_partition) { works("aot_eager_decomp_partition", NULL); }
+TEST(B_08_aot_ts) { works("aot_ts", NULL); }
+TEST(aot_eager_default_partitioner_works) { works("aot_eager_default_partitioner", NULL); }
 TEST(inductor_works) { works("inductor", NULL); }
 
 TEST(B_09_cudagraphs_on_the_cpu) { works("cudagraphs", NULL); }
