@@ -317,12 +317,37 @@ static void dync__aot_log(const dync__aot_graphs *g)
 }
 
 /* What a call saves for backward, in a line. */
+static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s)
+{
+    if (!g->bw) return;
+    dync__str_addf(s, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
+                   (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
+}
 static void dync__aot_report(const dync__aot_graphs *g)
 {
+    dync__str s = {0};
     if (!g->bw || !dync__log_on(DYNC__LOG_aot)) return;
-    dync__log(DYNC__LOG_aot, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
-              (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
+    dync__aot_memory_text(g, &s);
+    dync__log(DYNC__LOG_aot, "%s", dync__str_get(&s));
+    dync__str_free(&s);
 }
+
+/* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
+static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out)
+{
+    dync__aot_graphs g;
+    dync__aot_how how = {.budget = dync__aot_budget};
+    const char *why = NULL;
+    dync__error_guard guard;
+    if (graph->syms || dync__tls.grad_enabled_off || !dync__aot_wants_grad(graph, examples)) return;
+    dync__error_guard_begin(&guard);
+    if (dync__aot_trace(graph, examples, true, &how, &g, &why) == DYNC_OK) {
+        dync__aot_memory_text(&g, out);
+        dync__aot_graphs_free(&g);
+    }
+    (void)dync__error_guard_end(&guard);
+}
+DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__str *) = dync__aot_explain;
 
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 static bool dync__aot_is_forward(const dync__aot_code *c)

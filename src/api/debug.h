@@ -11,6 +11,7 @@ typedef struct dync_explain_output {
     const char *const *ops;          /* graph_count texts: the operators of each graph, one a line */
     const char *const *graphs;       /* graph_count texts: each graph as C */
     double compile_ms;
+    const char *const *memory;       /* graph_count texts: what training saves of each graph for backward; "" where nothing is differentiated */
     int nrecompiles;
     const char *const *recompiles;   /* explaining a compiled function: why each of its entries was made, the oldest first */
 } dync_explain_output;

@@ -286,6 +286,7 @@ typedef struct dync__capture_log {
     DYNC__VEC(const char *) guards;
     dync__arena arena;
     uint64_t compile_ns;
+    DYNC__VEC(const char *) memory;      /* of each graph that explain compiled */
 } dync__capture_log;
 
 /* cut.c: a traced call; see trace.h for the tracer */
@@ -315,6 +316,12 @@ DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
+/* Hook of aot/: a line about what forward of this graph saves for backward. */
+#if defined(DYNC__SPLIT)
+extern void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+#else
+static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+#endif
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
 DYNC__FN void dync__capture_forget_module(const dync_module *);

@@ -14,6 +14,7 @@ static void dync__capture_log_free(dync__capture_log *log)
     dync__vec_free(&log->graphs);
     dync__vec_free(&log->breaks);
     dync__vec_free(&log->guards);
+    dync__vec_free(&log->memory);
     dync__arena_free(&log->arena);
 }
 
@@ -70,6 +71,9 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
         memset(o, 0, sizeof *o);
         return;
     }
+    const char **memory = log->memory.n == log->graphs.n ? dync__scope_alloc((size_t)(log->memory.n + 1) * sizeof *memory) : NULL;
+    for (int i = 0; memory && i < log->memory.n; i++) memory[i] = dync__scope_text(log->memory.at[i]);
+    o->memory = memory;
     for (int i = 0; i < log->breaks.n; i++) {
         breaks[i].reason = dync__scope_text(log->breaks.at[i].reason);
         breaks[i].stack = dync__scope_text(log->breaks.at[i].stack);
@@ -91,7 +95,12 @@ static dync_value dync__explain_run(void *state, const dync_value *args, int nar
 
 static dync_status dync__explain_compile(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
 {
-    (void)examples, (void)n, (void)options, (void)user;
+    (void)n, (void)options, (void)user;
+    dync__capture_log *log = dync__capture_log_now;
+    dync__str s = {0};
+    if (dync__explain_memory) dync__explain_memory(g, examples, &s);
+    if (log) (void)dync__vec_push(&log->memory, dync__arena_strdup(&log->arena, dync__str_get(&s)));
+    dync__str_free(&s);
     memset(out, 0, sizeof *out);
     out->run = dync__explain_run;
     out->state = g;
@@ -172,6 +181,8 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
         dync__str_addf(&s, "  Ops %d:\n", i + 1);
         dync__explain_lines(&s, "    ", o->ops[i]);
     }
+    for (int i = 0; i < o->graph_count && o->memory; i++)
+        if (*o->memory[i]) dync__str_addf(&s, "Memory of Graph %d: %s\n", i + 1, o->memory[i]);
     if (o->nguards) dync__str_add(&s, "Out Guards:\n");
     for (int i = 0; i < o->nguards; i++) {
         dync__str_addf(&s, "  Guard %d:\n", i + 1);
