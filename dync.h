@@ -2259,6 +2259,7 @@ typedef struct dync_explain_output {
     const char *const *ops;          /* graph_count texts: the operators of each graph, one a line */
     const char *const *graphs;       /* graph_count texts: each graph as C */
     double compile_ms;
+    const char *const *memory;       /* graph_count texts: what training saves of each graph for backward; "" where nothing is differentiated */
     int nrecompiles;
     const char *const *recompiles;   /* explaining a compiled function: why each of its entries was made, the oldest first */
 } dync_explain_output;
@@ -24136,6 +24137,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       DYNC__OP_PRIVATE, -1, "turns recording for gradients on or off")                                                                    \
     X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed",                       \
       DYNC__OP_PRIVATE, -1, "starts this thread's random numbers anew")                                                                   \
+    X(custom_gradient,   KERNEL, "(Tensor self, Tensor[] inputs, Tensor[] saved, int64 number)", 1, i_clone, none, l_clone,               \
+      g_custom_gradient, none, "torch.ops.dync.custom_gradient", DYNC__OP_PRIVATE, -1,                                                    \
+      "self, whose gradient a function of the user's gives to inputs")                                                                    \
     X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,                              \
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE, -1,     \
@@ -33342,6 +33346,9 @@ DYNC__FN int64_t dync__seq_now(void);                                         /*
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
 DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
                                           dync__tensor *const *inputs, dync__tensor **grads, bool retain_graph, bool create_graph, bool allow_unused);
+/* A custom function in traced code: its forward is traced without grad mode, its gradient is that of one node (custom_gradient). false: it does
+ * not return one tensor; nothing is recorded as an error then. */
+DYNC__FN bool dync__apply_traced(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
 /* Interception for capture/: when set and it returns true, the call was handled (recorded as an effect or refused) and *status is the answer. */
 typedef struct dync__grad_intercept {
     bool (*backward)(dync_value outputs, dync_value grad_outputs, dync_grad_options, dync_status *status);
@@ -33569,6 +33576,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_remainder, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                                  \
     X(g_sub, 1, 0, 0, 0, 0)                                                                                              \
     X(g_where, 1, 0, DYNC__GA(0), DYNC__GA(0), 0)                                                                          \
+    X(g_custom_gradient, 1, 0, DYNC__GA(2), 0, 0)                                                                          \
     /* pointwise of one */                                                                                               \
     X(g_abs, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
     X(g_acos, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
@@ -34844,6 +34852,106 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     for (int i = 0; i < a.n_out; i++) dync__unref(a.out[i]);
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return result;
+}
+
+/* ---- custom functions in graphs ----------------------------------------------------------------------------------------------- */
+/* What a node of a graph knows of a custom function: a number, the same for the same function over the same kinds of arguments. */
+typedef struct dync__traced_function { const dync_autograd_function *fn; int nargs; uint32_t tensors; /* arguments that are */ } dync__traced_function;
+static struct { dync__mutex lock; DYNC__VEC(dync__traced_function) list; } dync__traced_functions;
+static void dync__traced_functions_free(void) { dync__vec_free(&dync__traced_functions.list); }
+
+static int dync__traced_number(dync__traced_function f)
+{
+    dync__at_shutdown(dync__traced_functions_free);
+    dync__lock(&dync__traced_functions.lock);
+    int i = 0, n = dync__traced_functions.list.n;
+    const dync__traced_function *at = dync__traced_functions.list.at;
+    while (i < n && !(at[i].fn == f.fn && at[i].nargs == f.nargs && at[i].tensors == f.tensors)) i++;
+    if (i == n && !dync__vec_push(&dync__traced_functions.list, f)) i = -1;
+    dync__unlock(&dync__traced_functions.lock);
+    return i;
+}
+
+static dync_value dync__traced_list(int n, dync__tensor *const *t)
+{
+    dync_value list = dync__list_new(n);
+    for (int i = 0; i < n && list.kind == DYNC_KIND_LIST; i++) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
+    return list;
+}
+
+/* The node behind the forward: inputs, what is saved. */
+static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int number)
+{
+    dync__tensor *saved[DYNC__APPLY_MAX];
+    int n = a->ctx->saved.n;
+    if (n > DYNC__APPLY_MAX) return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d saved tensors", DYNC__APPLY_MAX), NULL;
+    for (int i = 0; i < n; i++) saved[i] = a->ctx->saved.at[i].raw;
+    dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)), dync__arg_value(dync__traced_list(n, saved)),
+                         dync__arg_i(number)};
+    return dync__op_call(DYNC__OP_custom_gradient, 4, args, DYNC_NOWHERE);
+}
+
+DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
+{
+    dync__apply a = {.ctx = dync__ctx_new(fn, nargs)};
+    bool wanted = false, grad = dync_is_grad_enabled(), one = true;
+    dync__traced_function f = {fn, nargs, 0};
+    uint64_t errors = dync__error_count();
+    *result = DYNC_NONE;
+    if (a.ctx && nargs <= DYNC__APPLY_MAX && dync__apply_inputs(&a, args, &wanted) == DYNC_OK) {
+        for (int i = 0; i < nargs; i++) f.tensors |= a.ctx->input[i] >= 0 ? 1u << i : 0;
+        if (grad) dync_set_grad_enabled(false);
+        *result = fn->forward(a.ctx, args, nargs);
+        if (grad) dync_set_grad_enabled(true);
+        one = result->kind == DYNC_KIND_TENSOR || dync__error_count() != errors;
+        int number = wanted && grad && one ? dync__traced_number(f) : -1;
+        if (number >= 0 && dync__error_count() == errors) {
+            dync_tensor *out = dync__traced_node(&a, result->as.t, number);
+            *result = out ? dync_v_tensor(out) : DYNC_NONE;
+        }
+    }
+    if (a.ctx) dync__ctx_destroy(a.ctx);
+    return one || !(wanted && grad);
+}
+
+static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, uint32_t tensors)
+{
+    int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1);
+    for (int k = 0; k < g->call->args[2].n; k++) {
+        dync__ctx_saved s = {.output = -1, .raw = dync__open(dync__grad_arg(g, saved + k))};
+        if (!s.raw || !dync__vec_push(&ctx->saved, s)) return dync__pending_or(DYNC_ERR_MEMORY);
+        dync__ref(s.raw);
+    }
+    dync_value grad = dync_v_tensor(g->grad_out[0]);
+    uint64_t errors = dync__error_count();
+    dync_value result = ctx->fn->backward(ctx, &grad, 1);
+    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
+    int n = result.kind == DYNC_KIND_LIST ? dync_len(result) : 1;
+    if (n != ctx->nargs)
+        return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name, ctx->nargs, n);
+    for (int i = 0; i < n; i++) {
+        dync_value item = result.kind == DYNC_KIND_LIST ? result.as.l->items[i] : result;
+        if (!(tensors >> i & 1)) continue;
+        if (item.kind == DYNC_KIND_TENSOR) DYNC__TRY(dync__grad_set(g, in, item.as.t));
+        else if (item.kind != DYNC_KIND_NONE) return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor", ctx->cls.name, i);
+        in++;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
+{
+    dync__traced_function f = {NULL, 0, 0};
+    int64_t i = g->call->args[3].as.i;
+    dync__lock(&dync__traced_functions.lock);
+    if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
+    dync__unlock(&dync__traced_functions.lock);
+    if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to another program");
+    dync_autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
+    if (!ctx) return DYNC_ERR_MEMORY;
+    dync_status status = dync__traced_backward(g, ctx, f.tensors);
+    dync__ctx_destroy(ctx);
+    return status;
 }
 
 /* ---- trace_wrapped, cells --------------------------------------------------------------------------------------------------- */
@@ -42972,6 +43080,7 @@ typedef struct dync__capture_log {
     DYNC__VEC(const char *) guards;
     dync__arena arena;
     uint64_t compile_ns;
+    DYNC__VEC(const char *) memory;      /* of each graph that explain compiled */
 } dync__capture_log;
 
 /* cut.c: a traced call; see trace.h for the tracer */
@@ -43001,6 +43110,12 @@ DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
+/* Hook of aot/: a line about what forward of this graph saves for backward. */
+#if defined(DYNC__SPLIT)
+extern void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+#else
+static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+#endif
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
 DYNC__FN void dync__capture_forget_module(const dync_module *);
@@ -44549,9 +44664,9 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
     }
     if (status == DYNC_OK) return DYNC_OK;
     if (status == DYNC_ERR_MEMORY && inner.status == DYNC_OK) return dync__fail_memory(0);
-    if (inner.status == DYNC_ERR_MEMORY) {
+    if (inner.status == DYNC_ERR_MEMORY || inner.status == DYNC_ERR_DATA_PTR) {
         dync__error_raise(&inner);
-        return DYNC_ERR_MEMORY;
+        return inner.status;
     }
     return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\n%s: %s", f->backend.name ? f->backend.name : "?",
                       inner.status != DYNC_OK ? inner.class_name : "RuntimeError",
@@ -48778,7 +48893,9 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     char reason[128];
     if (!t) return false;
     *result = DYNC_NONE;
-    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->stopped) return true;
+    if (t->fn->opt.fullgraph && !t->taped && dync__apply_traced(fn, nargs, args, result)) return true;
+    if (dync__trace_wants_tape(t)) return true;
     if (t->taped) return dync__taped_apply(t, fn, nargs, args, result);
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
@@ -50601,6 +50718,7 @@ static void dync__capture_log_free(dync__capture_log *log)
     dync__vec_free(&log->graphs);
     dync__vec_free(&log->breaks);
     dync__vec_free(&log->guards);
+    dync__vec_free(&log->memory);
     dync__arena_free(&log->arena);
 }
 
@@ -50657,6 +50775,9 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
         memset(o, 0, sizeof *o);
         return;
     }
+    const char **memory = log->memory.n == log->graphs.n ? dync__scope_alloc((size_t)(log->memory.n + 1) * sizeof *memory) : NULL;
+    for (int i = 0; memory && i < log->memory.n; i++) memory[i] = dync__scope_text(log->memory.at[i]);
+    o->memory = memory;
     for (int i = 0; i < log->breaks.n; i++) {
         breaks[i].reason = dync__scope_text(log->breaks.at[i].reason);
         breaks[i].stack = dync__scope_text(log->breaks.at[i].stack);
@@ -50678,7 +50799,12 @@ static dync_value dync__explain_run(void *state, const dync_value *args, int nar
 
 static dync_status dync__explain_compile(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
 {
-    (void)examples, (void)n, (void)options, (void)user;
+    (void)n, (void)options, (void)user;
+    dync__capture_log *log = dync__capture_log_now;
+    dync__str s = {0};
+    if (dync__explain_memory) dync__explain_memory(g, examples, &s);
+    if (log) (void)dync__vec_push(&log->memory, dync__arena_strdup(&log->arena, dync__str_get(&s)));
+    dync__str_free(&s);
     memset(out, 0, sizeof *out);
     out->run = dync__explain_run;
     out->state = g;
@@ -50759,6 +50885,8 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
         dync__str_addf(&s, "  Ops %d:\n", i + 1);
         dync__explain_lines(&s, "    ", o->ops[i]);
     }
+    for (int i = 0; i < o->graph_count && o->memory; i++)
+        if (*o->memory[i]) dync__str_addf(&s, "Memory of Graph %d: %s\n", i + 1, o->memory[i]);
     if (o->nguards) dync__str_add(&s, "Out Guards:\n");
     for (int i = 0; i < o->nguards; i++) {
         dync__str_addf(&s, "  Guard %d:\n", i + 1);
@@ -54069,12 +54197,37 @@ static void dync__aot_log(const dync__aot_graphs *g)
 }
 
 /* What a call saves for backward, in a line. */
+static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s)
+{
+    if (!g->bw) return;
+    dync__str_addf(s, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
+                   (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
+}
 static void dync__aot_report(const dync__aot_graphs *g)
 {
+    dync__str s = {0};
     if (!g->bw || !dync__log_on(DYNC__LOG_aot)) return;
-    dync__log(DYNC__LOG_aot, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
-              (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
+    dync__aot_memory_text(g, &s);
+    dync__log(DYNC__LOG_aot, "%s", dync__str_get(&s));
+    dync__str_free(&s);
 }
+
+/* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
+static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out)
+{
+    dync__aot_graphs g;
+    dync__aot_how how = {.budget = dync__aot_budget};
+    const char *why = NULL;
+    dync__error_guard guard;
+    if (graph->syms || dync__tls.grad_enabled_off || !dync__aot_wants_grad(graph, examples)) return;
+    dync__error_guard_begin(&guard);
+    if (dync__aot_trace(graph, examples, true, &how, &g, &why) == DYNC_OK) {
+        dync__aot_memory_text(&g, out);
+        dync__aot_graphs_free(&g);
+    }
+    (void)dync__error_guard_end(&guard);
+}
+DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__str *) = dync__aot_explain;
 
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 static bool dync__aot_is_forward(const dync__aot_code *c)

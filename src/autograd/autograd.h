@@ -67,6 +67,9 @@ DYNC__FN int64_t dync__seq_now(void);                                         /*
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
 DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
                                           dync__tensor *const *inputs, dync__tensor **grads, bool retain_graph, bool create_graph, bool allow_unused);
+/* A custom function in traced code: its forward is traced without grad mode, its gradient is that of one node (custom_gradient). false: it does
+ * not return one tensor; nothing is recorded as an error then. */
+DYNC__FN bool dync__apply_traced(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);
 /* Interception for capture/: when set and it returns true, the call was handled (recorded as an effect or refused) and *status is the answer. */
 typedef struct dync__grad_intercept {
     bool (*backward)(dync_value outputs, dync_value grad_outputs, dync_grad_options, dync_status *status);

@@ -294,6 +294,106 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     return result;
 }
 
+/* ---- custom functions in graphs ----------------------------------------------------------------------------------------------- */
+/* What a node of a graph knows of a custom function: a number, the same for the same function over the same kinds of arguments. */
+typedef struct dync__traced_function { const dync_autograd_function *fn; int nargs; uint32_t tensors; /* arguments that are */ } dync__traced_function;
+static struct { dync__mutex lock; DYNC__VEC(dync__traced_function) list; } dync__traced_functions;
+static void dync__traced_functions_free(void) { dync__vec_free(&dync__traced_functions.list); }
+
+static int dync__traced_number(dync__traced_function f)
+{
+    dync__at_shutdown(dync__traced_functions_free);
+    dync__lock(&dync__traced_functions.lock);
+    int i = 0, n = dync__traced_functions.list.n;
+    const dync__traced_function *at = dync__traced_functions.list.at;
+    while (i < n && !(at[i].fn == f.fn && at[i].nargs == f.nargs && at[i].tensors == f.tensors)) i++;
+    if (i == n && !dync__vec_push(&dync__traced_functions.list, f)) i = -1;
+    dync__unlock(&dync__traced_functions.lock);
+    return i;
+}
+
+static dync_value dync__traced_list(int n, dync__tensor *const *t)
+{
+    dync_value list = dync__list_new(n);
+    for (int i = 0; i < n && list.kind == DYNC_KIND_LIST; i++) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
+    return list;
+}
+
+/* The node behind the forward: inputs, what is saved. */
+static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int number)
+{
+    dync__tensor *saved[DYNC__APPLY_MAX];
+    int n = a->ctx->saved.n;
+    if (n > DYNC__APPLY_MAX) return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d saved tensors", DYNC__APPLY_MAX), NULL;
+    for (int i = 0; i < n; i++) saved[i] = a->ctx->saved.at[i].raw;
+    dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)), dync__arg_value(dync__traced_list(n, saved)),
+                         dync__arg_i(number)};
+    return dync__op_call(DYNC__OP_custom_gradient, 4, args, DYNC_NOWHERE);
+}
+
+DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
+{
+    dync__apply a = {.ctx = dync__ctx_new(fn, nargs)};
+    bool wanted = false, grad = dync_is_grad_enabled(), one = true;
+    dync__traced_function f = {fn, nargs, 0};
+    uint64_t errors = dync__error_count();
+    *result = DYNC_NONE;
+    if (a.ctx && nargs <= DYNC__APPLY_MAX && dync__apply_inputs(&a, args, &wanted) == DYNC_OK) {
+        for (int i = 0; i < nargs; i++) f.tensors |= a.ctx->input[i] >= 0 ? 1u << i : 0;
+        if (grad) dync_set_grad_enabled(false);
+        *result = fn->forward(a.ctx, args, nargs);
+        if (grad) dync_set_grad_enabled(true);
+        one = result->kind == DYNC_KIND_TENSOR || dync__error_count() != errors;
+        int number = wanted && grad && one ? dync__traced_number(f) : -1;
+        if (number >= 0 && dync__error_count() == errors) {
+            dync_tensor *out = dync__traced_node(&a, result->as.t, number);
+            *result = out ? dync_v_tensor(out) : DYNC_NONE;
+        }
+    }
+    if (a.ctx) dync__ctx_destroy(a.ctx);
+    return one || !(wanted && grad);
+}
+
+static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, uint32_t tensors)
+{
+    int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1);
+    for (int k = 0; k < g->call->args[2].n; k++) {
+        dync__ctx_saved s = {.output = -1, .raw = dync__open(dync__grad_arg(g, saved + k))};
+        if (!s.raw || !dync__vec_push(&ctx->saved, s)) return dync__pending_or(DYNC_ERR_MEMORY);
+        dync__ref(s.raw);
+    }
+    dync_value grad = dync_v_tensor(g->grad_out[0]);
+    uint64_t errors = dync__error_count();
+    dync_value result = ctx->fn->backward(ctx, &grad, 1);
+    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
+    int n = result.kind == DYNC_KIND_LIST ? dync_len(result) : 1;
+    if (n != ctx->nargs)
+        return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name, ctx->nargs, n);
+    for (int i = 0; i < n; i++) {
+        dync_value item = result.kind == DYNC_KIND_LIST ? result.as.l->items[i] : result;
+        if (!(tensors >> i & 1)) continue;
+        if (item.kind == DYNC_KIND_TENSOR) DYNC__TRY(dync__grad_set(g, in, item.as.t));
+        else if (item.kind != DYNC_KIND_NONE) return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor", ctx->cls.name, i);
+        in++;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
+{
+    dync__traced_function f = {NULL, 0, 0};
+    int64_t i = g->call->args[3].as.i;
+    dync__lock(&dync__traced_functions.lock);
+    if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
+    dync__unlock(&dync__traced_functions.lock);
+    if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to another program");
+    dync_autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
+    if (!ctx) return DYNC_ERR_MEMORY;
+    dync_status status = dync__traced_backward(g, ctx, f.tensors);
+    dync__ctx_destroy(ctx);
+    return status;
+}
+
 /* ---- trace_wrapped, cells --------------------------------------------------------------------------------------------------- */
 
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)

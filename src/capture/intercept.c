@@ -319,7 +319,9 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     char reason[128];
     if (!t) return false;
     *result = DYNC_NONE;
-    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->stopped) return true;
+    if (t->fn->opt.fullgraph && !t->taped && dync__apply_traced(fn, nargs, args, result)) return true;
+    if (dync__trace_wants_tape(t)) return true;
     if (t->taped) return dync__taped_apply(t, fn, nargs, args, result);
     dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
     if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;

@@ -174,9 +174,9 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
     }
     if (status == DYNC_OK) return DYNC_OK;
     if (status == DYNC_ERR_MEMORY && inner.status == DYNC_OK) return dync__fail_memory(0);
-    if (inner.status == DYNC_ERR_MEMORY) {
+    if (inner.status == DYNC_ERR_MEMORY || inner.status == DYNC_ERR_DATA_PTR) {
         dync__error_raise(&inner);
-        return DYNC_ERR_MEMORY;
+        return inner.status;
     }
     return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\n%s: %s", f->backend.name ? f->backend.name : "?",
                       inner.status != DYNC_OK ? inner.class_name : "RuntimeError",

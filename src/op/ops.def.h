@@ -571,6 +571,9 @@
       DYNC__OP_PRIVATE, -1, "turns recording for gradients on or off")                                                                    \
     X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed",                       \
       DYNC__OP_PRIVATE, -1, "starts this thread's random numbers anew")                                                                   \
+    X(custom_gradient,   KERNEL, "(Tensor self, Tensor[] inputs, Tensor[] saved, int64 number)", 1, i_clone, none, l_clone,               \
+      g_custom_gradient, none, "torch.ops.dync.custom_gradient", DYNC__OP_PRIVATE, -1,                                                    \
+      "self, whose gradient a function of the user's gives to inputs")                                                                    \
     X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,                              \
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE, -1,     \

@@ -521,4 +521,39 @@ TEST(A_31_data_ptr_access_fails_in_backward)
     EXPECT(backward_called);
     dync_compiled_free(f);
 }
+
+/* A custom function inside one graph: its gradient is the user's. */
+static dync_value cube_fw(dync_autograd_ctx *c, const dync_value *a, int n)
+{
+    dync_tensor *x = dync_as_tensor(a[0]);
+    (void)n;
+    dync_save_for_backward(c, x);
+    return dync_v_tensor(dync_mul(dync_mul(dync_mul(x, x), x), a[1]));
+}
+static dync_value cube_bw(dync_autograd_ctx *c, const dync_value *g, int n)
+{
+    dync_tensor *x = dync_saved(c, 0);
+    (void)n;
+    return dync_tuple(dync_mul(dync_mul(g[0], dync_mul(x, x)), 7), DYNC_NONE);    /* 7, not 3: to tell it from the true gradient */
+}
+static const dync_autograd_function cube = {.name = "Cube", .forward = cube_fw, .backward = cube_bw};
+static dync_tensor *uses_cube(dync_tensor *x) { return dync_add(dync_as_tensor(dync_apply(&cube, dync_sin(x), 2.0)), dync_mul(x, 3)); }
+TEST(custom_function_in_one_graph)
+{
+    for (int b = 0; b < 5; b++) {
+        dync_compiled *f = dync_compile(uses_cube, .args = "x", .backend = backends[b], .fullgraph = true);
+        for (int call = 0; call < 2; call++) {
+            dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true), *y[2], *g[2];
+            for (int k = 0; k < 2; k++) {
+                y[k] = k ? dync_call(f, x) : uses_cube(x);
+                EXPECT_OK(dync_backward(dync_sum(y[k], DYNC_ALL, false)));
+                g[k] = dync_clone(dync_grad(x));
+                dync_set_grad(x, NULL);
+            }
+            EXPECT(same(dync_detach(y[0]), dync_detach(y[1]), 1e-5) && same(g[0], g[1], 1e-5));
+        }
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN
