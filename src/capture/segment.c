@@ -158,7 +158,7 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync__handler *stack = dync__handler_swap(NULL);
+    dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);   /* a backend may run operators */
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
     dync__tls.double_backward = f->opt.double_backward;
@@ -167,6 +167,7 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
     dync__tls.compiling = compiling;
     dync__tls.double_backward = twice;
     dync__handler_swap(stack);
+    dync__bottom_swap(bottom);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == DYNC_OK && !out->run) {
         return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\nTypeError: compile returned DYNC_OK without a callable",
