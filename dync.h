@@ -24338,7 +24338,6 @@ DYNC__FN void dync__eager_forget(dync__op_state *);                             
 DYNC__FN dync_status dync__eager(dync__opcall *);                                           /* the bottom handler */
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);                          /* index values in range, divisors not 0: real data only */
 #endif
-DYNC__COLD_BEGIN
 
 /* ==== op/table.c ================================================================================================ */
 /* op/table.c: the table of operators as data. After ops.def.h, before everything in op/.
@@ -24365,6 +24364,7 @@ int dync__op_find(const char *name)
         if (dync__op_table[i].name[0] == name[0] && strcmp(dync__op_table[i].name, name) == 0) return i;
     return dync__custom_find(name);
 }
+DYNC__COLD_BEGIN
 
 /* ==== op/custom.c =============================================================================================== */
 /* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and trace_wrapped. After table.c.
@@ -47150,6 +47150,7 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 /* Memory is about to be written: what narrowing dropped and the C function can still use is computed while that is possible. */
 static dync_status dync__env_keep_all(dync__tracer *t)
 {
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;      /* it drops only where nothing is written (dync__script_followed) */
     for (int i = 0; i < t->real.n; i++) {
         bool wanted = !t->real.at[i] && t->origin.at[i].seg && (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
         if (wanted && !dync__env_real(t, i)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;

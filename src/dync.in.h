@@ -121,8 +121,8 @@ DYNC__COLD_END
 #include "runtime/run.c"
 #include "op/op.h"
 #include "op/rows.h"
-DYNC__COLD_BEGIN
 #include "op/table.c"
+DYNC__COLD_BEGIN
 #include "op/custom.c"
 DYNC__COLD_END
 #include "op/args.c"

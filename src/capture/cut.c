@@ -421,6 +421,7 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 /* Memory is about to be written: what narrowing dropped and the C function can still use is computed while that is possible. */
 static dync_status dync__env_keep_all(dync__tracer *t)
 {
+    if (t->scripted == DYNC__SCRIPT_REPLAYS) return DYNC_OK;      /* it drops only where nothing is written (dync__script_followed) */
     for (int i = 0; i < t->real.n; i++) {
         bool wanted = !t->real.at[i] && t->origin.at[i].seg && (t->holder.at[i] || DYNC__ATOMIC_PEEK(&t->fake.at[i]->refs) > 1);
         if (wanted && !dync__env_real(t, i)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
