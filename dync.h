@@ -42927,6 +42927,7 @@ typedef struct dync__cache_entry {
     int n_numbers, *number_arg, *number_item;      /* arguments that are symbolic numbers: which, and their items */
     DYNC__VEC(dync__module_guard) modules;
     struct dync__lint *lint;             /* of an open entry: the tape of its first trace; owned */
+    bool effects;                        /* it sets gradients, hooks or requires_grad: a second trace would see them */
     int32_t lint_busy;                   /* it has been compared, or is */
     DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;
@@ -45350,14 +45351,17 @@ DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
 {
     dync__lint *l = dync__lint_of(t);
     dync__lint_row r = {.op = DYNC__LINT_BRANCH, .at = t->last_at, .outcome = outcome};
-    if (l && !l->second) dync__lint_add(l, &r);
+    if (!l) return;
+    const dync__lint_row *was = l->second && l->at < l->row.n ? &l->row.at[l->at] : NULL;
+    if (was && was->op == DYNC__LINT_BRANCH && was->outcome != outcome) l->over = true;   /* other data, another way: no comparison */
+    else dync__lint_add(l, &r);
 }
 
 /* In the second trace: the outcome on tape. */
 DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
 {
     dync__lint *l = dync__lint_of(t);
-    if (!l || !l->second) return false;
+    if (!l || !l->second || l->entry->lint) return false;        /* a real call decides for itself */
     const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at] : NULL;
     dync__lint_row now = {.op = DYNC__LINT_BRANCH, .at = t->last_at};
     *outcome = was && was->op == DYNC__LINT_BRANCH ? was->outcome : 0;
@@ -45474,7 +45478,7 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry 
                              dync_status status)
 {
     dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed;
+    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed && !e->effects;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     dync__lint_now = l->outer;
     if (again && e->open) {              /* the next call compares */
@@ -46235,6 +46239,7 @@ static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
     dync__effect again = e;
     again.id = 0;
     if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, again)) return DYNC_ERR_MEMORY;
+    t->entry->effects = true;
     if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_status status = dync__effect_run(&e, t->real.at);

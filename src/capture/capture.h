@@ -133,6 +133,7 @@ typedef struct dync__cache_entry {
     int n_numbers, *number_arg, *number_item;      /* arguments that are symbolic numbers: which, and their items */
     DYNC__VEC(dync__module_guard) modules;
     struct dync__lint *lint;             /* of an open entry: the tape of its first trace; owned */
+    bool effects;                        /* it sets gradients, hooks or requires_grad: a second trace would see them */
     int32_t lint_busy;                   /* it has been compared, or is */
     DYNC__VEC(dync__constant) constants; /* in the order of the calls */
     dync__tnode *root;

@@ -153,6 +153,7 @@ static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
     dync__effect again = e;
     again.id = 0;
     if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, again)) return DYNC_ERR_MEMORY;
+    t->entry->effects = true;
     if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync_status status = dync__effect_run(&e, t->real.at);

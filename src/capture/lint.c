@@ -205,14 +205,17 @@ DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
 {
     dync__lint *l = dync__lint_of(t);
     dync__lint_row r = {.op = DYNC__LINT_BRANCH, .at = t->last_at, .outcome = outcome};
-    if (l && !l->second) dync__lint_add(l, &r);
+    if (!l) return;
+    const dync__lint_row *was = l->second && l->at < l->row.n ? &l->row.at[l->at] : NULL;
+    if (was && was->op == DYNC__LINT_BRANCH && was->outcome != outcome) l->over = true;   /* other data, another way: no comparison */
+    else dync__lint_add(l, &r);
 }
 
 /* In the second trace: the outcome on tape. */
 DYNC__FN bool dync__lint_answers(const dync__tracer *t, int64_t *outcome)
 {
     dync__lint *l = dync__lint_of(t);
-    if (!l || !l->second) return false;
+    if (!l || !l->second || l->entry->lint) return false;        /* a real call decides for itself */
     const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at] : NULL;
     dync__lint_row now = {.op = DYNC__LINT_BRANCH, .at = t->last_at};
     *outcome = was && was->op == DYNC__LINT_BRANCH ? was->outcome : 0;
@@ -329,7 +332,7 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry 
                              dync_status status)
 {
     dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed;
+    bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed && !e->effects;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     dync__lint_now = l->outer;
     if (again && e->open) {              /* the next call compares */

@@ -342,6 +342,11 @@ static dync_tensor *opaque_steady(dync_tensor *x)
     x = dync_add(x, 1);
     return dync_mul(x, dync_item(dync_sum(x, DYNC_ALL, false)));
 }
+static dync_tensor *branch_then_item(dync_tensor *x)
+{
+    x = dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0)) ? dync_add(x, 1) : dync_mul(x, 2);
+    return dync_mul(x, dync_item(dync_mean(x, DYNC_ALL, false)));
+}
 static dync_tensor *weight;
 static dync_tensor *training_step(dync_tensor *x)
 {
@@ -364,6 +369,11 @@ TEST(lint_of_results_and_opaque_functions)
     EXPECT_EQ_INT(lints() - before, 2);
     f = dync_compile(opaque_steady, .args = "x", .backend = "eager");
     for (int i = 0; i < 3; i++) dync_call(f, dync_mul(x, i));
+    f = dync_compile(branch_then_item, .args = "x", .backend = "eager");
+    for (int i = 0; i < 4; i++) {
+        dync_tensor *y = dync_mul(x, i % 2 ? -i : i + 1);
+        EXPECT(same(dync_call(f, y), branch_then_item(y), 1e-6));
+    }
     weight = dync_ones(dync_shape(2), .requires_grad = true);
     f = dync_compile(training_step, .args = "x", .fullgraph = true);
     for (int i = 0; i < 3; i++) dync_call(f, x);
