@@ -43,7 +43,19 @@ static dync_tensor *matrices(dync_tensor *x)
     return dync_sum(dync_relu(m), dync_shape(1), false);
 }
 
+static dync_cell *count;
+static dync_tensor *sized(dync_tensor *x)
+{
+    dync_value n = dync_cell_get(count);
+    dync_tensor *y = dync_cat(dync_tuple(x, dync_zeros(dync_shape(dync_dim(x, 0)))), 0);
+    dync_cell_set(count, dync_sym_add(n, DYNC_V(1)));
+    y = dync_slice(dync_view(y, dync_shape(2, -1)), 1, 1, DYNC_END, 1);
+    if (dync_dim_lt(x, 0, 7)) y = dync_add(y, dync_mul(dync_mul(y, 0), n));
+    return dync_sum(dync_exp(y), dync_shape(0), false);
+}
+
 static unary tested;
+static dync_dynamic dynamic;
 static const char *backend;
 static bool training;
 
@@ -78,7 +90,8 @@ static void each_failure(unary fn, const char *name, bool train)
         dync_tensor *grad;
         dync_on_error(quiet, NULL);
         global = dync_full(dync_shape(3), 2);
-        dync_compiled *f = dync_compile(fn, .backend = name);
+        count = dync_cell_new("count", DYNC_V(0));
+        dync_compiled *f = dync_compile(fn, .backend = name, .dynamic = dynamic);
         dync__mem_fail_at(n);
         DYNC_SCOPE { once(f, 1, &grad); }                     /* first, and again: cached */
         DYNC_SCOPE { once(f, 1, &grad); }
@@ -94,6 +107,7 @@ static void each_failure(unary fn, const char *name, bool train)
             if (!EXPECT(ok)) printf("    allocation %lld: call %d afterwards is wrong: %s\n", (long long)n, i, dync_error_message());
         }
         dync_compiled_free(f);
+        dync_cell_free(count);
         dync_shutdown();
         dync_clear_error();
         if (!EXPECT(!dync__mem_in_use())) printf("    allocation %lld left %lld bytes\n", (long long)n, (long long)dync__mem_read_stats().live_bytes);
@@ -132,6 +146,14 @@ static void others(void)
     dync_program *p = dync_export(matrices, x);
     dync_program_run(p, 1, &arg);
     dync_program_free(p);
+}
+TEST(symbolic)
+{
+    dynamic = DYNC_DYNAMIC_ON;
+    each_failure(sized, "inductor", false);
+    each_failure(sized, "eager", true);
+    each_failure(branches, "eager", false);
+    dynamic = DYNC_DYNAMIC_AUTO;
 }
 TEST(others)
 {
