@@ -38,7 +38,7 @@ SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATI
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 docs-check asan \
-        ubsan sanitize tsan valgrind soak size help clean run golden-update
+        ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers peers-venv
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -140,7 +140,14 @@ samples: $(SAMPLES) $(B)/tools/runtests
 demo: $(B)/examples/demo
 	@cd $(B) && examples/demo $(CURDIR)/examples/data/digits.bin
 bench: $(BENCH)
-	@for b in $(BENCH); do $$b || exit 1; done
+	@for b in $(BENCH); do J=$${J:+$${J%.json}.$$(basename $$b).json} $$b || exit 1; echo; done
+# torch.compile's figures beside ours: by PYTHON, else by the virtual environment of peers-venv, else by python3 (ours alone where it has no PyTorch).
+PEERS_PYTHON = $(or $(PYTHON),$(wildcard $(B)/peers/bin/python),python3)
+bench-peers: $(B)/bench/calls
+	@J=$(B)/calls.json $(B)/bench/calls > /dev/null 2>&1
+	@$(PEERS_PYTHON) bench/peers/calls.py $(B)/calls.json
+peers-venv:
+	@python3 -m venv $(B)/peers && $(B)/peers/bin/python -m pip install --quiet torch numpy
 soak: test
 	@$(MAKE) -s sanitize valgrind
 	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
@@ -207,7 +214,7 @@ help:
 	@echo "make test       every deterministic test; the last line is N passed, N failed"
 	@echo "make check      the quick ones, under a minute; make run T=softmax: those whose name contains T"
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
-	@echo "make bench      times and ratios"
+	@echo "make bench      times and ratios;  bench-peers: calls beside torch.compile's (peers-venv installs it)"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names size switches cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
