@@ -59,7 +59,7 @@ static void dync__explain_history(dync_explain_output *o, dync_compiled *f)
 static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *log)
 {
     o->graph_count = log->graphs.n;
-    o->graph_break_count = log->graphs.n - 1;
+    o->graph_break_count = DYNC__MAX(log->graphs.n - 1, 0);
     o->nbreaks = log->breaks.n;
     o->nguards = log->guards.n;
     o->compile_ms = (double)log->compile_ns * 1e-6;
