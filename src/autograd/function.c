@@ -5,6 +5,7 @@
  * the memory with the version of then, and the edge that each would pass its gradient to. */
 #include "../dync.in.h"
 #include "node.h"
+#include "grads.h"
 
 typedef struct dync__ctx_saved { dync__saved saved; dync__tensor *raw; dync__gedge edge; int output; } dync__ctx_saved;
 struct dync_autograd_ctx {
