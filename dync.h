@@ -34386,7 +34386,7 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
     const dync__ginfo *info = &edge->node->out[edge->nr];
     const dync__tensor *t = *grad;
     char name[80];
-    bool same = t->lay.ndim == info->ndim && memcmp(t->lay.shape, info->dims, (size_t)info->ndim * sizeof *info->dims) == 0;
+    bool same = t->lay.ndim == info->ndim && dync__sz_same(info->ndim, t->lay.shape, info->dims);
     if (same && t->dtype == info->dtype) return DYNC_OK;
     if (!same) {
         dync__str got = {0}, want = {0};
@@ -36876,7 +36876,7 @@ static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t, con
     }
     for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;
     for (int d = lead; d < t->lay.ndim; d++) {
-        if (info->dims[d - lead] == t->lay.shape[d]) continue;
+        if (dync__sz_eq(info->dims[d - lead], t->lay.shape[d])) continue;
         if (info->dims[d - lead] != 1) {
             dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld", (long long)t->lay.shape[d], d,
                        (long long)info->dims[d - lead]);
@@ -53549,6 +53549,14 @@ DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
     return s->n;
 }
 
+/* Zeros as an operator, which the tracer sees. */
+static dync_status dync__aot_zeros(const dync_node *like, dync__tensor **out)
+{
+    const dync__info *info = &like->info[0];
+    dync__arg args[3] = {dync__arg_dims(info->lay.ndim, info->lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
+    return dync__op_run(DYNC__OP_zeros, 3, args, out);
+}
+
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in)
 {
@@ -53563,9 +53571,8 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
         int output = c->g.tangent_of.at[i];
         dync__tensor *t = output < n_out ? grad_out[output] : NULL;
         if (t) dync__ref(t);
-        else t = dync__aot_tangent(c->tangent[i], NULL);
-        if (!t) status = DYNC_ERR_MEMORY;
-        else args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
+        else status = dync__aot_zeros(c->tangent[i], &t);
+        if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
     if (status == DYNC_OK) status = dync__graph_eval(c->g.bw, args, s->n + c->n_tangents, &arena, &result);
     for (int i = 0; i < c->g.grad_of.n && status == DYNC_OK; i++) {
@@ -61194,9 +61201,9 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
     if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further ones run operator by operator. Hooks that get a new "
                          "user pointer in every step make a new graph in every step.", (int)DYNC__CA_ENTRIES);
     if (e || n >= DYNC__CA_ENTRIES) return e;
-    dync__at_shutdown(dync__ca_cache_free);
     e = dync__ca_entry_new(c, hash, b);
     if (!e) return NULL;
+    dync__at_shutdown(dync__ca_cache_free);          /* after what frees compiled functions: so it runs before that */
     dync__lock(&dync__ca_cache.lock);
     e->next = dync__ca_cache.first;
     dync__ca_cache.first = e;
@@ -61454,7 +61461,7 @@ static dync_status dync__ca_run(dync__ca *c)
     dync__tls.compiled_autograd = false;                          /* a backward inside a hook is walked */
     dync__tls.grad_enabled_off = true;
     dync_value r = status == DYNC_OK ? dync_call_values(c->entry->f, 1, &list) : DYNC_NONE;
-    if (dync__error_count() != errors) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
     if (status == DYNC_OK) status = dync__ca_finish(c, r);
     dync__tls.grad_enabled_off = off;
     dync__tls.compiled_autograd = true;

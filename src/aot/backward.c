@@ -114,6 +114,14 @@ DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
     return s->n;
 }
 
+/* Zeros as an operator, which the tracer sees. */
+static dync_status dync__aot_zeros(const dync_node *like, dync__tensor **out)
+{
+    const dync__info *info = &like->info[0];
+    dync__arg args[3] = {dync__arg_dims(info->lay.ndim, info->lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
+    return dync__op_run(DYNC__OP_zeros, 3, args, out);
+}
+
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in)
 {
@@ -128,9 +136,8 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
         int output = c->g.tangent_of.at[i];
         dync__tensor *t = output < n_out ? grad_out[output] : NULL;
         if (t) dync__ref(t);
-        else t = dync__aot_tangent(c->tangent[i], NULL);
-        if (!t) status = DYNC_ERR_MEMORY;
-        else args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
+        else status = dync__aot_zeros(c->tangent[i], &t);
+        if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
     if (status == DYNC_OK) status = dync__graph_eval(c->g.bw, args, s->n + c->n_tangents, &arena, &result);
     for (int i = 0; i < c->g.grad_of.n && status == DYNC_OK; i++) {

@@ -199,7 +199,7 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
     const dync__ginfo *info = &edge->node->out[edge->nr];
     const dync__tensor *t = *grad;
     char name[80];
-    bool same = t->lay.ndim == info->ndim && memcmp(t->lay.shape, info->dims, (size_t)info->ndim * sizeof *info->dims) == 0;
+    bool same = t->lay.ndim == info->ndim && dync__sz_same(info->ndim, t->lay.shape, info->dims);
     if (same && t->dtype == info->dtype) return DYNC_OK;
     if (!same) {
         dync__str got = {0}, want = {0};

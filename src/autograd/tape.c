@@ -329,7 +329,7 @@ static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t, con
     }
     for (int d = 0; d < lead; d++) dims.d[dims.n++] = d;
     for (int d = lead; d < t->lay.ndim; d++) {
-        if (info->dims[d - lead] == t->lay.shape[d]) continue;
+        if (dync__sz_eq(info->dims[d - lead], t->lay.shape[d])) continue;
         if (info->dims[d - lead] != 1) {
             dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld", (long long)t->lay.shape[d], d,
                        (long long)info->dims[d - lead]);

@@ -228,9 +228,9 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
     if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further ones run operator by operator. Hooks that get a new "
                          "user pointer in every step make a new graph in every step.", (int)DYNC__CA_ENTRIES);
     if (e || n >= DYNC__CA_ENTRIES) return e;
-    dync__at_shutdown(dync__ca_cache_free);
     e = dync__ca_entry_new(c, hash, b);
     if (!e) return NULL;
+    dync__at_shutdown(dync__ca_cache_free);          /* after what frees compiled functions: so it runs before that */
     dync__lock(&dync__ca_cache.lock);
     e->next = dync__ca_cache.first;
     dync__ca_cache.first = e;
@@ -488,7 +488,7 @@ static dync_status dync__ca_run(dync__ca *c)
     dync__tls.compiled_autograd = false;                          /* a backward inside a hook is walked */
     dync__tls.grad_enabled_off = true;
     dync_value r = status == DYNC_OK ? dync_call_values(c->entry->f, 1, &list) : DYNC_NONE;
-    if (dync__error_count() != errors) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
     if (status == DYNC_OK) status = dync__ca_finish(c, r);
     dync__tls.grad_enabled_off = off;
     dync__tls.compiled_autograd = true;

@@ -56,6 +56,54 @@ TEST(gradients_equal_those_of_the_walk)
                 }
 }
 
+/* Random programs over three leaves of [rows, 3]: operators of every sort, values used several times. */
+enum { RANDOM_VALUES = 12 };
+static dync_tensor *random_step(int op, dync_tensor *a, dync_tensor *b)
+{
+    switch (op) {
+    case 0: return dync_add(a, b);
+    case 1: return dync_mul(a, b);
+    case 2: return dync_sub(dync_tanh(a), b);
+    case 3: return dync_sigmoid(a);
+    case 4: return dync_mul(dync_softmax(a, 1), b);
+    case 5: return dync_add(a, dync_mean(b, dync_shape(0), true));
+    case 6: return dync_mul(dync_transpose(dync_reshape(dync_transpose(a, 0, 1), dync_shape(3, -1)), 0, 1), b);
+    case 7: return dync_relu(dync_mm(a, dync_mm(dync_t(b), b)));
+    case 8: return dync_cat(dync_tuple(dync_slice(a, 1, 0, 1, 1), dync_slice(b, 1, 1, 3, 1)), 1);
+    case 9: return dync_div(a, dync_add(dync_abs(b), 1.0));
+    case 10: return dync_add(dync_detach(a), dync_sum(b, dync_shape(1), true));
+    default: return dync_where(dync_gt(a, b), a, dync_mul(b, 2.0));
+    }
+}
+static dync_tensor *random_program(const int *code, dync_tensor *const *leaf)
+{
+    dync_tensor *v[3 + RANDOM_VALUES];
+    memcpy(v, leaf, 3 * sizeof *v);
+    for (int i = 0; i < RANDOM_VALUES; i++) v[3 + i] = random_step(code[3 * i], v[code[3 * i + 1] % (3 + i)], v[code[3 * i + 2] % (3 + i)]);
+    return dync_add(v[2 + RANDOM_VALUES], dync_mul(v[1 + RANDOM_VALUES], v[RANDOM_VALUES]));
+}
+
+TEST(random_programs)
+{
+    for (int round = 0; round < 60; round++) {
+        int code[3 * RANDOM_VALUES];
+        for (int i = 0; i < 3 * RANDOM_VALUES; i++) code[i] = i % 3 ? (int)(test_random() % 97) : (int)(test_random() % 12);
+        for (int rows = 2; rows < 5; rows++)
+            DYNC_SCOPE {
+                dync_tensor *plain[3], *taken[3];
+                for (int i = 0; i < 3; i++) taken[i] = leaf_like(plain[i] = dync_randn(dync_shape(rows, 3), .requires_grad = true));
+                dync_tensor *y = random_program(code, plain), *z = random_program(code, taken), *g = dync_randn(dync_shape(rows, 3));
+                if (!dync_requires_grad(y)) continue;
+                EXPECT_OK(dync_backward_with(y, g));
+                DYNC_COMPILED_AUTOGRAD(backends[round % 3]) EXPECT_OK(dync_backward_with(z, g));
+                for (int i = 0; i < 3; i++) {
+                    dync_tensor *a = dync_grad(plain[i]), *b = dync_grad(taken[i]);
+                    if (!EXPECT((!a && !b) || (a && b && dync_allclose(a, b, 1e-3, 1e-4)))) printf("round %d, %d rows, leaf %d\n", round, rows, i);
+                }
+            }
+    }
+}
+
 static dync_module *net(void)
 {
     return dync_sequential(dync_nn_linear(4, 8, true), dync_nn_relu(), dync_nn_linear(8, 8, true), dync_nn_sigmoid(), dync_nn_linear(8, 2, true));
@@ -92,6 +140,26 @@ TEST(a_training_loop_is_captured_once)
     EXPECT_EQ_INT(after.autograd_compiles - before.autograd_compiles, 1);
     dync_module_free(a);
     dync_module_free(b);
+}
+
+static dync_value two_results(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_tuple(dync_sin(a[0].as.t), dync_cos(a[0].as.t));
+}
+TEST(an_unused_output_of_a_compiled_forward)
+{
+    dync_compiled *f = dync_compile(two_results, .backend = "aot_eager");
+    dync_counters before = dync_get_counters();
+    for (int i = 0; i < 3; i++)
+        DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true);
+            dync_tensor *y = dync_as_tensor(dync_at(dync_call_value(f, x), 0));
+            DYNC_COMPILED_AUTOGRAD("inductor") EXPECT_OK(dync_backward_with(y, dync_ones(dync_shape(4))));
+            EXPECT(same(dync_grad(x), dync_cos(dync_detach(x)), 1e-5));
+        }
+    EXPECT_EQ_INT(dync_get_counters().autograd_captures - before.autograd_captures, 1);
+    dync_compiled_free(f);
 }
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------------------- */

@@ -102,6 +102,48 @@ TEST(h04_invoke_make_bw)
     EXPECT_EQ_STR(normalize_gm(dync_graph_readable(g)), wrapped_text);
 }
 
+/* In the joint trace of AOT it is one node as well, run by every backend. */
+static dync_value wrap_fw(dync_autograd_ctx *ctx, const dync_value *a, int n) { (void)ctx, (void)n; return DYNC_V(dync_mul(a[0].as.t, 3.0)); }
+static dync_value wrap_bw(dync_autograd_ctx *ctx, const dync_value *g, int n)
+{
+    (void)ctx, (void)n;
+    return DYNC_V(dync_mul(dync_trace_wrapped(g[0].as.t, _multiply, NULL), 3.0));
+}
+static const dync_autograd_function wrap_function = {"Wrap", wrap_fw, wrap_bw};
+static dync_tensor *wrapped(dync_tensor *x) { return dync_add(dync_as_tensor(dync_apply(&wrap_function, dync_sin(x))), 1.0); }
+
+TEST(trace_wrapped_in_compiled_code)
+{
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(wrapped, .backend = backends[b]);
+        for (int i = 0; i < 3; i++) {
+            dync_tensor *x = two(0.5f, -1, true), *y = two(0.5f, -1, true);
+            EXPECT_OK(dync_backward_with(wrapped(x), two(2, 3, false)));
+            EXPECT_OK(dync_backward_with(dync_call(f, y), two(2, 3, false)));
+            EXPECT(dync_allclose(dync_grad(x), dync_grad(y), 1e-5, 1e-6));
+        }
+        dync_compiled_free(f);
+    }
+}
+
+static dync_tensor *taken_back(dync_tensor *x)
+{
+    dync_register_hook(x, multiply_hook, NULL);
+    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(x, 3.0), DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, (dync_grad_options){0});
+    return dync_as_tensor(dync_at(g, 0));
+}
+TEST(hooks_in_make_graph)
+{
+    static const dync_trace_mode modes[] = {DYNC_TRACE_REAL, DYNC_TRACE_FAKE, DYNC_TRACE_SYMBOLIC};
+    for (int m = 0; m < 3; m++) {
+        dync_make_graph_mode(modes[m]);
+        dync_graph *g = dync_make_graph(dync_args(taken_back, "x"), two(1, 2, true));
+        REQUIRE(g);
+        EXPECT_HAS_STR(dync_graph_readable(g), "torch__dynamo__trace_wrapped_higher_order_op_self_invoke(");
+        EXPECT_TWO(dync_as_tensor(dync_graph_run(g, (dync_value[]){DYNC_V(two(1, 2, false))}, 1)), 9, 9);
+    }
+}
+
 /* ---- compiled autograd ------------------------------------------------------------------------------------------------------ */
 static dync_graph *captured;                     /* the graph that the inner compiler saw: the first and only one */
 static int n_captured;
