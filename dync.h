@@ -6464,7 +6464,7 @@ DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x)
     default: dync__store_f64(p, dtype, (double)x); break;
     }
 }
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 
 /* ==== tensor/sym.c ============================================================================================== */
 /* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over symbols and atoms (floor division,
@@ -7121,6 +7121,8 @@ DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz
         dync__str_add(s, ")");
     }
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== tensor/shape.c ============================================================================================ */
 /* tensor/shape.c: sizes, strides, broadcasting, views. Sizes and strides count elements; nothing here touches data.
@@ -29733,8 +29735,6 @@ DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, c
     (void)call;
     return dync__ex_select(b, dync__ex2(b, DYNC__P_le, in[1], in[2]), dync__ex_zero(b, in[0]), in[0]);
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 
 /* ==== op/infer.c ================================================================================================ */
 /* op/infer.c: shapes, dtypes, strides and argument errors of pointwise operators, factories and views.
@@ -31766,8 +31766,6 @@ DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_SHAPE, "input tensor must have at least 2 dimensions, got %d", t->lay.ndim);
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
 
 /* ==== op/lower.c ================================================================================================ */
 /* op/lower.c: operators as steps of a plan: pointwise loops, reductions, factories, copies. After expr.c, before lower_nn.c.
@@ -33699,7 +33697,7 @@ DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);    /* elements that one result comes from */
 #endif
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 
 /* ==== autograd/autograd.c ======================================================================================= */
 /* autograd/autograd.c: the public functions of autograd and what other stages ask of the tape. After engine.c, before function.c. */
@@ -34185,6 +34183,8 @@ DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state
     dync__gnode_unref(node);
     return status;
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== autograd/engine.c ========================================================================================= */
 /* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before autograd.c, the public functions.
@@ -34558,6 +34558,8 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w)
     dync__map_free(&e.index);
     return status;
 }
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 
 /* ==== autograd/function.c ======================================================================================= */
 /* autograd/function.c: functions of the user with a gradient of their own, cells, and the names that capture will take over. After
@@ -36219,6 +36221,8 @@ DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
     if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
     for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);) node = node->n_in ? node->edge[0].node : NULL;
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== autograd/node.c =========================================================================================== */
 /* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before tape.c, which makes nodes for operators,
@@ -37142,6 +37146,7 @@ static dync_status dync__tape_call(dync__opcall *c)
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
 DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
+DYNC__WARM_END
 
 /* ==== autograd/visit.c ========================================================================================== */
 /* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in an order that only the form of the graph
@@ -37201,6 +37206,7 @@ DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
     if (!node->cls->visit) v->opaque = true;
     return v->opaque ? DYNC_OK : node->cls->visit(node->state, v);
 }
+DYNC__WARM_BEGIN
 
 /* ==== autograd/view.c =========================================================================================== */
 /* autograd/view.c: views and writing in place. After node.c, before tape.c.
@@ -37764,8 +37770,6 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
 }
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 
 /* ==== nn/layers.c =============================================================================================== */
 /* nn/layers.c: the modules at hand. After init.c, before optim.c.
@@ -38487,6 +38491,8 @@ DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x)
     dync_value arg = dync_v_tensor(x), result = dync_module_call_values(m, 1, &arg);
     return result.kind == DYNC_KIND_NONE ? NULL : dync_as_tensor(result);
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== nn/optim.c ================================================================================================ */
 /* nn/optim.c: SGD, Adam, AdamW. After layers.c, the last of this folder.
@@ -38691,6 +38697,7 @@ DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE
 DYNC__WARM_END
+DYNC__COLD_BEGIN
 
 /* ==== nn/recurrent.c ============================================================================================ */
 /* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
@@ -38934,6 +38941,7 @@ DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, boo
 }
 #undef DYNC_HERE
 #define DYNC_HERE DYNC__HERE
+DYNC__COLD_END
 
 /* ==== graph/graph.h ============================================================================================= */
 /* graph/graph.h: FX-like graphs. After nn/, before capture/. A graph lives in its own arena; reference counted. */
@@ -43599,6 +43607,7 @@ DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b) { return dync__sym_
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_mul, a, b); }
 DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_floor_divide, a, b); }
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== capture/guard.c =========================================================================================== */
 /* capture/guard.c: the conditions under which a compiled entry may serve a call: made from the call that was traced, checked in one
@@ -44488,7 +44497,6 @@ DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
 }
-DYNC__WARM_BEGIN
 
 /* ==== capture/segment.c ========================================================================================= */
 /* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it. Segments are interned per compiled
@@ -47966,6 +47974,7 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
     while (!DYNC__ATOMIC_CAS(&t->entry->scripts, &head, s));
 }
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== capture/replay.c ========================================================================================== */
 /* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call, and as long as it does what an earlier
@@ -48412,6 +48421,7 @@ DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dyn
     }
     return false;
 }
+DYNC__WARM_END
 DYNC__COLD_BEGIN
 
 /* ==== capture/step.c ============================================================================================ */
@@ -50086,6 +50096,7 @@ DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status statu
     return status;
 }
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== capture/cache.c =========================================================================================== */
 /* capture/cache.c: a compiled function: its entries, the way of one call through them, and the recompile limit. After intercept.c.
@@ -50708,6 +50719,7 @@ DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int
     dync_scope_end(&scope);
     return status;
 }
+DYNC__WARM_END
 DYNC__COLD_BEGIN
 
 /* ==== capture/explain.c ========================================================================================= */
@@ -53781,6 +53793,7 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
     dync__room_end(requires, few, n, sizeof *requires);
     return status;
 }
+DYNC__WARM_END
 
 /* ==== aot/number.c ============================================================================================== */
 /* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number is a 0-dim tensor, int64 or float64; where
@@ -53900,6 +53913,7 @@ DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out)
     *out = m.to;
     return DYNC_OK;
 }
+DYNC__WARM_BEGIN
 
 /* ==== aot/runtime.c ============================================================================================= */
 /* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs on one memory get a base, inputs that
@@ -54954,6 +54968,7 @@ DYNC__FN void dync__lowered_free(dync__lowered *l)
     memset(l, 0, sizeof *l);
 }
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== inductor/inductor.c ======================================================================================= */
 /* inductor/inductor.c: a lowered graph as something that runs on tensors: inner compiler of the inductor backend. After lower.c. */
@@ -55110,6 +55125,7 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
     out->state = c;
     return DYNC_OK;
 }
+DYNC__WARM_END
 
 /* ==== backend/backend.h ========================================================================================= */
 /* backend/backend.h: the registry and the library's own backends. After inductor/, before program/. */

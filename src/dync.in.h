@@ -43,8 +43,10 @@ DYNC__WARM_END
 #include "tensor/tensor.h"
 #include "tensor/sym.h"
 #include "tensor/dtype.c"
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 #include "tensor/sym.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "tensor/shape.c"
 DYNC__WARM_END
 #include "tensor/tensor.c"
@@ -138,12 +140,8 @@ DYNC__COLD_END
 DYNC__COLD_BEGIN
 #include "op/entries.c"
 #include "op/expr.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 #include "op/infer.c"
 #include "op/infer_nn.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
 #include "op/lower.c"
 #include "op/lower_nn.c"
 DYNC__COLD_END
@@ -153,31 +151,41 @@ DYNC__WARM_END
 #include "autograd/autograd.h"
 #include "autograd/node.h"
 #include "autograd/grads.h"
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 #include "autograd/autograd.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "autograd/engine.c"
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 #include "autograd/function.c"
 #include "autograd/grads.c"
 #include "autograd/grads_nn.c"
 #include "autograd/grads_reduce.c"
 #include "autograd/grads_view.c"
 #include "autograd/hooks.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "autograd/node.c"
 #include "autograd/tape.c"
+DYNC__WARM_END
 #include "autograd/visit.c"
+DYNC__WARM_BEGIN
 #include "autograd/view.c"
 DYNC__WARM_END
 #include "nn/nn.h"
 DYNC__COLD_BEGIN
 #include "nn/init.c"
 #include "nn/attention.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 #include "nn/layers.c"
 #include "nn/module.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "nn/optim.c"
 DYNC__WARM_END
+DYNC__COLD_BEGIN
 #include "nn/recurrent.c"
+DYNC__COLD_END
 #include "graph/graph.h"
 #include "graph/text.h"
 DYNC__COLD_BEGIN
@@ -202,9 +210,9 @@ DYNC__COLD_END
 DYNC__COLD_BEGIN
 #include "capture/value.c"
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "capture/guard.c"
 #include "capture/dynamic.c"
-DYNC__WARM_BEGIN
 #include "capture/segment.c"
 DYNC__WARM_END
 #include "capture/quick.c"
@@ -216,7 +224,9 @@ DYNC__COLD_BEGIN
 #include "capture/cut.c"
 #include "capture/script.c"
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "capture/replay.c"
+DYNC__WARM_END
 DYNC__COLD_BEGIN
 #include "capture/step.c"
 #include "capture/intercept.c"
@@ -224,7 +234,9 @@ DYNC__COLD_BEGIN
 #include "capture/callback.c"
 #include "capture/verify.c"
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "capture/cache.c"
+DYNC__WARM_END
 DYNC__COLD_BEGIN
 #include "capture/explain.c"
 #include "capture/explain_html.c"
@@ -245,7 +257,9 @@ DYNC__COLD_END
 #include "aot/code.h"
 DYNC__WARM_BEGIN
 #include "aot/backward.c"
+DYNC__WARM_END
 #include "aot/number.c"
+DYNC__WARM_BEGIN
 #include "aot/runtime.c"
 #include "aot/sized.c"
 DYNC__WARM_END
@@ -254,7 +268,9 @@ DYNC__COLD_BEGIN
 #include "inductor/opaque.c"
 #include "inductor/lower.c"
 DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "inductor/inductor.c"
+DYNC__WARM_END
 #include "backend/backend.h"
 DYNC__COLD_BEGIN
 #include "backend/registry.c"
