@@ -8,7 +8,7 @@
 #include "jit.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_FRAME = 256 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
+enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
 
 static struct {
     dync__mutex lock;
