@@ -15543,7 +15543,7 @@ static void dync__xg_pack(dync__xg *g, int bytes, int to, int from)
         return;
     }
     uint8_t pick[64];
-    for (int i = 0; i < 64; i++) pick[i] = i % 16 < 4 * bytes ? (uint8_t)(i % 16 / bytes * 4 + i % bytes) : 0x80;
+    for (int i = 0; i < 64; i++) pick[i] = (uint8_t)(i % 16 < 4 * bytes ? i % 16 / bytes * 4 + i % bytes : 0x80);
     dync__x_v(a, DYNC__X_PSHUFB, vl, to, from, dync__x_constant64(a, pick), 0, 0);
     if (g->V < 8) return;
     int high = dync__xg_temp(g);
@@ -17095,7 +17095,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
  * perf: DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_FRAME = 256 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
+enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
 
 static struct {
     dync__mutex lock;
