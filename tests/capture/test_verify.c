@@ -380,6 +380,26 @@ TEST(lint_of_results_and_opaque_functions)
     EXPECT_EQ_INT(lints() - before, 2);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
+static dync_cell *tally;
+static dync_tensor *counts(dync_tensor *x)
+{
+    dync_cell_set(tally, dync_sym_add(dync_cell_get(tally), DYNC_V(1)));
+    return dync_mul(x, dync_cell_get(tally));
+}
+TEST(verify_leaves_cells_to_the_call)
+{
+    tally = dync_cell_new("tally", DYNC_V(0));
+    dync_compiled *f = dync_compile(counts, .args = "x");
+    dync_tensor *x = dync_ones(dync_shape(2));
+    for (int i = 1; i <= 6; i++) {
+        if (i == 3) dync_set_verify(true);
+        EXPECT(same(dync_call(f, x), dync_mul(x, i), 0));
+        EXPECT_EQ_INT(dync_as_int(dync_cell_get(tally)), i);
+    }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_cell_free(tally);
+}
 TEST(verify_of_training_steps)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
