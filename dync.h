@@ -52364,11 +52364,18 @@ static dync_node *dync__joint_same_view(dync_node *n)
     return found;
 }
 
+static void dync__joint_follow(void *user, dync__arg *a)
+{
+    (void)user;
+    if (a->as.node->mark) a->as.node = a->as.node->mark;
+}
+
 static dync_status dync__joint_tidy(dync_graph *g)
 {
-    for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i], *same = n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD ? dync__joint_same_view(n) : NULL;
-        if (same) dync__node_replace_all(g, n, same);
+    for (int i = 0; i < g->node.n; i++) {            /* mark: what stands for a node from here on */
+        dync_node *n = g->node.at[i];
+        dync__node_each_input(n, dync__joint_follow, NULL);
+        n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
     }
     DYNC__TRY(dync__graph_dce(g));
     DYNC__TRY(dync__graph_cse(g));
