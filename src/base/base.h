@@ -231,7 +231,7 @@ DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), vo
                                          int *signal_number);
 DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; DYNC_ERR_IO */
 DYNC__FN void dync__folder_current(dync__str *out);          /* "." where it is not known */
-DYNC__FN void dync__file_remove(const char *path);           /* where it is there */
+DYNC__FN void dync__file_remove(const char *path);           /* a regular file, where it is there */
 DYNC__FN int  dync__process_id(void);
 DYNC__FN void dync__date_text(dync__str *out);               /* local time to the microsecond: 2024_05_17_13_45_10_123456 */
 

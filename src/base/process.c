@@ -129,9 +129,13 @@ static bool dync__folder_here(char *out, size_t cap)
 DYNC__FN int dync__process_id(void) { return 0; }
 #endif
 
+/* What was begun and could not be finished; a device that was written to stays. */
 DYNC__FN void dync__file_remove(const char *path)
 {
-#if !defined(DYNC_NO_STDIO)
+#if defined(DYNC__PROCESSES)
+    struct stat s;
+    if (stat(path, &s) == 0 && S_ISREG(s.st_mode)) (void)remove(path);
+#elif !defined(DYNC_NO_STDIO)
     (void)remove(path);
 #else
     (void)path;

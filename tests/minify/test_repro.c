@@ -284,6 +284,12 @@ TEST(a_folder_that_cannot_be_written)
     dync_tensor *x = dync_randn(dync_shape(3));
     EXPECT_STATUS(dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "file/repro.c"), DYNC_ERR_IO);
     dync_clear_error();
+    if (there("/dev/full")) {
+        EXPECT_STATUS(dync_repro_save(dync_make_graph(relu_of_sin, x), DYNC_V(x), NULL, false, "/dev/full"), DYNC_ERR_IO);
+        EXPECT_HAS_STR(dync_error_message(), "cannot write /dev/full: No space left on device");
+        EXPECT(there("/dev/full"));                                  /* a device is not cleaned away */
+        dync_clear_error();
+    }
     EXPECT_EQ_INT(program_shell("mkdir w && cd w && echo x >checkpoints"), 0);
     if (!save_big()) return;
     EXPECT_EQ_INT(program_shell("cd w && ../repro minify"), 1);
@@ -307,6 +313,26 @@ TEST(a_full_disk)
     EXPECT(strstr(program_out, "Minifier script written to") == NULL);
     EXPECT_EQ_INT(program_shell("ls torch_compile_debug/*/minifier/checkpoints/storages | wc -l"), 0);
     EXPECT_EQ_STR(program_out, "0\n");                               /* nothing half written is left */
+}
+
+/* Sizes and numbers that stay symbolic: the repro has those of the failing call. */
+TEST(symbolic_numbers)
+{
+    begin("symbolic");
+    program_write("user.c", "#include \"dync.h\"\n"
+                            "static dync_value f(const dync_value *a, int n, void *u) { return (void)n, (void)u, DYNC_V(dync_relu(dync_mul(dync_as_tensor(a[0]), a[1]))); }\n"
+                            "int main(void)\n{\n"
+                            "    dync_compiled *c = dync_compile(f, .args = \"x, k\", .symbolic = \"k\", .dynamic = DYNC_DYNAMIC_ON, .repro_after = \"dynamo\",\n"
+                            "                                    .backend = \"relu_compile_error_TESTING_ONLY\");\n"
+                            "    return dync_call(c, dync_randn(dync_shape(6, 4)), 3) == NULL;\n}\n");
+    if (!program_compile("user.c", "user")) return;
+    EXPECT_EQ_INT(program_shell("./user"), 1);
+    char launcher[1200];
+    REQUIRE(program_launcher(launcher, sizeof launcher));
+    EXPECT_HAS_STR(program_read(launcher, program_out, sizeof program_out), "dync_repro_number(reader, dync_v_int(3));");
+    if (!program_compile(launcher, "launcher")) return;
+    EXPECT_EQ_INT(program_shell("./launcher"), 0);
+    EXPECT_HAS_STR(program_out, "to 3 nodes");
 }
 
 /* ---- commands -------------------------------------------------------------------------------------------------------------------- */

@@ -159,7 +159,9 @@ TEST(allocations_that_fail)
     dync_config_set("repro_isolate", "0");
     EXPECT(dync_fails_accuracy(g, in, 2, backend));
     EXPECT(freopen("/dev/null", "w", stderr) != NULL);
-    for (int what = 0; what < 2; what++)
+    char path[1000];
+    snprintf(path, sizeof path, "%s_repro.c", test__state.program);
+    for (int what = 0; what < 3; what++)
         for (int64_t nth = 1, step = 1;; nth += step, step = nth / 16 + 1) {
             bool done = false;
             dync__mem_trim();
@@ -167,7 +169,8 @@ TEST(allocations_that_fail)
             DYNC_SCOPE {
                 dync__mem_fail_at(nth);
                 if (what == 0) done = dync_minify(g, dync_tuple(x, y), relu_stays, NULL).graph != NULL;
-                else done = dync_fails_accuracy(g, in, 2, backend);
+                else if (what == 1) done = dync_fails_accuracy(g, in, 2, backend);
+                else done = dync_repro_save(g, dync_tuple(x, y), backend, true, path) == DYNC_OK;
                 bool unfired = dync__tls.fail_at > 0;
                 dync__mem_fail_at(0);
                 EXPECT(!unfired || done);
