@@ -2829,7 +2829,7 @@ DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), vo
                                          int *signal_number);
 DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; DYNC_ERR_IO */
 DYNC__FN void dync__folder_current(dync__str *out);          /* "." where it is not known */
-DYNC__FN void dync__file_remove(const char *path);           /* where it is there */
+DYNC__FN void dync__file_remove(const char *path);           /* a regular file, where it is there */
 DYNC__FN int  dync__process_id(void);
 DYNC__FN void dync__date_text(dync__str *out);               /* local time to the microsecond: 2024_05_17_13_45_10_123456 */
 
@@ -5226,9 +5226,13 @@ static bool dync__folder_here(char *out, size_t cap)
 DYNC__FN int dync__process_id(void) { return 0; }
 #endif
 
+/* What was begun and could not be finished; a device that was written to stays. */
 DYNC__FN void dync__file_remove(const char *path)
 {
-#if !defined(DYNC_NO_STDIO)
+#if defined(DYNC__PROCESSES)
+    struct stat s;
+    if (stat(path, &s) == 0 && S_ISREG(s.st_mode)) (void)remove(path);
+#elif !defined(DYNC_NO_STDIO)
     (void)remove(path);
 #else
     (void)path;
@@ -55151,14 +55155,21 @@ DYNC__WARM_END
     X(onnxrt,         NULL,    dync__backend_onnxrt)                                                   \
     X(ts,             "debug", dync__backend_ts)  /* program/ts.c */                                   \
     X(tvm,            NULL,    dync__backend_tvm)                                                      \
-    X(dynamo_accuracy_minifier_backend, "debug", dync__backend_minifier_accuracy) /* minify/repro.c */ \
-    X(dynamo_minifier_backend, "debug", dync__backend_minifier)                  /* minify/repro.c */  \
     X(non_leaf_compile_error_TESTING_ONLY, "debug", dync__backend_non_leaf_compile_error)              \
     X(relu_accuracy_error_TESTING_ONLY, "debug", dync__backend_relu_accuracy_error)                    \
     X(relu_compile_error_TESTING_ONLY, "debug", dync__backend_relu_compile_error)                      \
     X(relu_runtime_error_TESTING_ONLY, "debug", dync__backend_relu_runtime_error)
+/* minify/repro.c: they write files. */
+#if !defined(DYNC_NO_STDIO)
+#define DYNC__MINIFIER_BACKENDS(X)                                                 \
+    X(dynamo_accuracy_minifier_backend, "debug", dync__backend_minifier_accuracy) \
+    X(dynamo_minifier_backend,          "debug", dync__backend_minifier)
+#else
+#define DYNC__MINIFIER_BACKENDS(X)
+#endif
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
+DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 DYNC__FN bool dync__backend_is_builtin(const char *name);
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
@@ -55173,6 +55184,7 @@ DYNC__COLD_BEGIN
 static const dync_backend dync__backend_builtin[] = {
 #define DYNC__X(name, tags, fn) {#name, tags, fn, NULL},
     DYNC__BACKENDS(DYNC__X)
+    DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 };
 DYNC__FN bool dync__backend_is_builtin(const char *name)
@@ -60131,7 +60143,7 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level)
     size_t bytes = (size_t)(g->n_inputs + 1) * sizeof(dync_value);
     dync_value *values = dync__alloc(bytes);
     dync_scope scope = dync_scope_begin();
-    if (values && dync__hook_aot_examples(g, values) == DYNC_OK)
+    if (values && !g->symbol.n && dync__hook_aot_examples(g, values) == DYNC_OK)      /* symbolic sizes have no form yet */
         dync__hook_failed(&dync__tls.error, level >= 3 ? 2 : level, &file, g, g->n_inputs, values, &path, false);
     dync_scope_end(&scope);
     dync__free(values, bytes);
@@ -60806,7 +60818,9 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     if (options.repro_after) options.repro_after = dync__repro_after_name(after);
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
-    dync__hook_install();
+#if !defined(DYNC_NO_STDIO)
+    dync__hook_install();                                 /* it has nowhere to write otherwise */
+#endif
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
     DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);

@@ -15,14 +15,21 @@
     X(onnxrt,         NULL,    dync__backend_onnxrt)                                                   \
     X(ts,             "debug", dync__backend_ts)  /* program/ts.c */                                   \
     X(tvm,            NULL,    dync__backend_tvm)                                                      \
-    X(dynamo_accuracy_minifier_backend, "debug", dync__backend_minifier_accuracy) /* minify/repro.c */ \
-    X(dynamo_minifier_backend, "debug", dync__backend_minifier)                  /* minify/repro.c */  \
     X(non_leaf_compile_error_TESTING_ONLY, "debug", dync__backend_non_leaf_compile_error)              \
     X(relu_accuracy_error_TESTING_ONLY, "debug", dync__backend_relu_accuracy_error)                    \
     X(relu_compile_error_TESTING_ONLY, "debug", dync__backend_relu_compile_error)                      \
     X(relu_runtime_error_TESTING_ONLY, "debug", dync__backend_relu_runtime_error)
+/* minify/repro.c: they write files. */
+#if !defined(DYNC_NO_STDIO)
+#define DYNC__MINIFIER_BACKENDS(X)                                                 \
+    X(dynamo_accuracy_minifier_backend, "debug", dync__backend_minifier_accuracy) \
+    X(dynamo_minifier_backend,          "debug", dync__backend_minifier)
+#else
+#define DYNC__MINIFIER_BACKENDS(X)
+#endif
 #define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
+DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 DYNC__FN bool dync__backend_is_builtin(const char *name);
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */

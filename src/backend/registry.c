@@ -5,6 +5,7 @@
 static const dync_backend dync__backend_builtin[] = {
 #define DYNC__X(name, tags, fn) {#name, tags, fn, NULL},
     DYNC__BACKENDS(DYNC__X)
+    DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 };
 DYNC__FN bool dync__backend_is_builtin(const char *name)

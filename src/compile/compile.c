@@ -56,7 +56,9 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     if (options.repro_after) options.repro_after = dync__repro_after_name(after);
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
-    dync__hook_install();
+#if !defined(DYNC_NO_STDIO)
+    dync__hook_install();                                 /* it has nowhere to write otherwise */
+#endif
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
     DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
