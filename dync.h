@@ -6090,7 +6090,8 @@ typedef struct dync__storage {
 } dync__storage;
 
 enum { DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */, DYNC__T_FAKE = 2, DYNC__T_PARAMETER = 4,
-       DYNC__T_NAMED = 8, DYNC__T_NUMBER = 16 /* capture/: a symbolic number, 0-dim int64 or float64 */ };
+       DYNC__T_NAMED = 8, DYNC__T_NUMBER = 16 /* capture/: a symbolic number, 0-dim int64 or float64 */,
+       DYNC__T_KEPT = 32 /* a fake that a script hands out: one thread at a time has it */ };
 typedef struct dync__tensor {
     int32_t refs;                     /* 0: the slot is free; then numel is the next free slot of the shared list */
     uint32_t generation, slot;
@@ -7803,7 +7804,9 @@ static void dync__tensor_free(dync__tensor *t)
 DYNC__FN void dync__unref(dync__tensor *t)
 {
     if (!t) return;
-    if (DYNC__ATOMIC_LOAD(&t->refs) == 1 || DYNC__ATOMIC_DEC(&t->refs) == 0) dync__tensor_free(t);
+    int32_t refs = DYNC__ATOMIC_LOAD(&t->refs);
+    if (refs > 1 && t->flags & DYNC__T_KEPT) DYNC__ATOMIC_STORE(&t->refs, refs - 1);
+    else if (refs == 1 || DYNC__ATOMIC_DEC(&t->refs) == 0) dync__tensor_free(t);
 }
 
 /* Row-major copy of the elements: dst advances by one element, src by the layout. */
@@ -40046,6 +40049,8 @@ static bool dync__name_is_reserved(const char *s)
         "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
         "self",       "torch",    "inf",      "nan",       "device",
     };
+    size_t n = strlen(s);
+    if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false;      /* none of them has a number */
     for (int i = 0; i < DYNC__COUNT_OF(words); i++)
         if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
     return false;
@@ -40095,6 +40100,22 @@ static int64_t dync__name_split(const char *s, size_t *base_n)
     return number;
 }
 
+/* base_12; every node gets such a name: no format is parsed for it. */
+static char *dync__name_numbered(dync__arena *arena, const char *base, size_t base_n, int64_t number)
+{
+    char digits[24];
+    size_t n = 0;
+    do digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    char *name = dync__arena_alloc(arena, base_n + n + 2), *p = name;
+    if (!name) return NULL;
+    memcpy(p, base, base_n);
+    p += base_n;
+    *p++ = '_';
+    while (n > 0) *p++ = digits[--n];
+    return name;
+}
+
 DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
 {
     if (!g || g->failed) return NULL;
@@ -40108,7 +40129,7 @@ DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
     while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
            dync__name_is_reserved(name)) {
         number++;
-        name = dync__arena_printf(&g->arena, "%.*s_%lld", (int)base_n, base, (long long)number);
+        name = dync__name_numbered(&g->arena, base, base_n, number);
         if (!name) goto failed;
     }
     if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||
@@ -47643,7 +47664,7 @@ static bool dync__script_room(dync__tracer *t)
 static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned)
 {
     dync__script *s = t->script;
-    dync__kept_value v = {.fake = fake, .owned = owned, .flags = fake ? fake->flags : 0};
+    dync__kept_value v = {.fake = fake, .owned = owned, .flags = fake ? (uint8_t)(fake->flags | DYNC__T_KEPT) : 0};
     if (!dync__vec_push(&s->value, v)) {
         dync__script_stop(t);
         return -1;
@@ -48250,7 +48271,7 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
     if (c->row->cls == DYNC__INPLACE) {
         if (!dync__replay_may_write(t, v->fake)) return false;
         dync__ref(c->out[0] = v->fake);
-        v->fake->flags = e->flags;
+        v->fake->flags = (uint8_t)(e->flags | DYNC__T_KEPT);
         return true;
     }
     for (int i = 0; i < e->n_out; i++) {

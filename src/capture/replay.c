@@ -269,7 +269,7 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
     if (c->row->cls == DYNC__INPLACE) {
         if (!dync__replay_may_write(t, v->fake)) return false;
         dync__ref(c->out[0] = v->fake);
-        v->fake->flags = e->flags;
+        v->fake->flags = (uint8_t)(e->flags | DYNC__T_KEPT);
         return true;
     }
     for (int i = 0; i < e->n_out; i++) {

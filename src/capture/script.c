@@ -32,7 +32,7 @@ static bool dync__script_room(dync__tracer *t)
 static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned)
 {
     dync__script *s = t->script;
-    dync__kept_value v = {.fake = fake, .owned = owned, .flags = fake ? fake->flags : 0};
+    dync__kept_value v = {.fake = fake, .owned = owned, .flags = fake ? (uint8_t)(fake->flags | DYNC__T_KEPT) : 0};
     if (!dync__vec_push(&s->value, v)) {
         dync__script_stop(t);
         return -1;

@@ -77,6 +77,8 @@ static bool dync__name_is_reserved(const char *s)
         "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
         "self",       "torch",    "inf",      "nan",       "device",
     };
+    size_t n = strlen(s);
+    if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false;      /* none of them has a number */
     for (int i = 0; i < DYNC__COUNT_OF(words); i++)
         if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
     return false;
@@ -126,6 +128,22 @@ static int64_t dync__name_split(const char *s, size_t *base_n)
     return number;
 }
 
+/* base_12; every node gets such a name: no format is parsed for it. */
+static char *dync__name_numbered(dync__arena *arena, const char *base, size_t base_n, int64_t number)
+{
+    char digits[24];
+    size_t n = 0;
+    do digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    char *name = dync__arena_alloc(arena, base_n + n + 2), *p = name;
+    if (!name) return NULL;
+    memcpy(p, base, base_n);
+    p += base_n;
+    *p++ = '_';
+    while (n > 0) *p++ = digits[--n];
+    return name;
+}
+
 DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
 {
     if (!g || g->failed) return NULL;
@@ -139,7 +157,7 @@ DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
     while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
            dync__name_is_reserved(name)) {
         number++;
-        name = dync__arena_printf(&g->arena, "%.*s_%lld", (int)base_n, base, (long long)number);
+        name = dync__name_numbered(&g->arena, base, base_n, number);
         if (!name) goto failed;
     }
     if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||

@@ -357,7 +357,9 @@ static void dync__tensor_free(dync__tensor *t)
 DYNC__FN void dync__unref(dync__tensor *t)
 {
     if (!t) return;
-    if (DYNC__ATOMIC_LOAD(&t->refs) == 1 || DYNC__ATOMIC_DEC(&t->refs) == 0) dync__tensor_free(t);
+    int32_t refs = DYNC__ATOMIC_LOAD(&t->refs);
+    if (refs > 1 && t->flags & DYNC__T_KEPT) DYNC__ATOMIC_STORE(&t->refs, refs - 1);
+    else if (refs == 1 || DYNC__ATOMIC_DEC(&t->refs) == 0) dync__tensor_free(t);
 }
 
 /* Row-major copy of the elements: dst advances by one element, src by the layout. */
