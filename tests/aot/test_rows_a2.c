@@ -236,6 +236,37 @@ TEST(A_21_aot_sequence_nr)
     dync_module_free(m);
 }
 
+/* ---- the profiler sees backward nodes with their numbers ------------------------------------------------------------------------------------- */
+static dync_value grad_with_create_graph(const dync_value *a, int n, void *user)
+{
+    dync_value y = dync_module_call_values(user, 2, a);
+    (void)n;
+    return dync_gradients(dync_at(y, 0), a[0], DYNC_V(dync_ones(DYNC_SCALAR, .requires_grad = true)), (dync_grad_options){.create_graph = true});
+}
+TEST(A_24_eager_sequence_nr)
+{
+    dync_module *m = model(1638400);
+    dync_tensor *x = dync_rand(dync_shape(100, 16, 32, 32), .requires_grad = true), *target = dync_rand(dync_shape(1));
+    dync_compiled *f = dync_compile(dync_bind(grad_with_create_graph, m, "x, target"), .backend = "aot_eager");
+    dync_profile_event_info e;
+    int found = 0;
+    dync_profile_start();
+    dync_value gx = dync_call_value(f, x, target);
+    dync_profile_stop();
+    EXPECT(gx.kind == DYNC_KIND_LIST || gx.kind == DYNC_KIND_TENSOR);
+    for (int i = 0; dync_profile_event(i, &e); i++) {
+        size_t len = strlen(e.name);
+        if (len < 9 || (strcmp(e.name + len - 9, "Backward0") != 0 && strcmp(e.name + len - 9, "Backward1") != 0)) continue;
+        found++;
+        EXPECT(e.seq_nr >= 0);
+        EXPECT(e.time_ns >= 0 && e.thread >= 0);
+    }
+    EXPECT(found > 0);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_module_free(m);
+}
+
 /* ---- exported forward only -------------------------------------------------------------------------------------------------------------- */
 static dync_value run_exported(void *state, const dync_value *args, int n) { return dync_graph_run(state, args, n); }
 static void free_exported(void *state) { dync_graph_free(state); }
