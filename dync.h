@@ -24900,7 +24900,7 @@ static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *cal
 
 /* What a composite gives is what its decomposition gives: it runs with nothing above and inference alone below, so that no
  * element is computed, nothing is recorded, and the strides are those of the real thing. */
-DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
+static dync_status dync__composite_run(const dync__opcall *call, dync__info *out)
 {
     dync__handler bottom = {.call = dync__composite_bottom};
     dync__tensor *arg[DYNC__MAX_ARGS];
@@ -24923,6 +24923,50 @@ DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out
         dync__unref(run.out[i]);
     }
     return DYNC_OK;
+}
+
+static bool dync__composite_has_tokens(const dync__opcall *call)
+{
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    int n = dync__tls.syms ? DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS) : 0;
+    for (int i = 0; i < n; i++)
+        if (dync__layout_has_tokens(&arg[i]->lay)) return true;
+    return false;
+}
+
+static void dync__composite_specialise(const dync__opcall *call)
+{
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
+    for (int i = 0; i < n; i++) {
+        dync__layout *lay = &arg[i]->lay;
+        arg[i]->numel = 1;
+        for (int d = 0; d < lay->ndim; d++) {
+            lay->shape[d] = dync__sz_number(lay->shape[d]);
+            lay->stride[d] = dync__sz_number(lay->stride[d]);
+            arg[i]->numel *= lay->shape[d];
+        }
+        lay->offset = dync__sz_number(lay->offset);
+    }
+}
+
+/* Most decompositions pass symbolic sizes on or compare them. One that computes with them as numbers makes sizes that are none: then the
+ * sizes of its arguments are made numbers, which is guarded, and it runs again. */
+DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
+{
+    if (DYNC__LIKELY(!dync__composite_has_tokens(call))) return dync__composite_run(call, out);
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__composite_run(call, out);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (status == DYNC_OK || inner.status == DYNC_ERR_MEMORY) {
+        if (status != DYNC_OK) dync__error_raise(&inner);
+        return status;
+    }
+    dync__tls.error_count = errors;
+    dync__composite_specialise(call);
+    return dync__composite_run(call, out);
 }
 
 /* ==== op/decompose.c ============================================================================================ */
@@ -25972,14 +26016,14 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
 static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w, dync__dt *b, double eps)
 {
     dync__chain c = {0};
-    int64_t channels = x->lay.shape[1], rows[2] = {x->lay.shape[0] * groups, -1}, shape[DYNC_MAX_DIMS];
+    int64_t channels = x->lay.shape[1], rows[2] = {dync__sz_mul(x->lay.shape[0], groups), -1}, shape[DYNC_MAX_DIMS];
     for (int i = 0; i < 2; i++) {
         const dync__dt *v = i ? b : w;
-        if (v && (v->lay.ndim != 1 || v->lay.shape[0] != channels))
+        if (v && (v->lay.ndim != 1 || !dync__sz_eq(v->lay.shape[0], channels)))
             return dync__fail(DYNC_ERR_SHAPE, "Expected %s to be a vector of size equal to the number of channels in input, %lld",
                               i ? "bias" : "weight", (long long)channels);
     }
-    rows[1] = x->numel && rows[0] ? x->numel / rows[0] : 0;
+    rows[1] = x->numel && rows[0] ? dync__sz_div(x->numel, rows[0]) : 0;
     dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(), dync__arg_none(), dync__arg_f(eps)};
     dync__dt *y;
     args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, x, 2, rows));
@@ -25998,7 +26042,7 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     if (x->lay.ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "Expected at least 2 dimensions for input tensor but received %d", x->lay.ndim);
-    if (groups <= 0 || x->lay.shape[1] % groups)
+    if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
         return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
                           "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
     return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3), dync__dn_number(call, 4));
@@ -26009,7 +26053,7 @@ DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    if (x->lay.ndim < 3 || x->numel == x->lay.shape[0] * x->lay.shape[1])
+    if (x->lay.ndim < 3 || dync__sz_eq(x->numel, dync__sz_mul(x->lay.shape[0], x->lay.shape[1])))
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 spatial element when training, got a %dD input", x->lay.ndim);
     return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1), dync__dt_arg(call, 2), dync__dn_number(call, 3));
 }

@@ -143,7 +143,7 @@ static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *cal
 
 /* What a composite gives is what its decomposition gives: it runs with nothing above and inference alone below, so that no
  * element is computed, nothing is recorded, and the strides are those of the real thing. */
-DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
+static dync_status dync__composite_run(const dync__opcall *call, dync__info *out)
 {
     dync__handler bottom = {.call = dync__composite_bottom};
     dync__tensor *arg[DYNC__MAX_ARGS];
@@ -166,4 +166,48 @@ DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out
         dync__unref(run.out[i]);
     }
     return DYNC_OK;
+}
+
+static bool dync__composite_has_tokens(const dync__opcall *call)
+{
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    int n = dync__tls.syms ? DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS) : 0;
+    for (int i = 0; i < n; i++)
+        if (dync__layout_has_tokens(&arg[i]->lay)) return true;
+    return false;
+}
+
+static void dync__composite_specialise(const dync__opcall *call)
+{
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
+    for (int i = 0; i < n; i++) {
+        dync__layout *lay = &arg[i]->lay;
+        arg[i]->numel = 1;
+        for (int d = 0; d < lay->ndim; d++) {
+            lay->shape[d] = dync__sz_number(lay->shape[d]);
+            lay->stride[d] = dync__sz_number(lay->stride[d]);
+            arg[i]->numel *= lay->shape[d];
+        }
+        lay->offset = dync__sz_number(lay->offset);
+    }
+}
+
+/* Most decompositions pass symbolic sizes on or compare them. One that computes with them as numbers makes sizes that are none: then the
+ * sizes of its arguments are made numbers, which is guarded, and it runs again. */
+DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
+{
+    if (DYNC__LIKELY(!dync__composite_has_tokens(call))) return dync__composite_run(call, out);
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__composite_run(call, out);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (status == DYNC_OK || inner.status == DYNC_ERR_MEMORY) {
+        if (status != DYNC_OK) dync__error_raise(&inner);
+        return status;
+    }
+    dync__tls.error_count = errors;
+    dync__composite_specialise(call);
+    return dync__composite_run(call, out);
 }

@@ -288,6 +288,22 @@ TEST(breaks_with_changing_sizes)
     dync_compiled_free(f);
 }
 
+/* Composites whose decomposition computes with sizes: kept symbolic where it knows how, else specialised, never wrong. */
+static dync_tensor *norm(dync_tensor *x) { return dync_group_norm(x, 2, NULL, NULL, 1e-5); }
+static dync_tensor *shuffled(dync_tensor *x) { return dync_pixel_shuffle(x, 2); }
+TEST(composites_with_changing_sizes)
+{
+    dync_tensor *(*const fns[])(dync_tensor *) = {norm, shuffled};
+    for (int k = 0; k < 2; k++) {
+        counter c = {.inner = "inductor"};
+        dync_compiled *f = dync_compile(fns[k], .args = "x", .backend_object = &COUNTER(c));
+        for (int64_t n = 2; n < 8; n++) DYNC_SCOPE { EXPECT(calls(f, fns[k], dync_rand(dync_shape(n, 8, 4, n + 1)))); }
+        EXPECT(c.frame_count <= 6);
+        if (k == 0) EXPECT_EQ_INT(c.frame_count, 2);
+        dync_compiled_free(f);
+    }
+}
+
 TEST(churning_sizes_leak_nothing)
 {
     dync_compiled *f = dync_compile(layers, .args = "x, w");
