@@ -313,6 +313,50 @@ TEST(following_allocates_nothing)
     dync_compiled_free(f);
 }
 
+/* ---- many ways, few segments ---------------------------------------------------------------------- */
+static dync_tensor *ten_ifs(dync_tensor *x)
+{
+    for (int i = 0; i < 10; i++) {
+        if (dync_bool(dync_gt(dync_select(x, 0, i), 0))) x = dync_add(x, 0.5);
+        else x = dync_sub(x, 0.5);
+    }
+    return x;
+}
+TEST(ten_ifs_are_about_twenty_segments)
+{
+    dync_compiled *f = dync_compile(ten_ifs);
+    int64_t before = dync_get_counters().graphs;
+    for (int i = 0; i < 400; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(10));
+        EXPECT(dync_allclose(dync_call(f, x), ten_ifs(x), 1e-6, 1e-6));
+    }
+    EXPECT(dync_get_counters().graphs - before <= 24);
+    dync_compiled_free(f);
+}
+
+#if TEST__FORK
+/* What the parent captured serves the child, and the parent goes on. */
+TEST(after_fork)
+{
+    dync_compiled *f = dync_compile(many), *g = dync_compile(ten_ifs);
+    dync_tensor *x = dync_ones(dync_shape(4)), *y = dync_randn(dync_shape(10));
+    way = 7;
+    for (int i = 0; i < 5; i++) DYNC_SCOPE { dync_call(f, x), dync_call(g, y); }
+    pid_t child = fork();
+    bool same = true;
+    for (int i = 0; i < 20; i++) DYNC_SCOPE {
+        way = i % 8;
+        same = same && dync_equal(dync_call(f, x), many(x)) && dync_allclose(dync_call(g, y), ten_ifs(y), 1e-6, 1e-6);
+    }
+    if (child == 0) _exit(same ? 0 : 1);
+    int status = 1;
+    EXPECT(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT(same);
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+}
+#endif
+
 /* ---- threads ------------------------------------------------------------------------------------- */
 static dync_compiled *shared;
 static dync_tensor *by_item(dync_tensor *x)
