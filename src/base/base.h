@@ -67,7 +67,7 @@ DYNC__FN dync_status dync__fail_memory(size_t bytes);                 /* DYNC_ER
 DYNC__FN const char *dync__status_name(dync_status);                  /* "DYNC_ERR_SHAPE" */
 /* Save and restore the slot around code whose errors are judged by the caller (backends, probes): begin empties it and
  * silences handler and stderr, end restores what was pending before and reports what had been recorded inside. */
-typedef struct dync__error_guard { dync__error_slot outer; bool quiet_before; } dync__error_guard;
+typedef struct dync__error_guard { dync__error_slot outer; uint64_t errors_before; bool quiet_before; } dync__error_guard;
 DYNC__FN void dync__error_guard_begin(dync__error_guard *);
 DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *); /* the inner error; status DYNC_OK if none */
 DYNC__FN void dync__error_raise(const dync__error_slot *);            /* record a saved error as this thread's own */

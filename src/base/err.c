@@ -94,6 +94,7 @@ DYNC__FN dync_status dync__fail_memory(size_t bytes)
 DYNC__FN void dync__error_guard_begin(dync__error_guard *g)
 {
     g->outer = dync__tls.error;
+    g->errors_before = dync__tls.error_count;
     g->quiet_before = dync__tls.quiet;
     dync_clear_error();
     dync__tls.quiet = true;
@@ -103,6 +104,7 @@ DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
 {
     dync__error_slot inner = dync__tls.error;
     dync__tls.error = g->outer;
+    dync__tls.error_count = g->errors_before;       /* what was guarded did not happen, unless it is raised again */
     dync__tls.quiet = g->quiet_before;
     return inner;
 }
