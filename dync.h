@@ -1623,6 +1623,12 @@ typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
  *   errors  DYNC_ERR_AUTOGRAD (no node) */
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre_or_null, dync_hook post_or_null, void *user);
 
+/* dync_trace_meta_get: what is known of the node of backward that this thread is running, hooks included.
+ *   key   "grad_fn_seq_nr": its sequence number; "in_grad_fn": "1"
+ *   ->    text owned by the scope; NULL where no node runs, or for another key
+ *   errors  DYNC_ERR_VALUE (NULL) */
+DYNC_API const char *dync_trace_meta_get(const char *key);
+
 /* dync_requires_grad_: switches gradients of a leaf on or off.
  *   t       floating; a leaf, if switched off
  *   ->      t
@@ -33516,6 +33522,7 @@ DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *);      /* of an accu
 /* The node being evaluated in this thread, NULL outside backward; sets it and returns the one before. */
 DYNC__FN const dync__gnode *dync__gnode_running(void);
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
+DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);     /* the same for dync_trace_meta_get: around hooks too */
 
 /* view.c */
 DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);           /* where t's gradient goes; owned */
@@ -34563,7 +34570,9 @@ static dync_status dync__engine_loop(dync__engine *e)
     while (status == DYNC_OK && e->ready.n) {
         int at = dync__engine_pop(e);
         dync_scope scope = dync_scope_begin();
+        const dync__gnode *before = dync__gnode_set_visited(e->task.at[at].node);
         status = dync__engine_step(e, at);
+        dync__gnode_set_visited(before);
         dync_scope_end(&scope);
         dync__gtask_done(&e->task.at[at]);
     }
@@ -36288,7 +36297,8 @@ DYNC__WARM_BEGIN
 typedef struct dync__grad_thread {
     dync__gnode *dead;
     bool burying;
-    const dync__gnode *running;
+    const dync__gnode *running;          /* its rule runs: operators get its sequence number */
+    const dync__gnode *visited;          /* the engine is at it: its hooks too */
 } dync__grad_thread;
 static DYNC__TLS dync__grad_thread dync__gt;
 static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
@@ -36303,10 +36313,29 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
     return before;
 }
 
+DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *node)
+{
+    const dync__gnode *before = dync__gt.visited;
+    dync__gt.visited = node;
+    return before;
+}
+
 DYNC__FN int64_t dync__seq_now(void)
 {
     if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
     return (int64_t)dync__tls.seq - 1;
+}
+
+DYNC_API const char *dync_trace_meta_get(const char *key)
+{
+    const dync__gnode *node = dync__gt.visited;
+    if (!key) return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
+    if (!node) return NULL;
+    bool number = strcmp(key, "grad_fn_seq_nr") == 0 && node->seq != UINT64_MAX;
+    if (!number && strcmp(key, "in_grad_fn") != 0) return NULL;
+    char *text = dync__scope_alloc(24);
+    if (text) dync__format(text, 24, "%lld", number ? (long long)node->seq : 1LL);
+    return text;
 }
 
 DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }

@@ -56,6 +56,12 @@ typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
  *   errors  DYNC_ERR_AUTOGRAD (no node) */
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre_or_null, dync_hook post_or_null, void *user);
 
+/* dync_trace_meta_get: what is known of the node of backward that this thread is running, hooks included.
+ *   key   "grad_fn_seq_nr": its sequence number; "in_grad_fn": "1"
+ *   ->    text owned by the scope; NULL where no node runs, or for another key
+ *   errors  DYNC_ERR_VALUE (NULL) */
+DYNC_API const char *dync_trace_meta_get(const char *key);
+
 /* dync_requires_grad_: switches gradients of a leaf on or off.
  *   t       floating; a leaf, if switched off
  *   ->      t

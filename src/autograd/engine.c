@@ -323,7 +323,9 @@ static dync_status dync__engine_loop(dync__engine *e)
     while (status == DYNC_OK && e->ready.n) {
         int at = dync__engine_pop(e);
         dync_scope scope = dync_scope_begin();
+        const dync__gnode *before = dync__gnode_set_visited(e->task.at[at].node);
         status = dync__engine_step(e, at);
+        dync__gnode_set_visited(before);
         dync_scope_end(&scope);
         dync__gtask_done(&e->task.at[at]);
     }

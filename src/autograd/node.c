@@ -10,7 +10,8 @@
 typedef struct dync__grad_thread {
     dync__gnode *dead;
     bool burying;
-    const dync__gnode *running;
+    const dync__gnode *running;          /* its rule runs: operators get its sequence number */
+    const dync__gnode *visited;          /* the engine is at it: its hooks too */
 } dync__grad_thread;
 static DYNC__TLS dync__grad_thread dync__gt;
 static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
@@ -25,10 +26,29 @@ DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
     return before;
 }
 
+DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *node)
+{
+    const dync__gnode *before = dync__gt.visited;
+    dync__gt.visited = node;
+    return before;
+}
+
 DYNC__FN int64_t dync__seq_now(void)
 {
     if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
     return (int64_t)dync__tls.seq - 1;
+}
+
+DYNC_API const char *dync_trace_meta_get(const char *key)
+{
+    const dync__gnode *node = dync__gt.visited;
+    if (!key) return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
+    if (!node) return NULL;
+    bool number = strcmp(key, "grad_fn_seq_nr") == 0 && node->seq != UINT64_MAX;
+    if (!number && strcmp(key, "in_grad_fn") != 0) return NULL;
+    char *text = dync__scope_alloc(24);
+    if (text) dync__format(text, 24, "%lld", number ? (long long)node->seq : 1LL);
+    return text;
 }
 
 DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }

@@ -83,6 +83,7 @@ DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *);      /* of an accu
 /* The node being evaluated in this thread, NULL outside backward; sets it and returns the one before. */
 DYNC__FN const dync__gnode *dync__gnode_running(void);
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *);
+DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);     /* the same for dync_trace_meta_get: around hooks too */
 
 /* view.c */
 DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);           /* where t's gradient goes; owned */

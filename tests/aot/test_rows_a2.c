@@ -243,6 +243,61 @@ static dync_value grad_with_create_graph(const dync_value *a, int n, void *user)
     (void)n;
     return dync_gradients(dync_at(y, 0), a[0], DYNC_V(dync_ones(DYNC_SCALAR, .requires_grad = true)), (dync_grad_options){.create_graph = true});
 }
+/* Hooks before and after a node: what the thread says of the node inside, in pairs. */
+typedef struct meta_seen { int before, after, numbered; } meta_seen;
+static dync_tensor *meta_before(dync_tensor *g, void *user)
+{
+    meta_seen *s = user;
+    (void)g;
+    s->before++;
+    if (dync_trace_meta_get("grad_fn_seq_nr") && dync_trace_meta_get("in_grad_fn")) s->numbered++;
+    return NULL;
+}
+static dync_tensor *meta_after(dync_tensor *g, void *user)
+{
+    (void)g;
+    ((meta_seen *)user)->after++;
+    return NULL;
+}
+static dync_value three_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
+{
+    dync_tensor *x = dync_as_tensor(args[0]);
+    (void)ctx, (void)nargs;
+    return dync_tuple(dync_clone(dync_slice(x, 0, 0, 7, 1)), dync_clone(dync_slice(x, 0, 7, 23, 1)), dync_clone(dync_slice(x, 0, 23, 32, 1)));
+}
+static dync_value three_backward(dync_autograd_ctx *ctx, const dync_value *grads, int n)
+{
+    dync_value all = dync_tuple_of(n, grads);
+    (void)ctx;
+    return dync_v_tensor(dync_cat(all, 0));
+}
+
+TEST(A_22_split_with_sizes_cleans_up_traceback_meta)
+{
+    static const dync_autograd_function three = {"Three", three_forward, three_backward};
+    for (int shared = 0; shared < 2; shared++) {
+        meta_seen seen = {0, 0, 0};
+        dync_tensor *x = dync_randn(dync_shape(32), .requires_grad = true), *sum = NULL;
+        dync_value parts = shared ? dync_apply(&three, x) : dync_split_sizes(x, dync_shape(7, 16, 9), 0);
+        EXPECT_EQ_INT(dync_len(parts), 3);
+        for (int i = 0; i < 3; i++) {
+            dync_tensor *p = dync_as_tensor(dync_at(parts, i)), *s;
+            EXPECT(dync_grad_fn_hook(p, meta_before, meta_after, &seen) >= 0);
+            s = dync_sum(p, DYNC_ALL, false);
+            sum = sum ? dync_add(sum, s) : s;
+        }
+        EXPECT(dync_trace_meta_get("grad_fn_seq_nr") == NULL);
+        EXPECT_OK(dync_backward(sum));
+        EXPECT_EQ_INT(seen.before, 3);
+        EXPECT_EQ_INT(seen.after, 3);
+        EXPECT_EQ_INT(seen.numbered, 3);
+        EXPECT(dync_trace_meta_get("grad_fn_seq_nr") == NULL);
+        EXPECT(dync_trace_meta_get("in_grad_fn") == NULL);
+        EXPECT(dync_equal(dync_grad(x), dync_ones(dync_shape(32))));
+    }
+    dync_shutdown();
+}
+
 TEST(A_24_eager_sequence_nr)
 {
     dync_module *m = model(1638400);
