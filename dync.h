@@ -2010,10 +2010,12 @@ DYNC_API void dync_compiled_free(dync_compiled *f);
  *   errors  those of the function; DYNC_ERR_UNSUPPORTED and DYNC_ERR_RECOMPILE_LIMIT under .fullgraph; DYNC_ERR_BACKEND
  *   notes   a call during which an error is recorded returns nothing and caches nothing. In the steady state a call makes no malloc
  *   thread  any */
-#define dync_call(f, ...)       dync_as_tensor(dync_call_value(f, __VA_ARGS__))
-#define dync_call0(f)           dync_as_tensor(dync_call_values(f, 0, NULL))
-#define dync_call_value(f, ...) dync_call_values(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+#define dync_call(f, ...)       dync_call_tensor_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+#define dync_call0(f)           dync_call_tensor_at(f, 0, NULL, DYNC_HERE)
+#define dync_call_value(f, ...) dync_call_values_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args);
+DYNC_API dync_value dync_call_values_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at);
+DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at);
 
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls in real time.
  *   out     a tensor or a list of them, of the results' shapes and dtypes
@@ -2621,6 +2623,7 @@ typedef struct dync__thread {
     void (*error_handler)(dync_status, const char *, void *);
     void *error_user;
     dync_loc at;                 /* the user's source line of the operator in flight */
+    dync_loc call_at;            /* of the dync_call that begins: read before any of the user's code runs */
     const char *op;              /* its name, for messages */
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
     bool double_backward;        /* what is being compiled keeps double backward working */
@@ -6150,6 +6153,7 @@ DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
     dync__tensor *t = chunk + (slot & ((1u << DYNC__CHUNK_BITS) - 1));
     return DYNC__LIKELY(DYNC__ATOMIC_PEEK(&t->generation) == (uint32_t)(word >> DYNC__HANDLE_GENERATION)) ? t : NULL;
 }
+DYNC__FN const char *dync__kind_name(dync_kind);                    /* "an int", for messages */
 DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle);  /* NULL, and the error that dync__open promises */
 /* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its maker). */
 DYNC__INLINE dync__tensor *dync__open(const dync_tensor *handle)
@@ -8268,7 +8272,7 @@ DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 
 /* ---- out of a value ---- */
 
-static const char *dync__kind_name(dync_kind kind)
+DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
     static const char *const names[] = {"none", "a bool", "an int", "a float", "a string", "a tensor", "a list", "a module", "a pointer", "a symbol"};
     int i = (int)kind;
@@ -49531,6 +49535,9 @@ static void dync__frame_scripted(dync__tracer *t, const char *name_or_null, dync
     dync__script_frame(t, name_or_null, at);
 }
 
+/* A compiled function that calls itself without end would fill the stack. */
+#define DYNC__FRAME_DEPTH 256
+
 static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *text, int nargs, const dync_value *args, dync_loc at)
 {
     const char *name = dync__frame_name(t, c, text);
@@ -49539,6 +49546,11 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
     if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);      /* no frame of the trace */
     dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
     if (t->stopped) return DYNC_NONE;
+    if (t->frames.n >= DYNC__FRAME_DEPTH) {
+        dync__tracer_fail(t, dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected frames at most %d deep, got more: does the function call itself without end?",
+                                        name, DYNC__FRAME_DEPTH));
+        return DYNC_NONE;
+    }
     if (!dync__vec_push(&t->frames, frame)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
@@ -50713,6 +50725,34 @@ static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__calla
     return NULL;
 }
 
+/* A function of tensors takes as many tensors as it has parameters. */
+static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value *args)
+{
+    if (dync__callee_arity(&f->callee) < 0) return true;
+    if (nargs != dync__callee_arity(&f->callee)) return false;
+    for (int i = 0; args && i < nargs; i++)
+        if (args[i].kind != DYNC_KIND_TENSOR || !args[i].as.t) return false;
+    return true;
+}
+
+/* Says what does not fit, with the caller's place. A NULL where an error is pending comes from the call that failed: nothing more is said. */
+static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args)
+{
+    dync_loc saved = dync__tls.at;
+    dync__tls.at = dync__tls.call_at;
+    int arity = dync__callee_arity(&f->callee), i = 0;
+    if (nargs != arity) {
+        dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, arity, nargs);
+    } else {
+        while (args[i].kind == DYNC_KIND_TENSOR && args[i].as.t) i++;
+        bool null = args[i].kind == DYNC_KIND_TENSOR;
+        if (!null || dync_error() == DYNC_OK)
+            dync__fail(DYNC_ERR_VALUE, "%s: argument %d: expected a tensor, got %s", f->name, i + 1, null ? "NULL" : dync__kind_name(args[i].kind));
+    }
+    dync__tls.at = saved;
+    return DYNC_NONE;
+}
+
 static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     dync__callargs call;
@@ -50721,10 +50761,7 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
         dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from a module that has been freed", f->name);
         return result;
     }
-    if (dync__callee_arity(&f->callee) >= 0 && nargs != dync__callee_arity(&f->callee)) {
-        dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, dync__callee_arity(&f->callee), nargs);
-        return result;
-    }
+    if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);
     uint64_t errors = dync__error_count();
     if (dync__callargs_flatten(&call, nargs, args) != DYNC_OK) return result;
     dync__cache_entry *e = dync__entry_lookup(f, &call);
@@ -50768,14 +50805,34 @@ static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_va
 static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     if (!f) {
+        dync_loc saved = dync__tls.at;
+        dync__tls.at = dync__tls.call_at;
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
+        dync__tls.at = saved;
         return DYNC_NONE;
     }
     if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 
-DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args) { return dync__call_values(f, nargs, args, NULL); }
+DYNC_API dync_value dync_call_values_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at)
+{
+    dync__tls.call_at = at;
+    return dync__call_values(f, nargs, args, NULL);
+}
+
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args) { return dync_call_values_at(f, nargs, args, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at)
+{
+    dync_value r = dync_call_values_at(f, nargs, args, at);
+    if (DYNC__LIKELY(r.kind == DYNC_KIND_TENSOR)) return dync_as_tensor(r);
+    dync_loc saved = dync__tls.at;
+    dync__tls.at = at;
+    if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", f->name, dync__kind_name(r.kind));
+    dync__tls.at = saved;
+    return NULL;
+}
 
 typedef struct dync__into_pairs { int n; dync_tensor *to[DYNC__MAX_LEAVES]; dync_value from[DYNC__MAX_LEAVES]; } dync__into_pairs;
 
@@ -50814,6 +50871,7 @@ static dync_status dync__copy_into(dync_value out, dync_value r)
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
+    dync__tls.call_at = DYNC_NOWHERE;
     dync_value r = dync__call_values(f, nargs, args, &out);
     dync_status status = r.kind == DYNC_KIND_NONE ? (dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME) : dync__copy_into(out, r);
     dync_scope_end(&scope);

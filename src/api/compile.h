@@ -98,10 +98,12 @@ DYNC_API void dync_compiled_free(dync_compiled *f);
  *   errors  those of the function; DYNC_ERR_UNSUPPORTED and DYNC_ERR_RECOMPILE_LIMIT under .fullgraph; DYNC_ERR_BACKEND
  *   notes   a call during which an error is recorded returns nothing and caches nothing. In the steady state a call makes no malloc
  *   thread  any */
-#define dync_call(f, ...)       dync_as_tensor(dync_call_value(f, __VA_ARGS__))
-#define dync_call0(f)           dync_as_tensor(dync_call_values(f, 0, NULL))
-#define dync_call_value(f, ...) dync_call_values(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+#define dync_call(f, ...)       dync_call_tensor_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+#define dync_call0(f)           dync_call_tensor_at(f, 0, NULL, DYNC_HERE)
+#define dync_call_value(f, ...) dync_call_values_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args);
+DYNC_API dync_value dync_call_values_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at);
+DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at);
 
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls in real time.
  *   out     a tensor or a list of them, of the results' shapes and dtypes

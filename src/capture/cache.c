@@ -514,6 +514,34 @@ static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__calla
     return NULL;
 }
 
+/* A function of tensors takes as many tensors as it has parameters. */
+static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value *args)
+{
+    if (dync__callee_arity(&f->callee) < 0) return true;
+    if (nargs != dync__callee_arity(&f->callee)) return false;
+    for (int i = 0; args && i < nargs; i++)
+        if (args[i].kind != DYNC_KIND_TENSOR || !args[i].as.t) return false;
+    return true;
+}
+
+/* Says what does not fit, with the caller's place. A NULL where an error is pending comes from the call that failed: nothing more is said. */
+static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args)
+{
+    dync_loc saved = dync__tls.at;
+    dync__tls.at = dync__tls.call_at;
+    int arity = dync__callee_arity(&f->callee), i = 0;
+    if (nargs != arity) {
+        dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, arity, nargs);
+    } else {
+        while (args[i].kind == DYNC_KIND_TENSOR && args[i].as.t) i++;
+        bool null = args[i].kind == DYNC_KIND_TENSOR;
+        if (!null || dync_error() == DYNC_OK)
+            dync__fail(DYNC_ERR_VALUE, "%s: argument %d: expected a tensor, got %s", f->name, i + 1, null ? "NULL" : dync__kind_name(args[i].kind));
+    }
+    dync__tls.at = saved;
+    return DYNC_NONE;
+}
+
 static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     dync__callargs call;
@@ -522,10 +550,7 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
         dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from a module that has been freed", f->name);
         return result;
     }
-    if (dync__callee_arity(&f->callee) >= 0 && nargs != dync__callee_arity(&f->callee)) {
-        dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, dync__callee_arity(&f->callee), nargs);
-        return result;
-    }
+    if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);
     uint64_t errors = dync__error_count();
     if (dync__callargs_flatten(&call, nargs, args) != DYNC_OK) return result;
     dync__cache_entry *e = dync__entry_lookup(f, &call);
@@ -569,14 +594,34 @@ static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_va
 static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     if (!f) {
+        dync_loc saved = dync__tls.at;
+        dync__tls.at = dync__tls.call_at;
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
+        dync__tls.at = saved;
         return DYNC_NONE;
     }
     if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 
-DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args) { return dync__call_values(f, nargs, args, NULL); }
+DYNC_API dync_value dync_call_values_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at)
+{
+    dync__tls.call_at = at;
+    return dync__call_values(f, nargs, args, NULL);
+}
+
+DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args) { return dync_call_values_at(f, nargs, args, DYNC_NOWHERE); }
+
+DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at)
+{
+    dync_value r = dync_call_values_at(f, nargs, args, at);
+    if (DYNC__LIKELY(r.kind == DYNC_KIND_TENSOR)) return dync_as_tensor(r);
+    dync_loc saved = dync__tls.at;
+    dync__tls.at = at;
+    if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", f->name, dync__kind_name(r.kind));
+    dync__tls.at = saved;
+    return NULL;
+}
 
 typedef struct dync__into_pairs { int n; dync_tensor *to[DYNC__MAX_LEAVES]; dync_value from[DYNC__MAX_LEAVES]; } dync__into_pairs;
 
@@ -615,6 +660,7 @@ static dync_status dync__copy_into(dync_value out, dync_value r)
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
+    dync__tls.call_at = DYNC_NOWHERE;
     dync_value r = dync__call_values(f, nargs, args, &out);
     dync_status status = r.kind == DYNC_KIND_NONE ? (dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME) : dync__copy_into(out, r);
     dync_scope_end(&scope);

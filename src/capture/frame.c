@@ -278,6 +278,9 @@ static void dync__frame_scripted(dync__tracer *t, const char *name_or_null, dync
     dync__script_frame(t, name_or_null, at);
 }
 
+/* A compiled function that calls itself without end would fill the stack. */
+#define DYNC__FRAME_DEPTH 256
+
 static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *text, int nargs, const dync_value *args, dync_loc at)
 {
     const char *name = dync__frame_name(t, c, text);
@@ -286,6 +289,11 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
     if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);      /* no frame of the trace */
     dync__trace_frame frame = {.name = name, .at = at, .mark = t->pending};
     if (t->stopped) return DYNC_NONE;
+    if (t->frames.n >= DYNC__FRAME_DEPTH) {
+        dync__tracer_fail(t, dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected frames at most %d deep, got more: does the function call itself without end?",
+                                        name, DYNC__FRAME_DEPTH));
+        return DYNC_NONE;
+    }
     if (!dync__vec_push(&t->frames, frame)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;

@@ -123,6 +123,7 @@ DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
     dync__tensor *t = chunk + (slot & ((1u << DYNC__CHUNK_BITS) - 1));
     return DYNC__LIKELY(DYNC__ATOMIC_PEEK(&t->generation) == (uint32_t)(word >> DYNC__HANDLE_GENERATION)) ? t : NULL;
 }
+DYNC__FN const char *dync__kind_name(dync_kind);                    /* "an int", for messages */
 DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle);  /* NULL, and the error that dync__open promises */
 /* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its maker). */
 DYNC__INLINE dync__tensor *dync__open(const dync_tensor *handle)

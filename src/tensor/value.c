@@ -76,7 +76,7 @@ DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 
 /* ---- out of a value ---- */
 
-static const char *dync__kind_name(dync_kind kind)
+DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
     static const char *const names[] = {"none", "a bool", "an int", "a float", "a string", "a tensor", "a list", "a module", "a pointer", "a symbol"};
     int i = (int)kind;

@@ -126,6 +126,53 @@ static dync_value inside(const dync_value *a, int n, void *user)
     default: return DYNC_V(dync_matmul(x, NULL));
     }
 }
+/* What does not fit a call is told with the caller's place. */
+static dync_compiled *endless_f;
+static dync_tensor *endless(dync_tensor *x) { return dync_add(dync_call(endless_f, x), 1); }
+static int countdown_left;
+static dync_tensor *countdown(dync_tensor *x) { return countdown_left-- > 0 ? dync_call(endless_f, dync_add(x, 1)) : x; }
+
+#define PLACED(expr, status, part)                                                                                  \
+    do {                                                                                                            \
+        char place[64];                                                                                             \
+        snprintf(place, sizeof place, "test_misuse.c:%d)", __LINE__);                                               \
+        dync_clear_error();                                                                                         \
+        dync_on_error(quiet, NULL);                                                                                 \
+        (void)(expr);                                                                                               \
+        test__has_str(dync_error_message(), place, __FILE__, __LINE__, #expr);                                      \
+        BAD(expr, status, part);                                                                                    \
+    } while (0)
+
+TEST(calls_that_do_not_fit_name_their_place)
+{
+    dync_tensor *x = dync_ones(dync_shape(2)), *null = NULL;
+    dync_compiled *f = dync_compile(twice), *g = dync_compile(sum2), *n = dync_compile(null_fn), *none = NULL;
+    for (int warm = 0; warm < 2; warm++) {
+        PLACED(dync_call(none, x), DYNC_ERR_VALUE, "dync_call: the compiled function is NULL (");
+        PLACED(dync_call(f, x, x), DYNC_ERR_VALUE, "twice takes 1 arguments, got 2 (");
+        PLACED(dync_call0(f), DYNC_ERR_VALUE, "twice takes 1 arguments, got 0 (");
+        PLACED(dync_call(f, null), DYNC_ERR_VALUE, "twice: argument 1: expected a tensor, got NULL (");
+        PLACED(dync_call(g, x, 3), DYNC_ERR_VALUE, "sum2: argument 2: expected a tensor, got an int (");
+        PLACED(dync_call_value(g, "a", x), DYNC_ERR_VALUE, "sum2: argument 1: expected a tensor, got a string (");
+        PLACED(dync_call(n, x), DYNC_ERR_VALUE, "dync_call: expected null_fn to return a tensor, got none (");
+        EXPECT(dync_call(f, x) && dync_call(g, x, x));
+    }
+    dync_compiled_free(f), dync_compiled_free(g), dync_compiled_free(n);
+}
+
+TEST(a_function_that_calls_itself_without_end)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    endless_f = dync_compile(endless);
+    for (int i = 0; i < 2; i++) BAD(dync_call(endless_f, x), DYNC_ERR_VALUE, "does the function call itself without end?");
+    dync_compiled_free(endless_f);
+    endless_f = dync_compile(countdown);
+    countdown_left = 60;
+    dync_tensor *y = dync_call(endless_f, x);
+    EXPECT(y && dync_item(dync_select(y, 0, 0)) == 61);
+    dync_compiled_free(endless_f);
+}
+
 TEST(inside_a_traced_function)
 {
     static const char *const texts[] = {"NULL", "1", "-1", "NULL", "600", "NULL", "NULL", "9", "9", "NULL", "no such operator", "tensor", "NULL", "16", "NULL"};
