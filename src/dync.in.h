@@ -221,6 +221,7 @@ DYNC__COLD_BEGIN
 #include "capture/trace.c"
 #include "capture/effects.c"
 #include "capture/number.c"
+#include "capture/lift.c"
 #include "capture/cut.c"
 #include "capture/script.c"
 DYNC__COLD_END

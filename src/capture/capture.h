@@ -47,6 +47,13 @@ typedef struct dync__int_guard { const char *name; const int64_t *address; int64
 typedef struct dync__module_guard { dync_module *module; uint64_t id, version; } dync__module_guard;
 
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
+/* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
+ * ones, in this order. */
+typedef struct dync__lift_place { int node, arg, call; } dync__lift_place;
+enum { DYNC__LIFT_PLACES = 64 };
+typedef struct dync__lift { dync_graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
+/* What counts as pending: calls and constants. */
+DYNC__INLINE bool dync__node_pends(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
 typedef struct dync__segment {
     struct dync__segment *next;          /* in the compiled function's table */
     uint64_t hash, site;                 /* site: the place in the program */
@@ -61,6 +68,8 @@ typedef struct dync__segment {
     bool writes;                         /* something in place: what others were computed from may be gone */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
+    int frame;                           /* compiles of the function before it */
+    dync__lift *lift;                    /* or NULL; owned */
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
@@ -236,6 +245,7 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);    
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* number.c */
+DYNC__FN bool dync__number_place(int op, int arg);                                   /* may a number there be one of run time? */
 DYNC__FN bool dync__number_named(const dync_compiled *, int arg);                   /* in .symbolic */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value);                             /* a number as it stands in the environment; owned */
 DYNC__FN dync_value dync__number_value(const dync__tensor *);
@@ -250,7 +260,8 @@ DYNC__FN void dync__shapes_free(dync__cache_entry *);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+                                               dync__lift *taken_or_null);
 DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
@@ -258,6 +269,9 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__t
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
 DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
+DYNC__FN bool dync__graph_alike(const dync_graph *, const dync_graph *, dync__lift *differ_or_null);   /* differ: the places of other numbers */
+DYNC__FN bool dync__segment_fits(const dync__segment *, int n, dync__tensor *const *inputs);           /* by memory; the first n */
+DYNC__FN void dync__lift_free(dync__lift *);
 DYNC__FN void dync__segment_free(dync__segment *);
 /* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
 /* run_into, where there is one, may write results where the caller wants them: into[i] is NULL or a tensor on memory that nothing else of the

@@ -37,9 +37,6 @@ static void dync__log_break(dync__tracer *t, const char *reason)
     dync__str_free(&stack);
 }
 
-/* What counts as pending: calls and constants. */
-static bool dync__cut_is_call(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
-
 /* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
 /* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
 typedef struct dync__piece_map { dync_graph *graph; dync_node **holder; } dync__piece_map;
@@ -69,7 +66,7 @@ static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to)
     for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
         dync_node *old = t->graph->node.at[i];
         old->mark = NULL;
-        if (!dync__cut_is_call(old)) continue;
+        if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
         if (ordinal < from || ordinal >= to) continue;
         old->mark = dync__graph_copy_call(g, old, dync__piece_node, &map);
@@ -98,15 +95,17 @@ static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, 
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_in && status == DYNC_OK; i++) {
         dync__tensor *x = dync__env_real(t, in_env[i]);
-        args[i] = dync__arg_t(x);
+        args[i] = x && (x->flags & DYNC__T_NUMBER) ? dync__arg_value(dync__number_value(x)) : dync__arg_t(x);
         if (!x) status = DYNC_ERR_INTERNAL;
     }
     dync__trace_pause pause = dync__trace_pause_begin(t);
     if (status == DYNC_OK) status = dync__graph_eval(s->graph, args, s->n_in, &arena, &all);
     dync__trace_pause_end(t, pause);
     for (int i = 0; status == DYNC_OK && i < all.n; i++) {
-        if (!out[i]) out[i] = all.as.list[i].as.t;
-        else dync__unref(all.as.list[i].as.t);
+        const dync__arg *a = &all.as.list[i];
+        dync__tensor *x = dync__arg_is_number(a) ? dync__number_tensor(dync__arg_to_value(a)) : a->as.t;
+        if (!out[i]) out[i] = x;
+        else dync__unref(x);
     }
     dync__arena_free(&arena);
     return status;
@@ -231,14 +230,15 @@ static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
     return NULL;
 }
 
-static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash, uint64_t site)
+static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int **in_env, uint64_t hash, uint64_t site)
 {
     int n = taken->n_inputs;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
-    bool ready = dync__cut_inputs(t, n, in_env, in) == DYNC_OK;
+    bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
+    if (!s && ready && !t->at) ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
     if (s || !ready) dync_graph_free(taken);
-    else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in);
+    else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
     dync__room_end(in, few, n, sizeof *in);
     return s;
 }
@@ -285,7 +285,9 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
         for (int i = 0; i < n_out; i++)
             if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]])) dync__ref(out[i]);
     } else if (status == DYNC_OK) {
-        ref.seg = dync__cut_segment(t, g, ref.in_env, hash, site);
+        const int *in_env = ref.in_env;
+        ref.seg = dync__cut_segment(t, g, &in_env, hash, site);
+        ref.in_env = (int *)(uintptr_t)in_env;
         status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
         if (status == DYNC_OK && !t->at) status = dync__cut_complete(t, ref.seg, ref.in_env, out);
         if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
@@ -335,7 +337,7 @@ static int dync__node_ordinal(const dync__tracer *t, const dync_node *n)
     int k = -1;
     for (int i = 0; i < t->graph->node.n; i++) {
         const dync_node *x = t->graph->node.at[i];
-        if (dync__cut_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (x == n) return k;
     }
     return k;
@@ -354,8 +356,8 @@ static bool dync__used_later(dync__tracer *t, const dync_node *n, int hi)
     int k = -1;
     for (int i = 0; i < t->graph->node.n && !l.found; i++) {
         dync_node *x = t->graph->node.at[i];
-        if (dync__cut_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
-        if (dync__cut_is_call(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
     }
     return l.found;
 }
@@ -380,7 +382,7 @@ static bool dync__graph_has_effects(const dync_graph *g)
     for (int i = 0; i < g->node.n; i++) {
         int op = g->node.at[i]->op;
         if (g->node.at[i]->callee) return true;
-        if (op < 0 || !dync__cut_is_call(g->node.at[i])) continue;
+        if (op < 0 || !dync__node_pends(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
         if (op == DYNC__OP__set_grad_enabled) continue;           /* the mode at the end is kept apart */
         if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM))) return true;
@@ -453,6 +455,8 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     t->cut_reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
+        t->lo = bound[i];
+        t->hi = bound[i + 1];
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
     }
     dync__tls.grad_enabled_off = grad_off;

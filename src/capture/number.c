@@ -201,18 +201,34 @@ static dync_value dync__number_specialise(dync_value v)
 }
 
 /* ---- operators with symbolic operands ----------------------------------------------------------------------------------------------------- */
+/* May a number there be one of run time? */
+DYNC__FN bool dync__number_place(int op, int arg)
+{
+    const dync__op_row *row = dync__op_info(op);
+    dync__param param;
+    bool pointwise = row->cls == DYNC__POINTWISE ||
+                     (row->cls == DYNC__INPLACE && row->inplace_of >= 0 && dync__op_info(row->inplace_of)->cls == DYNC__POINTWISE);
+    bool value = dync__schema_param(row->schema, arg, &param) && (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
+    return pointwise && value && op != DYNC__OP_pow && (row->cls != DYNC__INPLACE || row->inplace_of != DYNC__OP_pow);
+}
+
+/* A plain number of this call enters the environment. Its place, -1: no memory. */
+DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
+{
+    dync__tensor *real = dync__number_tensor(plain);
+    int env = real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
+    dync__unref(real);
+    return env;
+}
+
 /* Symbols among the arguments become the numbers they are; number[i] is set where the operator may take the node instead. */
 DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
 {
-    bool pointwise = c->row->cls == DYNC__POINTWISE || (c->row->cls == DYNC__INPLACE && c->row->inplace_of >= 0 &&
-                                                        dync__op_info(c->row->inplace_of)->cls == DYNC__POINTWISE);
     for (int i = 0; i < c->nargs; i++) {
         dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p) : NULL;
-        dync__param param;
         number[i] = NULL;
         if (!x) continue;
-        bool value = dync__schema_param(c->row->schema, i, &param) && (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
-        if (pointwise && value && !t->taped && c->op != DYNC__OP_pow) number[i] = x;
+        if (!t->taped && dync__number_place(c->op, i)) number[i] = x;
         else dync__number_fix(t, x);
         c->args[i] = dync__arg_value(x->plain);
     }

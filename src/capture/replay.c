@@ -140,7 +140,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__script *s = t->script;
     dync__opcall c = {.row = dync__op_info(e->op), .op = e->op, .nargs = e->n_args, .nout = e->n_out, .at = e->at};
     bool made = c.row->cls != DYNC__INPLACE;
-    c.args = (dync__arg *)(uintptr_t)e->args;        /* only read */
+    c.args = e->args;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
     DYNC__TRY(dync__tracer_record(t, &c));
     for (int i = 0; i < e->n_out && made; i++) {
@@ -159,6 +159,7 @@ DYNC__FN void dync__replay_leave(dync__tracer *t)
     dync_loc at = t->last_at;
     dync_status status = t->status;
     t->scripted = DYNC__SCRIPT_STOPPED;              /* what is recorded again is no new way */
+    s->old = s->event.n;
     t->handler.call = dync__tracer_call;
     for (int i = 0; i < t->fake.n; i++) {
         dync__ref(t->fake.at[i]);
@@ -214,7 +215,10 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
         bool same = e->kind == DYNC__EV_OP && e->op == c->op && e->mode == mode && e->n_args == c->nargs;
-        for (int i = 0; same && i < c->nargs; i++) same = dync__replay_same(t, &e->args[i], &c->args[i]);
+        for (int i = 0; same && i < c->nargs; i++) {
+            bool any = (e->free >> i & 1) && e->args[i].kind == c->args[i].kind;
+            same = any || dync__replay_same(t, &e->args[i], &c->args[i]);
+        }
         if (same) return at;
     }
     return -1;
@@ -299,6 +303,8 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
             s->waiting.at[s->waiting.n++] = at;
             s->at = at;
             c->nout = e->n_out;
+            for (int i = 0; DYNC__UNLIKELY(e->free >> i); i++)
+                if (e->free >> i & 1) e->args[i] = c->args[i];
             t->last_at = c->at;
             t->pending++;
             return DYNC_OK;
@@ -349,15 +355,30 @@ static bool dync__replay_gone(const dync__script *s, const dync__cut_record *cut
     return true;
 }
 
+/* The numbers of this call that a segment takes as inputs. */
+static dync_status dync__replay_numbers(dync__tracer *t, const dync__cut_part *p)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < p->n_number; i++) {
+        const dync__cut_number *n = &p->number[i];
+        dync__tensor *real = dync__number_tensor(dync__arg_to_value(&s->event.at[n->event].args[n->arg]));
+        if (!real) return DYNC_ERR_MEMORY;
+        dync__replay_place(t, real, s->value.at[n->value].fake);
+        dync__unref(real);
+    }
+    return DYNC_OK;
+}
+
 /* The segments that the record ran here; out of each enter the environment. */
 static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
 {
     dync__tensor *few[DYNC__FEW], **out = dync__room(few, DYNC__FEW, p->n_out, sizeof *out);
-    if (!out || !dync__replay_room(t, p->n_out)) {
+    if (!out || !dync__replay_room(t, p->n_out + p->n_number)) {
         dync__room_end(out, few, p->n_out, sizeof *out);
         return DYNC_ERR_MEMORY;
     }
-    dync_status status = dync__cut_run(t, p->seg, p->in_env, out);
+    dync_status status = dync__replay_numbers(t, p);
+    if (status == DYNC_OK) status = dync__cut_run(t, p->seg, p->in_env, out);
     for (int i = 0; i < p->n_out && status == DYNC_OK; i++)
         if (!out[i] && t->script->value.at[p->value[i]].wanted) status = dync__cut_complete(t, p->seg, p->in_env, out);
     if (status == DYNC_OK) dync__replay_place_all(t, p, out);

@@ -169,6 +169,35 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
     t->script->cut = cut;
 }
 
+/* The numbers that are inputs of the piece. An event that only this way has takes any number there; one that takes any number already must be
+ * among them, else the piece is good for this call alone. */
+static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync__cut_part *p)
+{
+    dync__script *s = t->script;
+    const dync__lift *lift = ref->seg->lift;
+    int n = lift ? lift->n : 0, inputs = ref->seg->n_in - n;
+    dync__cut_number *number = dync__arena_alloc(&s->arena, (size_t)(n + 1) * sizeof *number);
+    bool ok = number && s->waiting.n == t->pending;
+    for (int i = 0; i < n && ok; i++) {
+        int32_t at = s->waiting.at[t->lo + lift->place[i].call];
+        const dync__script_event *e = &s->event.at[at];
+        ok = e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
+        if (ok) number[i] = (dync__cut_number){at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true), lift->place[i].arg};
+        ok = ok && number[i].value >= 0;
+    }
+    for (int k = t->lo; k < t->hi && ok; k++) {
+        dync__script_event *e = &s->event.at[s->waiting.at[k]];
+        uint32_t inside = 0;
+        for (int i = 0; i < n; i++)
+            if (number[i].event == s->waiting.at[k]) inside |= 1u << number[i].arg;
+        if (s->waiting.at[k] >= s->old) e->free |= inside;
+        ok = !(e->free & ~inside);
+    }
+    p->number = number;
+    p->n_number = n;
+    return ok;
+}
+
 DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n_out, dync__tensor *const *fakes)
 {
     dync__script *s = t->script;
@@ -186,6 +215,7 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
     for (int i = 0; i < ref->seg->n_in && ok; i++) dync__script_wants(t, t->fake.at[ref->in_env[i]]);
     if (!ref->seg->narrowable) s->writes = true;
+    ok = ok && dync__script_numbers(t, ref, &p);
     if (!ok || !dync__avec_push(&s->arena, &s->cut->piece, p)) dync__script_stop(t);
 }
 

@@ -14,14 +14,17 @@
 typedef enum { DYNC__EV_OP, DYNC__EV_FOREIGN, DYNC__EV_FRAME, DYNC__EV_FRAME_END, DYNC__EV_GRAD_MODE, DYNC__EV_CUT, DYNC__EV_END } dync__event_kind;
 enum { DYNC__SCRIPT_EVENTS = 8192, DYNC__SCRIPT_VALUES = 16384, DYNC__SCRIPT_WAYS = 8, DYNC__SCRIPTS = 8 };
 
+/* Number arg of an event, of this call, as an input; value: the place's fake. */
+typedef struct dync__cut_number { int32_t event, value; int arg; } dync__cut_number;
 /* A segment of a cut: for each output its value, and what it puts into the environment. */
 typedef struct dync__cut_part {
     dync__segment *seg;
     const int *in_env;
-    int n_out;
+    int n_out, n_number;
     const int32_t *value;
     dync__tensor *const *fake;
     const dync__origin *origin;
+    const dync__cut_number *number;      /* inputs that are numbers, before its outputs in the environment */
 } dync__cut_part;
 typedef struct dync__cut_record {
     const char *reason, *file;           /* NULL: the end of a broken frame */
@@ -35,9 +38,10 @@ typedef struct dync__cut_record {
 typedef struct dync__script_event {
     uint8_t kind, mode, n_args, n_out;   /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
     uint8_t flags;                       /* OP in place: of what is written, afterwards */
+    uint32_t free;                       /* OP: arguments that may be any number of their kind; in args they are those of the last call */
     int32_t op, value;                   /* value: the first one made; in place: the one written */
     int32_t next, alt;                   /* first event after this one; another one in its place; -1 */
-    const dync__arg *args;               /* tensors are the script's fakes */
+    dync__arg *args;                     /* tensors are the script's fakes */
     dync_loc at;
     const char *name;                    /* FRAME */
     dync__cut_record *cut;
@@ -55,6 +59,7 @@ typedef struct dync__script {
     dync__arena arena;
     uint64_t id;                         /* trace_id of its fakes */
     int32_t root;
+    int32_t old;                         /* events that earlier calls recorded: they are on other ways, too */
     DYNC__VEC(dync__script_event) event;
     DYNC__VEC(dync__kept_value) value;
     /* of the call that has it */

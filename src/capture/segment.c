@@ -75,8 +75,20 @@ static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
     return true;
 }
 
-DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
+/* The same kind of number where an operator takes any: noted. */
+static bool dync__number_differs(const dync_node *n, int arg, int call, const dync__arg *got, dync__lift *differ)
 {
+    const dync__arg *a = &n->args[arg];
+    if (a->kind != got->kind || (a->kind != DYNC__A_FLOAT && a->kind != DYNC__A_INT) || !dync__node_is_call(n) || n->op < 0) return false;
+    if (!dync__number_place(n->op, arg) || differ->n == DYNC__LIFT_PLACES) return false;
+    differ->place[differ->n++] = (dync__lift_place){n->index, arg, call};
+    return true;
+}
+
+DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
+DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ)
+{
+    int call = -1;
     if (a->node.n != b->node.n) return false;
     for (int i = 0; i < a->node.n; i++) {
         const dync_node *x = a->node.at[i], *y = b->node.at[i];
@@ -89,8 +101,11 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
         if (x->kind == DYNC__N_PLACEHOLDER && x->has_info &&
             (!dync__info_equal(&x->info[0], &y->info[0]) || x->requires_grad[0] != y->requires_grad[0]))
             return false;
-        for (int j = 0; j < x->nargs; j++)
-            if (!dync__args_equal(&x->args[j], &y->args[j])) return false;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) call++;
+        for (int j = 0; j < x->nargs; j++) {
+            if (dync__args_equal(&x->args[j], &y->args[j])) continue;
+            if (!differ || !dync__number_differs(x, j, call, &y->args[j], differ)) return false;
+        }
     }
     return true;
 }
@@ -104,9 +119,9 @@ static int dync__input_alias(dync__tensor *const *inputs, int i)
 }
 
 /* What was compiled for inputs that share memory, or share none, serves only such where something is written. */
-static bool dync__segment_fits(const dync__segment *s, dync__tensor *const *inputs)
+DYNC__FN bool dync__segment_fits(const dync__segment *s, int n, dync__tensor *const *inputs)
 {
-    for (int i = 0; s->alias && i < s->n_in; i++)
+    for (int i = 0; s->alias && i < n; i++)
         if (s->alias[i] != dync__input_alias(inputs, i)) return false;
     return true;
 }
@@ -122,7 +137,8 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
 {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
-        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) && dync__segment_fits(s, inputs))
+        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) &&
+            dync__segment_fits(s, s->n_in, inputs))
             return s;
     return NULL;
 }
@@ -207,8 +223,9 @@ static void dync__segment_logged(const dync__segment *s, const dync_compiled *f,
     }
 }
 
-/* The graph is taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs)
+/* The graph and the places are taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+                                              dync__lift *lift)
 {
     dync__segment *s = dync__calloc(sizeof *s);
     int n = taken->n_inputs;
@@ -217,9 +234,11 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
         dync__room_end(examples, few, n, sizeof *examples);
         dync__free(s, sizeof *s);
         dync_graph_free(taken);
+        dync__lift_free(lift);
         return NULL;
     }
     s->graph = taken;
+    s->lift = lift;
     s->hash = hash;
     s->site = site;
     s->n_in = n;
@@ -242,8 +261,9 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     dync__segment_logged(s, f, dync__now_ns() - start);
     dync__lock(&f->lock);
     s->next = f->segments;
+    s->frame = f->n_frames;
     DYNC__ATOMIC_STORE(&f->segments, s);
-    f->n_frames++;
+    DYNC__ATOMIC_STORE(&f->n_frames, s->frame + 1);
     dync__unlock(&f->lock);
     return s;
 }
@@ -265,12 +285,20 @@ DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
     return s;
 }
 
+DYNC__FN void dync__lift_free(dync__lift *lift)
+{
+    if (!lift) return;
+    dync_graph_free(lift->form);
+    dync__free(lift, sizeof *lift);
+}
+
 DYNC__FN void dync__segment_free(dync__segment *s)
 {
     if (!s) return;
     if (s->code.destroy) s->code.destroy(s->code.state);
     if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
     if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
+    dync__lift_free(s->lift);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
 }

@@ -466,6 +466,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     t->handler.call = dync__tracer_call;
     t->handler.state = t;
     t->outer = dync__tls.capture_state;
+    t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
     t->grad_mode_before = !dync__tls.grad_enabled_off;
     dync__tls.capture_state = t;
     dync__tls.compiling = true;

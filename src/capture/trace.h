@@ -19,6 +19,8 @@ typedef struct dync__tracer {
     uint64_t id;
     dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
     int pending;                         /* calls in it */
+    int lo, hi;                          /* calls of the piece being cut */
+    int frames_before;                   /* compiles of the function when the call began */
     int split;                           /* the cut has one more end after so many of them; 0: none */
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
@@ -133,6 +135,9 @@ DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor 
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);   /* NULL: none of this trace */
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
 DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
+DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);               /* its place in the environment; -1: no memory */
+/* lift.c */
+DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync_graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
 DYNC__FN bool dync__trace_cell_get(struct dync_cell *, dync_value *result);
 DYNC__FN bool dync__trace_cell_set(struct dync_cell *, dync_value);
 DYNC__FN void dync__numbers_install(void);

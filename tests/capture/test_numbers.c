@@ -194,4 +194,145 @@ TEST(cells_in_branches)
     dync_cell_free(count);
 }
 
+/* ---- numbers that data decide ---- */
+static dync_tensor *by_item(dync_tensor *x) { return dync_add(dync_mul(x, dync_item(dync_sum(x, DYNC_ALL, false))), 1.5); }
+static dync_tensor *by_item_by_hand(dync_tensor *x, double s) { return dync_add(dync_mul(x, s), 1.5); }
+static double item_of(dync_tensor *x) { return dync_item(dync_sum(x, DYNC_ALL, false)); }
+
+static const char *const every[] = {NULL, "aot_eager", "inductor"};
+TEST(a_number_that_data_decide_is_an_input_from_its_second_value_on)
+{
+    for (int k = 0; k < 3; k++) {
+        counter c = {.inner = every[k]};
+        dync_compiled *f = dync_compile(by_item, .args = "x", .backend_object = &COUNTER(c));
+        for (int i = 0; i < 200; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_add(dync_rand(dync_shape(4, 3)), 0.01 * i);
+            dync_tensor *r = dync_call(f, x);
+            EXPECT(same(r, by_item_by_hand(x, item_of(x)), 1e-6));
+        }
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        EXPECT_EQ_INT(c.frame_count, 3);                 /* the sum; with the first number, with any */
+        EXPECT_HAS_STR(dync_graph_readable(c.graphs[2]), "Sym(s0)");
+        dync_compiled_free(f);
+    }
+}
+
+TEST(special_values_are_numbers_like_others)
+{
+    enum { N_VALUES = 13 };
+    static const double value[N_VALUES] = {0.25, NAN, INFINITY, -INFINITY, 0.0, -0.0, 1.0, -1.0, 1e300, 1e-300, NAN, 7.5, 0.25};
+    for (int k = 0; k < 3; k++) {
+        counter c = {.inner = every[k]};
+        dync_compiled *f = dync_compile(by_item, .args = "x", .backend_object = &COUNTER(c));
+        for (int i = 0; i < 3 * N_VALUES; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_full(dync_shape(1), value[i % N_VALUES]);
+            dync_tensor *r = dync_call(f, x), *e = by_item_by_hand(x, item_of(x));
+            EXPECT(r && memcmp(dync_data(r), dync_data(e), sizeof(float)) == 0);
+        }
+        EXPECT_EQ_INT(c.frame_count, 3);
+        dync_compiled_free(f);
+    }
+}
+
+/* Gradients flow through what the number scales, on every backend and over many calls. */
+static dync_tensor *scales_twice(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *y = dync_mul(x, w);
+    double s = dync_item(dync_sum(dync_detach(y), DYNC_ALL, false));
+    int64_t n = (int64_t)(s * 3);
+    y = dync_div(dync_sub(dync_mul(dync_tanh(y), s), 0.25), (double)n * n + 1.5);
+    return dync_maximum(dync_mul(y, n), dync_mul(dync_add(s, w), 0.125));
+}
+TEST(gradients_with_several_numbers)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    for (int k = 0; k < 3; k++) {
+        counter c = {.inner = k ? backends[k] : NULL};
+        dync_compiled *f = dync_compile(scales_twice, .args = "x, w", .backend_object = &COUNTER(c));
+        for (int i = 0; i < 60; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_sub(dync_rand(dync_shape(5)), 0.5);
+            dync_tensor *a = dync_clone(x), *b = dync_clone(x), *v = dync_rand(dync_shape(5)), *w = dync_clone(v);
+            dync_requires_grad_(a, true), dync_requires_grad_(b, true);
+            dync_requires_grad_(v, true), dync_requires_grad_(w, true);
+            dync_tensor *r = dync_call(f, a, v), *e = scales_twice(b, w);
+            EXPECT(same(r, e, 1e-5));
+            EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
+            EXPECT_OK(dync_backward(dync_sum(e, DYNC_ALL, false)));
+            EXPECT(same(dync_grad(a), dync_grad(b), 1e-5));
+            EXPECT(same(dync_grad(v), dync_grad(w), 1e-5));
+        }
+        EXPECT(c.frame_count <= 8);
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
+/* Places change one by one, ways branch off in between, and a kind of number is a segment of its own. */
+static dync_tensor *wanders(dync_tensor *x)
+{
+    double s = dync_item(dync_amax(x, DYNC_ALL, false));
+    int64_t k = (int64_t)floor(s * 8);
+    dync_tensor *y = dync_mul(x, k % 3 ? 0.5 : s);
+    y = k % 2 ? dync_add(y, k) : dync_add(y, s);
+    if (k % 5 == 0) y = dync_relu(dync_sub(y, s));
+    dync_tensor *z = dync_masked_fill(dync_clamp(y, -s, s), dync_gt(x, s / 2), s);
+    s += dync_item(dync_amin(z, DYNC_ALL, false));
+    if (k % 4 == 1) z = dync_add_(z, s);
+    return dync_where(dync_lt(z, s), dync_mul(z, s), dync_lerp(z, x, s));
+}
+TEST(ways_with_numbers_of_their_own)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16};
+    for (int b = 0; b < 3; b++)
+        for (int d = 0; d < 3; d++)
+            for (int rank = 0; rank < 2; rank++) {
+                counter c = {.inner = every[b]};
+                dync_compiled *f = dync_compile(wanders, .args = "x", .backend_object = &COUNTER(c));
+                for (int i = 0; i < 80; i++) DYNC_SCOPE {
+                    dync_tensor *x = dync_to_dtype(dync_sub(dync_rand(rank ? dync_shape(6) : DYNC_SCALAR), 0.25), (dync_dtype)dtypes[d]);
+                    dync_tensor *r = dync_call(f, x), *e = wanders(x);
+                    EXPECT(same(r, e, dtypes[d] == DYNC_BF16 ? 0.02 : 1e-5));
+                }
+                EXPECT(c.frame_count < 60);
+                EXPECT_EQ_INT(dync_error(), DYNC_OK);
+                dync_compiled_free(f);
+            }
+}
+
+/* The turns of a loop have numbers of their own, which are no inputs as long as they are the same in every call. */
+static dync_tensor *turns(dync_tensor *x)
+{
+    for (int i = 2; i < 6; i++) {
+        x = dync_mul(x, (double)i);
+        dync_graph_break("turn");
+    }
+    return x;
+}
+TEST(numbers_of_a_loop_stay_constants)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(turns, .args = "x", .backend_object = &COUNTER(c));
+    for (int i = 0; i < 10; i++) DYNC_SCOPE EXPECT(same(dync_call(f, dync_ones(dync_shape(2))), dync_full(dync_shape(2), 120), 0));
+    EXPECT_EQ_INT(c.frame_count, 4);
+    dync_compiled_free(f);
+}
+
+/* Sizes and dimensions stay what they are. */
+static dync_tensor *reshapes(dync_tensor *x)
+{
+    int64_t n = (int64_t)dync_item(dync_amax(x, DYNC_ALL, false));
+    return dync_sum(dync_mul(dync_reshape(x, n % 2 ? dync_shape(2, 6) : dync_shape(3, 4)), n), dync_shape(n % 2), false);
+}
+TEST(sizes_and_dimensions_stay_constants)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(reshapes, .args = "x", .backend_object = &COUNTER(c));
+    for (int i = 0; i < 40; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_full(dync_shape(12), i + 0.5);
+        EXPECT(same(dync_call(f, x), reshapes(x), 0));
+    }
+    EXPECT_EQ_INT(c.frame_count, 5);
+    dync_compiled_free(f);
+}
+
 TEST_MAIN
