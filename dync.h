@@ -42953,6 +42953,17 @@ typedef struct dync__int_guard { const char *name; const int64_t *address; int64
 typedef struct dync__module_guard { dync_module *module; uint64_t id, version; } dync__module_guard;
 
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
+/* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
+ * ones, in this order. */
+typedef struct dync__lift_place { int node, arg, call; } dync__lift_place;
+#if defined(DYNC_SMALL)
+enum { DYNC__LIFT_PLACES = 8 };
+#else
+enum { DYNC__LIFT_PLACES = 64 };
+#endif
+typedef struct dync__lift { dync_graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
+/* What counts as pending: calls and constants. */
+DYNC__INLINE bool dync__node_pends(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
 typedef struct dync__segment {
     struct dync__segment *next;          /* in the compiled function's table */
     uint64_t hash, site;                 /* site: the place in the program */
@@ -42967,6 +42978,8 @@ typedef struct dync__segment {
     bool writes;                         /* something in place: what others were computed from may be gone */
     bool narrowable;                     /* no random ancestor, nothing written */
     int n_ops;                           /* call_function nodes, for explain */
+    int frame;                           /* compiles of the function before it */
+    dync__lift *lift;                    /* or NULL; owned */
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
@@ -43142,6 +43155,7 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);    
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* number.c */
+DYNC__FN bool dync__number_place(int op, int arg);                                   /* may a number there be one of run time? */
 DYNC__FN bool dync__number_named(const dync_compiled *, int arg);                   /* in .symbolic */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value);                             /* a number as it stands in the environment; owned */
 DYNC__FN dync_value dync__number_value(const dync__tensor *);
@@ -43156,7 +43170,8 @@ DYNC__FN void dync__shapes_free(dync__cache_entry *);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+                                               dync__lift *taken_or_null);
 DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
@@ -43164,6 +43179,9 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__t
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
 DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
+DYNC__FN bool dync__graph_alike(const dync_graph *, const dync_graph *, dync__lift *differ_or_null);   /* differ: the places of other numbers */
+DYNC__FN bool dync__segment_fits(const dync__segment *, int n, dync__tensor *const *inputs);           /* by memory; the first n */
+DYNC__FN void dync__lift_free(dync__lift *);
 DYNC__FN void dync__segment_free(dync__segment *);
 /* A callable whose run is this one takes tensors without boxing: the fast way for the library's own backends. */
 /* run_into, where there is one, may write results where the caller wants them: into[i] is NULL or a tensor on memory that nothing else of the
@@ -43264,6 +43282,8 @@ typedef struct dync__tracer {
     uint64_t id;
     dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
     int pending;                         /* calls in it */
+    int lo, hi;                          /* calls of the piece being cut */
+    int frames_before;                   /* compiles of the function when the call began */
     int split;                           /* the cut has one more end after so many of them; 0: none */
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
@@ -43378,6 +43398,9 @@ DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor 
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);   /* NULL: none of this trace */
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
 DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
+DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);               /* its place in the environment; -1: no memory */
+/* lift.c */
+DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync_graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
 DYNC__FN bool dync__trace_cell_get(struct dync_cell *, dync_value *result);
 DYNC__FN bool dync__trace_cell_set(struct dync_cell *, dync_value);
 DYNC__FN void dync__numbers_install(void);
@@ -43443,14 +43466,17 @@ DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);             
 typedef enum { DYNC__EV_OP, DYNC__EV_FOREIGN, DYNC__EV_FRAME, DYNC__EV_FRAME_END, DYNC__EV_GRAD_MODE, DYNC__EV_CUT, DYNC__EV_END } dync__event_kind;
 enum { DYNC__SCRIPT_EVENTS = 8192, DYNC__SCRIPT_VALUES = 16384, DYNC__SCRIPT_WAYS = 8, DYNC__SCRIPTS = 8 };
 
+/* Number arg of an event, of this call, as an input; value: the place's fake. */
+typedef struct dync__cut_number { int32_t event, value; int arg; } dync__cut_number;
 /* A segment of a cut: for each output its value, and what it puts into the environment. */
 typedef struct dync__cut_part {
     dync__segment *seg;
     const int *in_env;
-    int n_out;
+    int n_out, n_number;
     const int32_t *value;
     dync__tensor *const *fake;
     const dync__origin *origin;
+    const dync__cut_number *number;      /* inputs that are numbers, before its outputs in the environment */
 } dync__cut_part;
 typedef struct dync__cut_record {
     const char *reason, *file;           /* NULL: the end of a broken frame */
@@ -43464,9 +43490,10 @@ typedef struct dync__cut_record {
 typedef struct dync__script_event {
     uint8_t kind, mode, n_args, n_out;   /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
     uint8_t flags;                       /* OP in place: of what is written, afterwards */
+    uint32_t free;                       /* OP: arguments that may be any number of their kind; in args they are those of the last call */
     int32_t op, value;                   /* value: the first one made; in place: the one written */
     int32_t next, alt;                   /* first event after this one; another one in its place; -1 */
-    const dync__arg *args;               /* tensors are the script's fakes */
+    dync__arg *args;                     /* tensors are the script's fakes */
     dync_loc at;
     const char *name;                    /* FRAME */
     dync__cut_record *cut;
@@ -43484,6 +43511,7 @@ typedef struct dync__script {
     dync__arena arena;
     uint64_t id;                         /* trace_id of its fakes */
     int32_t root;
+    int32_t old;                         /* events that earlier calls recorded: they are on other ways, too */
     DYNC__VEC(dync__script_event) event;
     DYNC__VEC(dync__kept_value) value;
     /* of the call that has it */
@@ -44678,8 +44706,20 @@ static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
     return true;
 }
 
-DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
+/* The same kind of number where an operator takes any: noted. */
+static bool dync__number_differs(const dync_node *n, int arg, int call, const dync__arg *got, dync__lift *differ)
 {
+    const dync__arg *a = &n->args[arg];
+    if (a->kind != got->kind || (a->kind != DYNC__A_FLOAT && a->kind != DYNC__A_INT) || !dync__node_is_call(n) || n->op < 0) return false;
+    if (!dync__number_place(n->op, arg) || differ->n == DYNC__LIFT_PLACES) return false;
+    differ->place[differ->n++] = (dync__lift_place){n->index, arg, call};
+    return true;
+}
+
+DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
+DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ)
+{
+    int call = -1;
     if (a->node.n != b->node.n) return false;
     for (int i = 0; i < a->node.n; i++) {
         const dync_node *x = a->node.at[i], *y = b->node.at[i];
@@ -44692,8 +44732,11 @@ DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b)
         if (x->kind == DYNC__N_PLACEHOLDER && x->has_info &&
             (!dync__info_equal(&x->info[0], &y->info[0]) || x->requires_grad[0] != y->requires_grad[0]))
             return false;
-        for (int j = 0; j < x->nargs; j++)
-            if (!dync__args_equal(&x->args[j], &y->args[j])) return false;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) call++;
+        for (int j = 0; j < x->nargs; j++) {
+            if (dync__args_equal(&x->args[j], &y->args[j])) continue;
+            if (!differ || !dync__number_differs(x, j, call, &y->args[j], differ)) return false;
+        }
     }
     return true;
 }
@@ -44707,9 +44750,9 @@ static int dync__input_alias(dync__tensor *const *inputs, int i)
 }
 
 /* What was compiled for inputs that share memory, or share none, serves only such where something is written. */
-static bool dync__segment_fits(const dync__segment *s, dync__tensor *const *inputs)
+DYNC__FN bool dync__segment_fits(const dync__segment *s, int n, dync__tensor *const *inputs)
 {
-    for (int i = 0; s->alias && i < s->n_in; i++)
+    for (int i = 0; s->alias && i < n; i++)
         if (s->alias[i] != dync__input_alias(inputs, i)) return false;
     return true;
 }
@@ -44725,7 +44768,8 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
 {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
-        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) && dync__segment_fits(s, inputs))
+        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) &&
+            dync__segment_fits(s, s->n_in, inputs))
             return s;
     return NULL;
 }
@@ -44810,8 +44854,9 @@ static void dync__segment_logged(const dync__segment *s, const dync_compiled *f,
     }
 }
 
-/* The graph is taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs)
+/* The graph and the places are taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
+DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+                                              dync__lift *lift)
 {
     dync__segment *s = dync__calloc(sizeof *s);
     int n = taken->n_inputs;
@@ -44820,9 +44865,11 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
         dync__room_end(examples, few, n, sizeof *examples);
         dync__free(s, sizeof *s);
         dync_graph_free(taken);
+        dync__lift_free(lift);
         return NULL;
     }
     s->graph = taken;
+    s->lift = lift;
     s->hash = hash;
     s->site = site;
     s->n_in = n;
@@ -44845,8 +44892,9 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     dync__segment_logged(s, f, dync__now_ns() - start);
     dync__lock(&f->lock);
     s->next = f->segments;
+    s->frame = f->n_frames;
     DYNC__ATOMIC_STORE(&f->segments, s);
-    f->n_frames++;
+    DYNC__ATOMIC_STORE(&f->n_frames, s->frame + 1);
     dync__unlock(&f->lock);
     return s;
 }
@@ -44868,12 +44916,20 @@ DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
     return s;
 }
 
+DYNC__FN void dync__lift_free(dync__lift *lift)
+{
+    if (!lift) return;
+    dync_graph_free(lift->form);
+    dync__free(lift, sizeof *lift);
+}
+
 DYNC__FN void dync__segment_free(dync__segment *s)
 {
     if (!s) return;
     if (s->code.destroy) s->code.destroy(s->code.state);
     if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
     if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
+    dync__lift_free(s->lift);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
 }
@@ -46104,6 +46160,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     t->handler.call = dync__tracer_call;
     t->handler.state = t;
     t->outer = dync__tls.capture_state;
+    t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
     t->grad_mode_before = !dync__tls.grad_enabled_off;
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
@@ -46670,18 +46727,34 @@ static dync_value dync__number_specialise(dync_value v)
 }
 
 /* ---- operators with symbolic operands ----------------------------------------------------------------------------------------------------- */
+/* May a number there be one of run time? */
+DYNC__FN bool dync__number_place(int op, int arg)
+{
+    const dync__op_row *row = dync__op_info(op);
+    dync__param param;
+    bool pointwise = row->cls == DYNC__POINTWISE ||
+                     (row->cls == DYNC__INPLACE && row->inplace_of >= 0 && dync__op_info(row->inplace_of)->cls == DYNC__POINTWISE);
+    bool value = dync__schema_param(row->schema, arg, &param) && (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
+    return pointwise && value && op != DYNC__OP_pow && (row->cls != DYNC__INPLACE || row->inplace_of != DYNC__OP_pow);
+}
+
+/* A plain number of this call enters the environment. Its place, -1: no memory. */
+DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
+{
+    dync__tensor *real = dync__number_tensor(plain);
+    int env = real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
+    dync__unref(real);
+    return env;
+}
+
 /* Symbols among the arguments become the numbers they are; number[i] is set where the operator may take the node instead. */
 DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
 {
-    bool pointwise = c->row->cls == DYNC__POINTWISE || (c->row->cls == DYNC__INPLACE && c->row->inplace_of >= 0 &&
-                                                        dync__op_info(c->row->inplace_of)->cls == DYNC__POINTWISE);
     for (int i = 0; i < c->nargs; i++) {
         dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p) : NULL;
-        dync__param param;
         number[i] = NULL;
         if (!x) continue;
-        bool value = dync__schema_param(c->row->schema, i, &param) && (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
-        if (pointwise && value && !t->taped && c->op != DYNC__OP_pow) number[i] = x;
+        if (!t->taped && dync__number_place(c->op, i)) number[i] = x;
         else dync__number_fix(t, x);
         c->args[i] = dync__arg_value(x->plain);
     }
@@ -46845,6 +46918,136 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__t
 
 DYNC__FN void dync__numbers_install(void) { DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise); }
 
+/* ==== capture/lift.c ============================================================================================ */
+/* capture/lift.c: numbers that data decide become run-time inputs of a segment. Where the pending graph differs from a segment of this
+ * place only in plain operands, a segment is made in which these are inputs; it serves later calls, whatever the numbers. After number.c,
+ * before cut.c. Only off the tree (the C function runs in every call and gives the numbers), and only what an earlier call compiled
+ * counts: the constants of a loop's turns are segments of their own.
+ *
+ * The numbers of a call stand in the environment as those of number.c do, behind everything else that the segment takes. */
+
+static bool dync__lift_has(const dync__lift *l, const dync__lift_place *p)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->place[i].node == p->node && l->place[i].arg == p->arg) return true;
+    return false;
+}
+
+/* Are all places of differ inputs of s? */
+static bool dync__lift_covers(const dync__segment *s, const dync__lift *differ)
+{
+    for (int i = 0; i < differ->n; i++)
+        if (!s->lift || !dync__lift_has(s->lift, &differ->place[i])) return false;
+    return true;
+}
+
+/* The segment that serves g as it is; else *differ has the places in which g differs from the newest one that is alike, or none. */
+static dync__segment *dync__lift_find(const dync__tracer *t, const dync_graph *g, uint64_t site, dync__tensor *const *in, dync__lift *best)
+{
+    best->n = 0;
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s; s = s->next) {
+        dync__lift differ = {.n = 0};
+        if (s->site != site || s->grad_mode != !dync__tls.grad_enabled_off) continue;
+        if (!dync__graph_alike(s->lift ? s->lift->form : s->graph, g, &differ) || !dync__segment_fits(s, g->n_inputs, in)) continue;
+        if (dync__lift_covers(s, &differ)) return s;
+        if (best->n || s->frame >= t->frames_before) continue;
+        *best = differ;
+        for (int i = 0; s->lift && i < s->lift->n && best->n < DYNC__LIFT_PLACES; i++)
+            if (!dync__lift_has(&differ, &s->lift->place[i])) best->place[best->n++] = s->lift->place[i];
+    }
+    return NULL;
+}
+
+static dync__arg *dync__lift_arg(const dync_graph *g, const dync__lift_place *p) { return &g->node.at[p->node]->args[p->arg]; }
+
+/* The numbers of g in the environment; *in_env: what the segment takes, the numbers last. */
+static dync_status dync__lift_enter(dync__tracer *t, const dync_graph *g, const dync__lift *lift, const int **in_env)
+{
+    int n = g->n_inputs, *all = dync__arena_alloc(&t->scratch, (size_t)(n + lift->n + 1) * sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    memcpy(all, *in_env, (size_t)n * sizeof *all);
+    for (int i = 0; i < lift->n; i++)
+        if ((all[n + i] = dync__number_enter(t, dync__arg_to_value(dync__lift_arg(g, &lift->place[i])))) < 0) return DYNC_ERR_MEMORY;
+    *in_env = all;
+    return DYNC_OK;
+}
+
+static dync_node *dync__lift_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+
+static dync_node *dync__lift_input(dync__tracer *t, dync_graph *to, const dync_graph *g, const dync__lift_place *p, int env)
+{
+    char name[40];
+    dync__format(name, sizeof name, "number%d", env);
+    dync_node *n = dync__graph_placeholder(to, name, NULL, NULL);
+    if (!n) return NULL;
+    n->scalar = *dync__lift_arg(g, p);
+    n->sym = dync__arena_printf(&to->arena, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
+    n->env = env;
+    return n->sym ? n : NULL;
+}
+
+/* A copy of g with inputs in the places. NULL: no memory. */
+static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const dync__lift *lift, const int *in_env)
+{
+    dync_graph *to = dync__graph_new(g->name);
+    size_t room = (size_t)(g->node.n + 1) * sizeof(dync_node *);
+    dync_node **copy = dync__calloc(room);
+    bool ok = to && copy && dync__graph_takes_symbols(to, g);
+    for (int i = 0; i < g->node.n && ok; i++) {
+        dync_node *old = g->node.at[i];
+        dync__arg result;
+        if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
+        else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__lift_node, copy);
+        else if (dync__graph_copy_arg(to, &old->args[0], &result, dync__lift_node, copy)) copy[i] = dync__graph_output(to, &result);
+        if (copy[i] && old->kind == DYNC__N_PLACEHOLDER && !old->has_info) copy[i]->has_info = false;
+        ok = copy[i] != NULL;
+    }
+    for (int i = 0; i < lift->n && ok; i++) {
+        dync_node *n = dync__lift_input(t, to, g, &lift->place[i], in_env[g->n_inputs + i]);
+        if (n) copy[lift->place[i].node]->args[lift->place[i].arg] = dync__arg_node(n);
+        ok = n != NULL;
+    }
+    dync__free(copy, room);
+    if (ok && !to->failed) {
+        dync__graph_renumber(to);
+        return to;
+    }
+    dync_graph_free(to);
+    return NULL;
+}
+
+static dync_status dync__lift_compile(dync__tracer *t, dync_graph *g, uint64_t site, dync__lift *lift, const int *in_env, dync__segment **out)
+{
+    dync_graph *to = dync__lift_graph(t, g, lift, in_env);
+    dync__lift *kept = to ? dync__alloc(sizeof *kept) : NULL;
+    int n = g->n_inputs + lift->n;
+    dync__tensor *few[DYNC__FEW], **in = kept ? dync__room(few, DYNC__FEW, n, sizeof *in) : NULL;
+    if (!in) {
+        dync__free(kept, sizeof *kept);
+        dync_graph_free(to);
+        return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < n; i++) in[i] = t->real.at[in_env[i]];
+    *kept = *lift;
+    kept->form = dync_graph_retain(g);
+    *out = dync__segment_compile(t->fn, to, dync__hash_mix(dync__graph_hash(to), site), site, in, kept);
+    dync__room_end(in, few, n, sizeof *in);
+    return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+}
+
+/* *out: the segment that serves g with some of its numbers as inputs, made now or earlier, and *in_env what it takes; NULL: none can. in: of
+ * g's inputs. */
+DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync_graph *g, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **out)
+{
+    dync__lift lift;
+    *out = dync__lift_find(t, g, site, in, &lift);
+    if (*out && !(*out)->lift) return DYNC_OK;
+    if (!*out && !lift.n) return DYNC_OK;
+    const dync__lift *places = *out ? (*out)->lift : &lift;
+    DYNC__TRY(dync__lift_enter(t, g, places, in_env));
+    return *out ? DYNC_OK : dync__lift_compile(t, g, site, &lift, *in_env, out);
+}
+
 /* ==== capture/cut.c ============================================================================================= */
 /* capture/cut.c: turns what the tracer has pending into segments: at breaks (every value that the C function may still use leaves the
  * graph), at the return of a broken frame, and at the end (only what is returned leaves). Runs them, so that the trace goes on with
@@ -46883,9 +47086,6 @@ static void dync__log_break(dync__tracer *t, const char *reason)
     dync__str_free(&stack);
 }
 
-/* What counts as pending: calls and constants. */
-static bool dync__cut_is_call(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
-
 /* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
 /* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
 typedef struct dync__piece_map { dync_graph *graph; dync_node **holder; } dync__piece_map;
@@ -46915,7 +47115,7 @@ static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to)
     for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
         dync_node *old = t->graph->node.at[i];
         old->mark = NULL;
-        if (!dync__cut_is_call(old)) continue;
+        if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
         if (ordinal < from || ordinal >= to) continue;
         old->mark = dync__graph_copy_call(g, old, dync__piece_node, &map);
@@ -46944,15 +47144,17 @@ static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, 
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_in && status == DYNC_OK; i++) {
         dync__tensor *x = dync__env_real(t, in_env[i]);
-        args[i] = dync__arg_t(x);
+        args[i] = x && (x->flags & DYNC__T_NUMBER) ? dync__arg_value(dync__number_value(x)) : dync__arg_t(x);
         if (!x) status = DYNC_ERR_INTERNAL;
     }
     dync__trace_pause pause = dync__trace_pause_begin(t);
     if (status == DYNC_OK) status = dync__graph_eval(s->graph, args, s->n_in, &arena, &all);
     dync__trace_pause_end(t, pause);
     for (int i = 0; status == DYNC_OK && i < all.n; i++) {
-        if (!out[i]) out[i] = all.as.list[i].as.t;
-        else dync__unref(all.as.list[i].as.t);
+        const dync__arg *a = &all.as.list[i];
+        dync__tensor *x = dync__arg_is_number(a) ? dync__number_tensor(dync__arg_to_value(a)) : a->as.t;
+        if (!out[i]) out[i] = x;
+        else dync__unref(x);
     }
     dync__arena_free(&arena);
     return status;
@@ -47077,14 +47279,15 @@ static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
     return NULL;
 }
 
-static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int *in_env, uint64_t hash, uint64_t site)
+static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int **in_env, uint64_t hash, uint64_t site)
 {
     int n = taken->n_inputs;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
-    bool ready = dync__cut_inputs(t, n, in_env, in) == DYNC_OK;
+    bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
+    if (!s && ready && !t->at) ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
     if (s || !ready) dync_graph_free(taken);
-    else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in);
+    else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
     dync__room_end(in, few, n, sizeof *in);
     return s;
 }
@@ -47131,7 +47334,9 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
         for (int i = 0; i < n_out; i++)
             if (known->out_env[i] < t->n_path_env && (out[i] = t->path_env[known->out_env[i]])) dync__ref(out[i]);
     } else if (status == DYNC_OK) {
-        ref.seg = dync__cut_segment(t, g, ref.in_env, hash, site);
+        const int *in_env = ref.in_env;
+        ref.seg = dync__cut_segment(t, g, &in_env, hash, site);
+        ref.in_env = (int *)(uintptr_t)in_env;
         status = ref.seg ? dync__cut_run(t, ref.seg, ref.in_env, out) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
         if (status == DYNC_OK && !t->at) status = dync__cut_complete(t, ref.seg, ref.in_env, out);
         if (status == DYNC_OK && t->at && !dync__avec_push(arena, &t->at->seg, ref)) status = DYNC_ERR_MEMORY;
@@ -47181,7 +47386,7 @@ static int dync__node_ordinal(const dync__tracer *t, const dync_node *n)
     int k = -1;
     for (int i = 0; i < t->graph->node.n; i++) {
         const dync_node *x = t->graph->node.at[i];
-        if (dync__cut_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (x == n) return k;
     }
     return k;
@@ -47200,8 +47405,8 @@ static bool dync__used_later(dync__tracer *t, const dync_node *n, int hi)
     int k = -1;
     for (int i = 0; i < t->graph->node.n && !l.found; i++) {
         dync_node *x = t->graph->node.at[i];
-        if (dync__cut_is_call(x) && x->op != DYNC__NODE_GETITEM) k++;
-        if (dync__cut_is_call(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
     }
     return l.found;
 }
@@ -47226,7 +47431,7 @@ static bool dync__graph_has_effects(const dync_graph *g)
     for (int i = 0; i < g->node.n; i++) {
         int op = g->node.at[i]->op;
         if (g->node.at[i]->callee) return true;
-        if (op < 0 || !dync__cut_is_call(g->node.at[i])) continue;
+        if (op < 0 || !dync__node_pends(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
         if (op == DYNC__OP__set_grad_enabled) continue;           /* the mode at the end is kept apart */
         if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT || (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM))) return true;
@@ -47299,6 +47504,8 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     t->cut_reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
+        t->lo = bound[i];
+        t->hi = bound[i + 1];
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
     }
     dync__tls.grad_enabled_off = grad_off;
@@ -47880,6 +48087,35 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
     t->script->cut = cut;
 }
 
+/* The numbers that are inputs of the piece. An event that only this way has takes any number there; one that takes any number already must be
+ * among them, else the piece is good for this call alone. */
+static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync__cut_part *p)
+{
+    dync__script *s = t->script;
+    const dync__lift *lift = ref->seg->lift;
+    int n = lift ? lift->n : 0, inputs = ref->seg->n_in - n;
+    dync__cut_number *number = dync__arena_alloc(&s->arena, (size_t)(n + 1) * sizeof *number);
+    bool ok = number && s->waiting.n == t->pending;
+    for (int i = 0; i < n && ok; i++) {
+        int32_t at = s->waiting.at[t->lo + lift->place[i].call];
+        const dync__script_event *e = &s->event.at[at];
+        ok = e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
+        if (ok) number[i] = (dync__cut_number){at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true), lift->place[i].arg};
+        ok = ok && number[i].value >= 0;
+    }
+    for (int k = t->lo; k < t->hi && ok; k++) {
+        dync__script_event *e = &s->event.at[s->waiting.at[k]];
+        uint32_t inside = 0;
+        for (int i = 0; i < n; i++)
+            if (number[i].event == s->waiting.at[k]) inside |= 1u << number[i].arg;
+        if (s->waiting.at[k] >= s->old) e->free |= inside;
+        ok = !(e->free & ~inside);
+    }
+    p->number = number;
+    p->n_number = n;
+    return ok;
+}
+
 DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n_out, dync__tensor *const *fakes)
 {
     dync__script *s = t->script;
@@ -47897,6 +48133,7 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
     for (int i = 0; i < ref->seg->n_in && ok; i++) dync__script_wants(t, t->fake.at[ref->in_env[i]]);
     if (!ref->seg->narrowable) s->writes = true;
+    ok = ok && dync__script_numbers(t, ref, &p);
     if (!ok || !dync__avec_push(&s->arena, &s->cut->piece, p)) dync__script_stop(t);
 }
 
@@ -48221,7 +48458,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__script *s = t->script;
     dync__opcall c = {.row = dync__op_info(e->op), .op = e->op, .nargs = e->n_args, .nout = e->n_out, .at = e->at};
     bool made = c.row->cls != DYNC__INPLACE;
-    c.args = (dync__arg *)(uintptr_t)e->args;        /* only read */
+    c.args = e->args;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
     DYNC__TRY(dync__tracer_record(t, &c));
     for (int i = 0; i < e->n_out && made; i++) {
@@ -48240,6 +48477,7 @@ DYNC__FN void dync__replay_leave(dync__tracer *t)
     dync_loc at = t->last_at;
     dync_status status = t->status;
     t->scripted = DYNC__SCRIPT_STOPPED;              /* what is recorded again is no new way */
+    s->old = s->event.n;
     t->handler.call = dync__tracer_call;
     for (int i = 0; i < t->fake.n; i++) {
         dync__ref(t->fake.at[i]);
@@ -48295,7 +48533,10 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
         const dync__script_event *e = &s->event.at[at];
         bool same = e->kind == DYNC__EV_OP && e->op == c->op && e->mode == mode && e->n_args == c->nargs;
-        for (int i = 0; same && i < c->nargs; i++) same = dync__replay_same(t, &e->args[i], &c->args[i]);
+        for (int i = 0; same && i < c->nargs; i++) {
+            bool any = (e->free >> i & 1) && e->args[i].kind == c->args[i].kind;
+            same = any || dync__replay_same(t, &e->args[i], &c->args[i]);
+        }
         if (same) return at;
     }
     return -1;
@@ -48380,6 +48621,8 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
             s->waiting.at[s->waiting.n++] = at;
             s->at = at;
             c->nout = e->n_out;
+            for (int i = 0; DYNC__UNLIKELY(e->free >> i); i++)
+                if (e->free >> i & 1) e->args[i] = c->args[i];
             t->last_at = c->at;
             t->pending++;
             return DYNC_OK;
@@ -48430,15 +48673,30 @@ static bool dync__replay_gone(const dync__script *s, const dync__cut_record *cut
     return true;
 }
 
+/* The numbers of this call that a segment takes as inputs. */
+static dync_status dync__replay_numbers(dync__tracer *t, const dync__cut_part *p)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < p->n_number; i++) {
+        const dync__cut_number *n = &p->number[i];
+        dync__tensor *real = dync__number_tensor(dync__arg_to_value(&s->event.at[n->event].args[n->arg]));
+        if (!real) return DYNC_ERR_MEMORY;
+        dync__replay_place(t, real, s->value.at[n->value].fake);
+        dync__unref(real);
+    }
+    return DYNC_OK;
+}
+
 /* The segments that the record ran here; out of each enter the environment. */
 static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
 {
     dync__tensor *few[DYNC__FEW], **out = dync__room(few, DYNC__FEW, p->n_out, sizeof *out);
-    if (!out || !dync__replay_room(t, p->n_out)) {
+    if (!out || !dync__replay_room(t, p->n_out + p->n_number)) {
         dync__room_end(out, few, p->n_out, sizeof *out);
         return DYNC_ERR_MEMORY;
     }
-    dync_status status = dync__cut_run(t, p->seg, p->in_env, out);
+    dync_status status = dync__replay_numbers(t, p);
+    if (status == DYNC_OK) status = dync__cut_run(t, p->seg, p->in_env, out);
     for (int i = 0; i < p->n_out && status == DYNC_OK; i++)
         if (!out[i] && t->script->value.at[p->value[i]].wanted) status = dync__cut_complete(t, p->seg, p->in_env, out);
     if (status == DYNC_OK) dync__replay_place_all(t, p, out);
@@ -50161,7 +50419,7 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 {
     dync_value list = dync__list_new(n);
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
-        if (t[i]) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
+        if (t[i]) dync__list_set(list, i, t[i]->flags & DYNC__T_NUMBER ? dync__number_value(t[i]) : dync_v_tensor(dync__handle(t[i])));
     return list;
 }
 
@@ -50181,7 +50439,7 @@ DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const 
         return NULL;
     }
     for (int i = 0; i < v->n; i++) {
-        args[i] = dync__arg_t(v->copy[i]);
+        args[i] = in[i]->flags & DYNC__T_NUMBER ? dync__arg_value(dync__number_value(in[i])) : dync__arg_t(v->copy[i]);
         v->source[i] = s->graph->node.at[i]->source;
     }
     dync__error_guard_begin(&guard);

@@ -50,7 +50,11 @@ typedef struct dync__module_guard { dync_module *module; uint64_t id, version; }
 /* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
  * ones, in this order. */
 typedef struct dync__lift_place { int node, arg, call; } dync__lift_place;
+#if defined(DYNC_SMALL)
+enum { DYNC__LIFT_PLACES = 8 };
+#else
 enum { DYNC__LIFT_PLACES = 64 };
+#endif
 typedef struct dync__lift { dync_graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
 /* What counts as pending: calls and constants. */
 DYNC__INLINE bool dync__node_pends(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }

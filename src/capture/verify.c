@@ -516,7 +516,7 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 {
     dync_value list = dync__list_new(n);
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
-        if (t[i]) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
+        if (t[i]) dync__list_set(list, i, t[i]->flags & DYNC__T_NUMBER ? dync__number_value(t[i]) : dync_v_tensor(dync__handle(t[i])));
     return list;
 }
 
@@ -536,7 +536,7 @@ DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const 
         return NULL;
     }
     for (int i = 0; i < v->n; i++) {
-        args[i] = dync__arg_t(v->copy[i]);
+        args[i] = in[i]->flags & DYNC__T_NUMBER ? dync__arg_value(dync__number_value(in[i])) : dync__arg_t(v->copy[i]);
         v->source[i] = s->graph->node.at[i]->source;
     }
     dync__error_guard_begin(&guard);

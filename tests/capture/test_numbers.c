@@ -335,4 +335,22 @@ TEST(sizes_and_dimensions_stay_constants)
     dync_compiled_free(f);
 }
 
+/* The check of every call against eager knows such inputs, of results without dimensions too. */
+TEST(verify_agrees)
+{
+    for (int k = 0; k < 3; k++)
+        for (int rank = 0; rank < 2; rank++) {
+            counter c = {.inner = every[k]};
+            dync_compiled *f = dync_compile(wanders, .args = "x", .backend_object = &COUNTER(c));
+            dync_set_verify(true);
+            for (int i = 0; i < 40; i++) DYNC_SCOPE {
+                dync_tensor *x = dync_rand(rank ? dync_shape(6) : DYNC_SCALAR);
+                EXPECT(same(dync_call(f, x), wanders(x), 1e-5));
+            }
+            dync_set_verify(false);
+            EXPECT_EQ_INT(dync_error(), DYNC_OK);
+            dync_compiled_free(f);
+        }
+}
+
 TEST_MAIN
