@@ -2524,18 +2524,32 @@ static inline int dync__bit_length(unsigned long long x)
 /* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2.
  *   DYNC__COLD_BEGIN .. END   makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__WARM_BEGIN .. END   runs in every eager operator or training step beside much more work: quickly optimised
- * What runs in every compiled call, and the loops over elements, stand outside both. Who asks for a small program (-Os) or compiles
- * the files one by one gets what he asks for. */
+ * What runs in every compiled call, and the loops over elements, stand outside both; passes of -O2 that cost much and give them
+ * little are left out for the whole of it (LEAN). Who asks for a small program (-Os) or compiles the files one by one gets what he
+ * asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__COLD_BEGIN _Pragma("clang optimize off")
 #define DYNC__COLD_END _Pragma("clang optimize on")
 #elif defined(__GNUC__)
+#define DYNC__LEAN_BEGIN                                                                                                     \
+    _Pragma("GCC push_options")                                                                                              \
+    _Pragma("GCC optimize(\"no-tree-pre\", \"no-gcse\", \"no-code-hoisting\", \"no-tree-tail-merge\", \"no-ipa-icf\")")      \
+    _Pragma("GCC optimize(\"no-ipa-cp\", \"no-ipa-sra\", \"no-ipa-ra\", \"no-ipa-modref\", \"no-ipa-vrp\")")                 \
+    _Pragma("GCC optimize(\"no-tree-vrp\", \"no-schedule-insns2\", \"no-tree-slsr\", \"no-store-merging\")")                    \
+    _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-thread-jumps\", \"no-crossjumping\", \"no-cse-follow-jumps\")")      \
+    _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\", \"no-peephole2\")")  \
+    _Pragma("GCC optimize(\"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
+#define DYNC__LEAN_END _Pragma("GCC pop_options")
 #define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define DYNC__COLD_END _Pragma("GCC pop_options")
 #define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
 #define DYNC__WARM_END _Pragma("GCC pop_options")
 #endif
+#endif
+#if !defined(DYNC__LEAN_BEGIN)
+#define DYNC__LEAN_BEGIN
+#define DYNC__LEAN_END
 #endif
 #if !defined(DYNC__COLD_BEGIN)
 #define DYNC__COLD_BEGIN
@@ -2603,6 +2617,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__STRICT_FP_END
 #endif
 #endif
+DYNC__LEAN_BEGIN
 
 /* ==== base/base.h =============================================================================================== */
 /* base/base.h: what every stage stands on. No tensors here; could live in any C project.
@@ -19829,13 +19844,11 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 #if defined(__clang__)
 #define DYNC__TILE_BASE
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
-#define DYNC__TILE_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
-#define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
+/* before AVX2: slow, and quick to compile */
+#define DYNC__TILE_BASE                                                                            \
+    __attribute__((optimize("Og", "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
-#define DYNC__TILE_AVX512                                                                          \
-    DYNC__TILE_CODE __attribute__((                                                                \
-        target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
 #define DYNC__TILE_X86 0
@@ -20289,8 +20302,6 @@ DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, f, float, uint32_t, f, __builtin_fmaf(a
 DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, , __builtin_fma(a, b, c))
 DYNC__TILES_WIDE(avx2, DYNC__TILE_AVX2)
 DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base)
-DYNC__TILES_FLOAT(avx512, DYNC__TILE_AVX512, f, float, uint32_t, f, __builtin_fmaf(a, b, c))
-DYNC__TILES_TABLE(dync__tiles_avx512, avx512, avx2, base)
 #endif
 
 DYNC__STRICT_FP_END
@@ -20300,7 +20311,7 @@ DYNC__STRICT_FP_END
 static const dync__tile_table *dync__tile_tables(int isa)
 {
 #if DYNC__TILE_X86
-    return isa == 2 ? &dync__tiles_avx512 : isa == 1 ? &dync__tiles_avx2 : &dync__tiles_base;
+    return isa >= 1 ? &dync__tiles_avx2 : &dync__tiles_base;
 #else
     (void)isa;
     return &dync__tiles_base;
@@ -62713,4 +62724,5 @@ DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
     return h;
 }
 DYNC__COLD_END
+DYNC__LEAN_END
 #endif

@@ -17,6 +17,7 @@
 #if defined(DYNC_IMPLEMENTATION) && !defined(DYNC__IMPLEMENTED)
 #define DYNC__IMPLEMENTED
 #include "base/priv.h"
+DYNC__LEAN_BEGIN
 #include "base/base.h"
 #include "base/os.c"
 #include "base/err.c"
@@ -311,4 +312,5 @@ DYNC__COLD_BEGIN
 #include "compile/custom_op.c"
 #include "compile/make_graph.c"
 DYNC__COLD_END
+DYNC__LEAN_END
 #endif

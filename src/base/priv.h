@@ -88,18 +88,32 @@ static inline int dync__bit_length(unsigned long long x)
 /* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2.
  *   DYNC__COLD_BEGIN .. END   makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__WARM_BEGIN .. END   runs in every eager operator or training step beside much more work: quickly optimised
- * What runs in every compiled call, and the loops over elements, stand outside both. Who asks for a small program (-Os) or compiles
- * the files one by one gets what he asks for. */
+ * What runs in every compiled call, and the loops over elements, stand outside both; passes of -O2 that cost much and give them
+ * little are left out for the whole of it (LEAN). Who asks for a small program (-Os) or compiles the files one by one gets what he
+ * asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__COLD_BEGIN _Pragma("clang optimize off")
 #define DYNC__COLD_END _Pragma("clang optimize on")
 #elif defined(__GNUC__)
+#define DYNC__LEAN_BEGIN                                                                                                     \
+    _Pragma("GCC push_options")                                                                                              \
+    _Pragma("GCC optimize(\"no-tree-pre\", \"no-gcse\", \"no-code-hoisting\", \"no-tree-tail-merge\", \"no-ipa-icf\")")      \
+    _Pragma("GCC optimize(\"no-ipa-cp\", \"no-ipa-sra\", \"no-ipa-ra\", \"no-ipa-modref\", \"no-ipa-vrp\")")                 \
+    _Pragma("GCC optimize(\"no-tree-vrp\", \"no-schedule-insns2\", \"no-tree-slsr\", \"no-store-merging\")")                    \
+    _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-thread-jumps\", \"no-crossjumping\", \"no-cse-follow-jumps\")")      \
+    _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\", \"no-peephole2\")")  \
+    _Pragma("GCC optimize(\"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
+#define DYNC__LEAN_END _Pragma("GCC pop_options")
 #define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define DYNC__COLD_END _Pragma("GCC pop_options")
 #define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
 #define DYNC__WARM_END _Pragma("GCC pop_options")
 #endif
+#endif
+#if !defined(DYNC__LEAN_BEGIN)
+#define DYNC__LEAN_BEGIN
+#define DYNC__LEAN_END
 #endif
 #if !defined(DYNC__COLD_BEGIN)
 #define DYNC__COLD_BEGIN

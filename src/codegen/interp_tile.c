@@ -28,13 +28,11 @@
 #if defined(__clang__)
 #define DYNC__TILE_BASE
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
-#define DYNC__TILE_AVX512 __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
-#define DYNC__TILE_BASE DYNC__TILE_CODE __attribute__((target("ieee-fp")))
+/* before AVX2: slow, and quick to compile */
+#define DYNC__TILE_BASE                                                                            \
+    __attribute__((optimize("Og", "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
-#define DYNC__TILE_AVX512                                                                          \
-    DYNC__TILE_CODE __attribute__((                                                                \
-        target("ieee-fp,avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #else
 #define DYNC__TILE_X86 0
@@ -488,8 +486,6 @@ DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, f, float, uint32_t, f, __builtin_fmaf(a
 DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, , __builtin_fma(a, b, c))
 DYNC__TILES_WIDE(avx2, DYNC__TILE_AVX2)
 DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base)
-DYNC__TILES_FLOAT(avx512, DYNC__TILE_AVX512, f, float, uint32_t, f, __builtin_fmaf(a, b, c))
-DYNC__TILES_TABLE(dync__tiles_avx512, avx512, avx2, base)
 #endif
 
 DYNC__STRICT_FP_END
@@ -499,7 +495,7 @@ DYNC__STRICT_FP_END
 static const dync__tile_table *dync__tile_tables(int isa)
 {
 #if DYNC__TILE_X86
-    return isa == 2 ? &dync__tiles_avx512 : isa == 1 ? &dync__tiles_avx2 : &dync__tiles_base;
+    return isa >= 1 ? &dync__tiles_avx2 : &dync__tiles_base;
 #else
     (void)isa;
     return &dync__tiles_base;
