@@ -2890,7 +2890,6 @@ DYNC__FN void dync__json_quote(dync__str *, const char *text);                  
  * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is used here
  * unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
  * Sources: Intel SDM vol. 1 ch. 13 (XGETBV before AVX), vol. 2 CPUID. */
-
 #if !defined(DYNC_NO_THREADS)
 #include <sched.h>
 #endif
@@ -2910,7 +2909,6 @@ extern int clock_gettime(int, struct timespec *);    /* -std=c11 hides it; clock
 #endif
 
 /* ---- locks ---- */
-
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define DYNC__CPU_RELAX() __builtin_ia32_pause()
 #elif defined(__GNUC__) && defined(__aarch64__)
@@ -2918,7 +2916,6 @@ extern int clock_gettime(int, struct timespec *);    /* -std=c11 hides it; clock
 #else
 #define DYNC__CPU_RELAX() ((void)0)
 #endif
-
 DYNC__FN void dync__pause(int round)
 {
 #if !defined(DYNC_NO_THREADS)
@@ -2931,7 +2928,6 @@ DYNC__FN void dync__pause(int round)
 #endif
     DYNC__CPU_RELAX();
 }
-
 DYNC__FN void dync__lock(dync__mutex *m)
 {
 #if !defined(DYNC_NO_THREADS)
@@ -2944,11 +2940,9 @@ DYNC__FN void dync__lock(dync__mutex *m)
     m->state = 1;
 #endif
 }
-
 DYNC__FN void dync__unlock(dync__mutex *m) { DYNC__ATOMIC_STORE(&m->state, 0); }
 
 /* ---- clock and processors ---- */
-
 DYNC__FN uint64_t dync__now_ns(void)
 {
 #if defined(DYNC__UNIX)
@@ -2962,7 +2956,6 @@ DYNC__FN uint64_t dync__now_ns(void)
     return 0;
 #endif
 }
-
 DYNC__FN int dync__cpu_count(void)
 {
 #if defined(DYNC__UNIX) && defined(_SC_NPROCESSORS_ONLN) && !defined(DYNC_NO_THREADS)
@@ -2976,7 +2969,6 @@ DYNC__FN int dync__cpu_count(void)
     return 1;
 #endif
 }
-
 DYNC__FN const char *dync__env(const char *name)
 {
 #if defined(DYNC_NO_ENV)
@@ -2988,20 +2980,17 @@ DYNC__FN const char *dync__env(const char *name)
 }
 
 /* ---- CPU features ---- */
-
 #if defined(__GNUC__) && defined(__x86_64__)
 static void dync__os_cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
 {
     __asm__ volatile("cpuid" : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3]) : "a"(leaf), "c"(sub));
 }
-
 static uint32_t dync__os_xcr0(void)
 {
     uint32_t lo, hi;
     __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(lo), "=d"(hi) : "c"(0)); /* xgetbv */
     return lo;
 }
-
 static unsigned dync__os_probe_cpu(void)
 {
     unsigned features = 0;
@@ -3047,7 +3036,6 @@ DYNC__FN unsigned dync__cpu_features(void)
 }
 
 /* ---- executable memory ---- */
-
 #if defined(DYNC__UNIX) && !defined(DYNC_NO_JIT)
 #if defined(MAP_ANONYMOUS)
 #define DYNC__MAP_ANONYMOUS MAP_ANONYMOUS
@@ -3059,7 +3047,6 @@ DYNC__FN unsigned dync__cpu_features(void)
 #if defined(__linux__) && defined(__x86_64__)
 extern long syscall(long, ...);                      /* memfd_create without its wrapper, which old C libraries lack */
 extern int ftruncate(int, off_t);
-
 static int dync__os_code_file(size_t bytes)
 {
     int file = (int)syscall(319L, "dync", 1u /* closed by exec */);
@@ -3076,9 +3063,7 @@ static int dync__os_code_file(size_t bytes)
     return -1;
 }
 #endif
-
 DYNC__FN int dync__os_process(void) { return (int)getpid(); }
-
 DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
 {
     int file = dync__os_code_file(bytes);
@@ -3091,13 +3076,11 @@ DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
     if (*exec != MAP_FAILED) munmap(*exec, bytes);
     return false;
 }
-
 DYNC__FN void *dync__os_code_pages(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | DYNC__MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
-
 DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) { return mprotect(pages, bytes, PROT_READ | PROT_EXEC) == 0; }
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
 #else
@@ -3121,7 +3104,6 @@ DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (voi
 #endif
 
 /* ---- files ---- */
-
 #if defined(DYNC_NO_STDIO)
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
 {
@@ -3129,7 +3111,6 @@ DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
     *n = 0;
     return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
 }
-
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
 {
     (void)data; (void)n;
@@ -3137,7 +3118,6 @@ DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t
 }
 #else
 #include <errno.h>
-
 static dync_status dync__os_io_error(const char *doing, const char *path, int error)
 {
     return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
@@ -3175,7 +3155,6 @@ static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size
     *n = used;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
 {
     *out = NULL;
@@ -3188,7 +3167,6 @@ DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
     fclose(f);
     return status;
 }
-
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
 {
     if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is written: expected a path, got NULL");
@@ -3219,23 +3197,19 @@ DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t
     X(ERR_BACKEND, "BackendCompilerFailed") X(ERR_COMPILE, "TorchDynamoException") X(ERR_RUNTIME, "RuntimeError") \
     X(ERR_ACCURACY, "AccuracyError") X(ERR_DATA_PTR, "RuntimeError") X(ERR_RECOMPILE_LIMIT, "RecompileError")    \
     X(ERR_INTERNAL, "InternalTorchDynamoError")
-
 typedef struct dync__status_row { const char *name, *class_name; } dync__status_row;
 static const dync__status_row dync__status_rows[] = {
 #define DYNC__X(name, class_name) [DYNC_##name] = {"DYNC_" #name, class_name},
     DYNC__STATUSES(DYNC__X)
 #undef DYNC__X
 };
-
 static const dync__status_row *dync__err_row(dync_status status)
 {
     int i = (int)status;
     return &dync__status_rows[i >= 0 && i < DYNC__COUNT_OF(dync__status_rows) ? i : DYNC_ERR_INTERNAL];
 }
-
 DYNC__FN const char *dync__status_name(dync_status status) { return dync__err_row(status)->name; }
 DYNC__FN uint64_t dync__error_count(void) { return dync__tls.error_count; }
-
 static void dync__err_report(const dync__error_slot *e)
 {
     if (dync__tls.quiet) return;
@@ -3270,7 +3244,6 @@ static dync_status dync__err_record(dync_status status, const char *class_name, 
     dync__err_report(e);
     return status;
 }
-
 DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...)
 {
     va_list args;
@@ -3279,7 +3252,6 @@ DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...)
     va_end(args);
     return status;
 }
-
 DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...)
 {
     va_list args;
@@ -3288,7 +3260,6 @@ DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name
     va_end(args);
     return status;
 }
-
 DYNC__FN dync_status dync__fail_memory(size_t bytes)
 {
     if (bytes == SIZE_MAX) return dync__fail(DYNC_ERR_MEMORY, "out of memory: a size overflows");
@@ -3296,7 +3267,6 @@ DYNC__FN dync_status dync__fail_memory(size_t bytes)
 }
 
 /* ---- guards ---- */
-
 DYNC__FN void dync__error_guard_begin(dync__error_guard *g)
 {
     g->outer = dync__tls.error;
@@ -3305,7 +3275,6 @@ DYNC__FN void dync__error_guard_begin(dync__error_guard *g)
     dync_clear_error();
     dync__tls.quiet = true;
 }
-
 DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
 {
     dync__error_slot inner = dync__tls.error;
@@ -3314,7 +3283,6 @@ DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
     dync__tls.quiet = g->quiet_before;
     return inner;
 }
-
 DYNC__FN void dync__error_raise(const dync__error_slot *e)
 {
     if (e->status == DYNC_OK) return;
@@ -3325,18 +3293,15 @@ DYNC__FN void dync__error_raise(const dync__error_slot *e)
 }
 
 /* ---- public ---- */
-
 DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
 DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }
 DYNC_API const char *dync_error_class(void) { return dync__tls.error.class_name; }
-
 DYNC_API void dync_clear_error(void)
 {
     dync__tls.error.status = DYNC_OK;
     dync__tls.error.message[0] = 0;
     dync__tls.error.class_name[0] = 0;
 }
-
 DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user)
 {
     dync__tls.error_handler = fn;
@@ -3351,11 +3316,9 @@ DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *u
 #if !defined(DYNC_NO_THREADS)
 #include <pthread.h>
 #endif
-
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__thread dync__tls;
 #endif
-
 enum { DYNC__THREAD_FNS = 16, DYNC__SHUTDOWN_FNS = 32 };
 static struct {
     dync__mutex lock;
@@ -3369,7 +3332,6 @@ static struct {
     pthread_key_t key;
 #endif
 } dync__threads;
-
 DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *))
 {
     dync__lock(&dync__threads.lock);
@@ -3378,7 +3340,6 @@ DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *))
     if (!known && dync__threads.n_on_exit < DYNC__THREAD_FNS) dync__threads.on_exit[dync__threads.n_on_exit++] = fn;
     dync__unlock(&dync__threads.lock);
 }
-
 DYNC__FN void dync__at_shutdown(void (*fn)(void))
 {
     dync__lock(&dync__threads.lock);
@@ -3394,7 +3355,6 @@ DYNC__FN void dync__run_shutdown(void)
 {
     for (int i = dync__threads.n_at_shutdown - 1; i >= 0; i--) dync__threads.at_shutdown[i]();
 }
-
 static void dync__thread_unlink(dync__thread *t)
 {
     dync__lock(&dync__threads.lock);
@@ -3420,16 +3380,13 @@ DYNC__FN void dync__thread_end(dync__thread *t)
     dync__mem_thread_end(t);
     dync__thread_unlink(t);
 }
-
 DYNC__FN void dync__thread_end_all(void)
 {
     dync__thread_end(&dync__tls);
     while (dync__threads.first) dync__thread_end(dync__threads.first);
 }
-
 #if !defined(DYNC_NO_THREADS)
 static void dync__thread_key_end(void *t) { dync__thread_end(t); }
-
 static bool dync__thread_set_key(dync__thread *t)
 {
     dync__lock(&dync__threads.lock);
@@ -3439,7 +3396,6 @@ static bool dync__thread_set_key(dync__thread *t)
     return has_key && pthread_setspecific(dync__threads.key, t) == 0;
 }
 #endif
-
 DYNC__FN void dync__thread_arm(void)
 {
     dync__thread *t = &dync__tls;
@@ -3471,7 +3427,6 @@ DYNC__FN void dync__thread_arm(void)
  * Statistics count what callers asked for. Each thread sums on its own and adds to the process' sums every 64 KiB, so figures
  * are exact for one thread and for threads that have ended.
  * Sources: size classes as in Evans 2006 (jemalloc); boundary tags: Knuth, TAOCP vol. 1, 2.5. */
-
 #if !defined(DYNC_MALLOC) && !defined(DYNC_REALLOC) && !defined(DYNC_FREE)
 #define DYNC_MALLOC(n) malloc(n)
 #define DYNC_REALLOC(p, n) realloc((p), (n))
@@ -3479,7 +3434,6 @@ DYNC__FN void dync__thread_arm(void)
 #elif !defined(DYNC_MALLOC) || !defined(DYNC_REALLOC) || !defined(DYNC_FREE)
 #error "dync: define all three of DYNC_MALLOC, DYNC_REALLOC and DYNC_FREE, or none"
 #endif
-
 #ifndef DYNC__MEM_CACHE_BYTES
 #if defined(DYNC_SMALL)
 #define DYNC__MEM_CACHE_BYTES 0
@@ -3489,7 +3443,6 @@ DYNC__FN void dync__thread_arm(void)
 #define DYNC__MEM_CACHE_BYTES ((size_t)32 << 20)
 #endif
 #endif
-
 #if defined(DYNC__ASAN)
 void __asan_poison_memory_region(void const volatile *, size_t);
 void __asan_unpoison_memory_region(void const volatile *, size_t);
@@ -3499,7 +3452,6 @@ void __asan_unpoison_memory_region(void const volatile *, size_t);
 #define DYNC__MEM_HIDE(p, n) ((void)(p), (void)(n))
 #define DYNC__MEM_SHOW(p, n) ((void)(p), (void)(n))
 #endif
-
 enum {
     DYNC__MEM_LINEAR = 1024, DYNC__MEM_MAX_BITS = 26,
     DYNC__MEM_CLASSES = 65 + 2 * (DYNC__MEM_MAX_BITS - 10),
@@ -3511,32 +3463,27 @@ enum {
 #endif
 };
 enum { DYNC__MEM_PLAIN, DYNC__MEM_DATA };
-
 typedef struct dync__cache {
     void *bin[2][DYNC__MEM_CLASSES];    /* a free block's first word is the next one */
     size_t cached_bytes;
     int64_t live, peak;                 /* since the last flush */
 } dync__cache;
-
 static struct {
     int64_t live, peak, mallocs, blocks; /* blocks: from below and not given back */
 } dync__mem;
 
 /* ---- the buffer of dync_init: boundary tags and one free list, first fit ---- */
-
 typedef struct dync__heap_block {
     size_t size;                        /* with this header; bit 0: in use */
     size_t prev_size;                   /* 0: the first */
     struct dync__heap_block *next, *prev; /* while free; the payload begins here */
 } dync__heap_block;
 enum { DYNC__HEAP_HEADER = offsetof(dync__heap_block, next), DYNC__HEAP_ALIGN = 2 * sizeof(size_t) };
-
 static struct {
     dync__mutex lock;
     char *begin, *end;
     dync__heap_block *free;
 } dync__heap;
-
 static void dync__heap_insert(dync__heap_block *b)
 {
     b->prev = NULL;
@@ -3544,14 +3491,12 @@ static void dync__heap_insert(dync__heap_block *b)
     if (b->next) b->next->prev = b;
     dync__heap.free = b;
 }
-
 static void dync__heap_remove(dync__heap_block *b)
 {
     if (b->prev) b->prev->next = b->next;
     else dync__heap.free = b->next;
     if (b->next) b->next->prev = b->prev;
 }
-
 static dync__heap_block *dync__heap_after(dync__heap_block *b)
 {
     char *next = (char *)b + (b->size & ~(size_t)1);
@@ -3570,7 +3515,6 @@ static void dync__heap_split(dync__heap_block *b, size_t size)
     if (after) after->prev_size = rest->size;
     dync__heap_insert(rest);
 }
-
 static void *dync__heap_alloc(size_t n)
 {
     /* n <= PTRDIFF_MAX, so the sum does not wrap */
@@ -3585,7 +3529,6 @@ static void *dync__heap_alloc(size_t n)
     }
     return NULL;
 }
-
 static void dync__heap_free(void *p)
 {
     dync__heap_block *b = (dync__heap_block *)(void *)((char *)p - DYNC__HEAP_HEADER);
@@ -3607,9 +3550,7 @@ static void dync__heap_free(void *p)
     if (after) after->prev_size = b->size;
     dync__heap_insert(b);
 }
-
 DYNC__FN bool dync__mem_in_use(void) { return DYNC__ATOMIC_LOAD(&dync__mem.blocks) != 0; }
-
 DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n)
 {
     if (dync__mem_in_use()) return false;
@@ -3629,7 +3570,6 @@ DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n)
 }
 
 /* ---- below the door ---- */
-
 static void *dync__mem_raw_alloc(size_t n)
 {
     void *p;
@@ -3645,7 +3585,6 @@ static void *dync__mem_raw_alloc(size_t n)
     (void)DYNC__ATOMIC_ADD(&dync__mem.blocks, 1);
     return p;
 }
-
 static void dync__mem_raw_free(void *p)
 {
     (void)DYNC__ATOMIC_ADD(&dync__mem.blocks, -1);
@@ -3670,7 +3609,6 @@ static void *dync__mem_block_alloc(int kind, size_t size)
     memcpy(p - sizeof(void *), &raw, sizeof raw);
     return p;
 }
-
 static void dync__mem_block_free(int kind, void *p)
 {
     if (kind == DYNC__MEM_DATA) memcpy(&p, (char *)p - sizeof(void *), sizeof p);
@@ -3701,14 +3639,12 @@ DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size)
     *size = n <= half ? half : (size_t)1 << bits;
     return 64 + 2 * (bits - 11) + (n > half);
 }
-
 static size_t dync__mem_class_size(int kind, int class_index)
 {
     if (class_index < 64) return (size_t)(class_index + 1) << (kind == DYNC__MEM_DATA ? 6 : 4);
     int bits = 11 + (class_index - 64) / 2;
     return (class_index - 64) % 2 ? (size_t)1 << bits : (size_t)3 << (bits - 2);
 }
-
 static void dync__mem_cache_trim(dync__cache *c)
 {
     for (int kind = 0; kind < 2; kind++) {
@@ -3734,20 +3670,17 @@ static DYNC__NOINLINE dync__cache *dync__mem_cache_new(void)
     dync__tls.cache = c;
     return c;
 }
-
 static void dync__mem_raise_peak(int64_t to)
 {
     int64_t peak = DYNC__ATOMIC_PEEK(&dync__mem.peak);
     while (peak < to && !DYNC__ATOMIC_CAS(&dync__mem.peak, &peak, to)) { }
 }
-
 static DYNC__NOINLINE void dync__mem_flush(dync__cache *c)
 {
     int64_t live = c->live, now = DYNC__ATOMIC_ADD(&dync__mem.live, live);
     dync__mem_raise_peak(now - live + c->peak);
     c->live = c->peak = 0;
 }
-
 DYNC__INLINE void dync__mem_count(dync__cache *c, int64_t bytes)
 {
     if (!c) {
@@ -3758,7 +3691,6 @@ DYNC__INLINE void dync__mem_count(dync__cache *c, int64_t bytes)
     if (c->live > c->peak) c->peak = c->live;
     if (c->live > DYNC__MEM_FLUSH || c->live < -DYNC__MEM_FLUSH) dync__mem_flush(c);
 }
-
 static DYNC__NOINLINE void *dync__mem_take_slow(int kind, size_t n, size_t size)
 {
     void *p = dync__mem_block_alloc(kind, size);
@@ -3777,7 +3709,6 @@ DYNC__INLINE bool dync__mem_injected(size_t n)
     dync__fail_memory(n);
     return true;
 }
-
 DYNC__INLINE void *dync__mem_take(int kind, size_t n)
 {
     if (dync__mem_injected(n)) return NULL;
@@ -3797,7 +3728,6 @@ DYNC__INLINE void *dync__mem_take(int kind, size_t n)
     dync__mem_count(c, (int64_t)n);
     return p;
 }
-
 DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
 {
     if (!p) return;
@@ -3819,12 +3749,10 @@ DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
 }
 
 /* ---- the door ---- */
-
 DYNC__FN void *dync__alloc(size_t n) { return dync__mem_take(DYNC__MEM_PLAIN, n); }
 DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }
 DYNC__FN void *dync__alloc_data(size_t n) { return dync__mem_take(DYNC__MEM_DATA, n); }
 DYNC__FN void dync__free_data(void *p, size_t n) { dync__mem_put(DYNC__MEM_DATA, p, n); }
-
 DYNC__FN void *dync__calloc(size_t n)
 {
     void *p = dync__alloc(n);
@@ -3842,7 +3770,6 @@ static void *dync__mem_realloc_big(void *p, size_t old_n, size_t n)
     dync__mem_count(dync__tls.cache, (int64_t)n - (int64_t)old_n);
     return q;
 }
-
 DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n)
 {
     if (!p) return dync__alloc(n);
@@ -3862,7 +3789,6 @@ DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n)
     dync__free(p, old_n);
     return q;
 }
-
 DYNC__FN char *dync__strdup(const char *s)
 {
     size_t n = strlen(s) + 1;
@@ -3870,24 +3796,20 @@ DYNC__FN char *dync__strdup(const char *s)
     if (copy) memcpy(copy, s, n);
     return copy;
 }
-
 DYNC__FN void dync__strfree(char *s)
 {
     if (s) dync__free(s, strlen(s) + 1);
 }
-
 DYNC__FN dync__mem_stats dync__mem_read_stats(void)
 {
     if (dync__tls.cache) dync__mem_flush(dync__tls.cache);
     dync__mem_stats s = {DYNC__ATOMIC_PEEK(&dync__mem.live), DYNC__ATOMIC_PEEK(&dync__mem.peak), DYNC__ATOMIC_PEEK(&dync__mem.mallocs)};
     return s;
 }
-
 DYNC__FN void dync__mem_trim(void)
 {
     if (dync__tls.cache) dync__mem_cache_trim(dync__tls.cache);
 }
-
 DYNC__FN void dync__mem_thread_end(dync__thread *t)
 {
     dync__cache *c = t->cache;
@@ -3897,7 +3819,6 @@ DYNC__FN void dync__mem_thread_end(dync__thread *t)
     dync__mem_flush(c);
     dync__mem_raw_free(c);
 }
-
 DYNC__FN void dync__mem_fail_at(int64_t nth) { dync__tls.fail_at = nth > 0 ? nth : 0; }
 
 /* ==== base/arena.c ============================================================================================== */
@@ -3905,15 +3826,12 @@ DYNC__FN void dync__mem_fail_at(int64_t nth) { dync__tls.fail_at = nth > 0 ? nth
  *
  * An arena is a list of chunks; the newest serves. Chunks double from 4 KiB to 64 KiB, and a request that is larger gets a chunk of its
  * own size. Memory is zeroed when it is handed out. Invariant: used <= size of the head chunk. */
-
 enum { DYNC__ARENA_FIRST = 4096, DYNC__ARENA_MOST = 65536, DYNC__ARENA_ALIGN = 16 };
-
 typedef struct dync__arena_chunk {
     struct dync__arena_chunk *next;
     size_t size;                       /* of the payload */
 } dync__arena_chunk;
 enum { DYNC__ARENA_HEADER = (sizeof(dync__arena_chunk) + DYNC__ARENA_ALIGN - 1) / DYNC__ARENA_ALIGN * DYNC__ARENA_ALIGN };
-
 static bool dync__arena_grow(dync__arena *a, size_t need)
 {
     size_t size = a->chunk_size ? a->chunk_size : DYNC__ARENA_FIRST;
@@ -3928,7 +3846,6 @@ static bool dync__arena_grow(dync__arena *a, size_t need)
     a->used = 0;
     return true;
 }
-
 DYNC__FN void *dync__arena_alloc(dync__arena *a, size_t n)
 {
     if (n > (size_t)PTRDIFF_MAX / 2) return dync__fail_memory(n), NULL;
@@ -3939,16 +3856,13 @@ DYNC__FN void *dync__arena_alloc(dync__arena *a, size_t n)
     a->used += size;
     return memset(p, 0, size);
 }
-
 DYNC__FN void *dync__arena_copy(dync__arena *a, const void *src, size_t n)
 {
     void *p = dync__arena_alloc(a, n);
     if (p && n) memcpy(p, src, n);
     return p;
 }
-
 DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s) { return dync__arena_copy(a, s, strlen(s) + 1); }
-
 DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...)
 {
     char small[256];
@@ -3962,7 +3876,6 @@ DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...)
     va_end(args);
     return text;
 }
-
 DYNC__FN void dync__arena_free(dync__arena *a)
 {
     for (dync__arena_chunk *chunk = a->head, *next; chunk; chunk = next) {
@@ -3996,14 +3909,12 @@ DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, in
  * Removal shifts the following entries back, so there are no tombstones. Capacity is 0 or a power of two. Hashes depend on the
  * bytes alone, not on the machine's byte order. Source: Knuth, TAOCP vol. 3, 6.4, algorithm R; the mixing step: Steele, Lea,
  * Flood 2014 (SplitMix). */
-
 DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     return h ^ h >> 27;
 }
-
 DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed)
 {
     const unsigned char *byte = p;
@@ -4018,7 +3929,6 @@ DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed)
     }
     return h;
 }
-
 static size_t dync__map_home(const dync__map *m, uint64_t key)
 {
     return (size_t)(dync__hash_mix(0, key) & (uint64_t)(m->cap - 1));
@@ -4031,7 +3941,6 @@ static size_t dync__map_find(const dync__map *m, uint64_t key)
     while (m->used[i] && m->keys[i] != key) i = (i + 1) & mask;
     return i;
 }
-
 static bool dync__map_resize(dync__map *m, int cap)
 {
     size_t n = (size_t)cap;
@@ -4053,7 +3962,6 @@ static bool dync__map_resize(dync__map *m, int cap)
     *m = bigger;
     return true;
 }
-
 DYNC__FN bool dync__map_put(dync__map *m, uint64_t key, uint64_t value)
 {
     if (m->n >= m->cap - m->cap / 4) {
@@ -4067,7 +3975,6 @@ DYNC__FN bool dync__map_put(dync__map *m, uint64_t key, uint64_t value)
     m->values[i] = value;
     return true;
 }
-
 DYNC__FN bool dync__map_get(const dync__map *m, uint64_t key, uint64_t *out)
 {
     if (m->n == 0) return false;
@@ -4076,7 +3983,6 @@ DYNC__FN bool dync__map_get(const dync__map *m, uint64_t key, uint64_t *out)
     if (out) *out = m->values[i];
     return true;
 }
-
 DYNC__FN bool dync__map_remove(dync__map *m, uint64_t key)
 {
     if (m->n == 0) return false;
@@ -4093,7 +3999,6 @@ DYNC__FN bool dync__map_remove(dync__map *m, uint64_t key)
     m->n--;
     return true;
 }
-
 DYNC__FN void dync__map_free(dync__map *m)
 {
     size_t n = (size_t)m->cap;
@@ -4112,7 +4017,6 @@ DYNC__COLD_BEGIN
  * table until dync_shutdown; the table doubles when chains grow long. */
 
 /* ---- the builder ---- */
-
 static bool dync__str_reserve(dync__str *s, size_t more)
 {
     if (s->failed) return false;
@@ -4128,7 +4032,6 @@ static bool dync__str_reserve(dync__str *s, size_t more)
     s->cap = cap;
     return true;
 }
-
 DYNC__FN void dync__str_addn(dync__str *s, const char *text, size_t n)
 {
     if (!dync__str_reserve(s, n)) return;
@@ -4136,11 +4039,9 @@ DYNC__FN void dync__str_addn(dync__str *s, const char *text, size_t n)
     s->n += n;
     s->at[s->n] = 0;
 }
-
 DYNC__FN void dync__str_add(dync__str *s, const char *text) { dync__str_addn(s, text ? text : "(null)", text ? strlen(text) : 6); }
 DYNC__FN void dync__str_addc(dync__str *s, char c) { dync__str_addn(s, &c, 1); }
 DYNC__FN const char *dync__str_get(const dync__str *s) { return s->at && !s->failed ? s->at : ""; }
-
 DYNC__FN void dync__str_free(dync__str *s)
 {
     dync__free(s->at, s->cap);
@@ -4151,7 +4052,6 @@ DYNC__FN void dync__str_free(dync__str *s)
 
 /* Where formatted text goes: a builder, or a buffer that is cut but counted on. */
 typedef struct dync__str_sink { dync__str *str; char *at; size_t cap, n; } dync__str_sink;
-
 static void dync__str_put(dync__str_sink *o, const char *text, size_t n)
 {
     if (o->str) {
@@ -4162,12 +4062,10 @@ static void dync__str_put(dync__str_sink *o, const char *text, size_t n)
     }
     o->n += n;
 }
-
 static void dync__str_pad(dync__str_sink *o, char c, int n)
 {
     for (; n > 0; n--) dync__str_put(o, &c, 1);
 }
-
 typedef struct dync__str_spec { bool left, zero, plus, blank, alternate; int width, precision; int size; } dync__str_spec;
 
 /* text has its sign in front; zeros go between the sign and the rest. */
@@ -4185,7 +4083,6 @@ static void dync__str_field(dync__str_sink *o, const dync__str_spec *f, const ch
     dync__str_put(o, text, n);
     if (f->left) dync__str_pad(o, ' ', pad);
 }
-
 static void dync__str_integer(dync__str_sink *o, dync__str_spec *f, uint64_t x, bool negative, unsigned base, bool upper)
 {
     char text[96];
@@ -4204,7 +4101,6 @@ static void dync__str_integer(dync__str_sink *o, dync__str_spec *f, uint64_t x, 
     if (f->precision >= 0) f->zero = false;
     dync__str_field(o, f, text + at, sizeof text - at, true);
 }
-
 static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, char conversion)
 {
     char text[512];                                            /* 1e308 with 100 decimals has 410 characters */
@@ -4221,7 +4117,6 @@ static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, cha
     f->zero = f->zero && finite;
     dync__str_field(o, f, text + sign, (size_t)n, true);
 }
-
 enum { DYNC__STR_INT, DYNC__STR_LONG, DYNC__STR_LONG_LONG, DYNC__STR_SIZE, DYNC__STR_SHORT, DYNC__STR_CHAR };
 
 /* Reads flags, width, precision and length; the result points at the conversion letter. Numbers from * are in star[]. */
@@ -4272,7 +4167,6 @@ static int dync__str_stars(const char *p)
     for (; *p && strchr("-0+ #*.123456789", *p); p++) n += *p == '*';
     return n;
 }
-
 static void dync__str_text(dync__str_sink *o, const dync__str_spec *f, const char *text)
 {
     size_t n = 0;
@@ -4280,7 +4174,6 @@ static void dync__str_text(dync__str_sink *o, const dync__str_spec *f, const cha
     while ((f->precision < 0 || n < (size_t)f->precision) && text[n]) n++;
     dync__str_field(o, f, text, n, false);
 }
-
 static void dync__str_format(dync__str_sink *o, const char *fmt, va_list args)
 {
     while (*fmt) {
@@ -4328,13 +4221,11 @@ static void dync__str_format(dync__str_sink *o, const char *fmt, va_list args)
         }
     }
 }
-
 DYNC__FN void dync__str_addv(dync__str *s, const char *fmt, va_list args)
 {
     dync__str_sink o = {s, NULL, 0, 0};
     dync__str_format(&o, fmt, args);
 }
-
 DYNC__FN void dync__str_addf(dync__str *s, const char *fmt, ...)
 {
     va_list args;
@@ -4342,7 +4233,6 @@ DYNC__FN void dync__str_addf(dync__str *s, const char *fmt, ...)
     dync__str_addv(s, fmt, args);
     va_end(args);
 }
-
 DYNC__FN int dync__formatv(char *out, size_t cap, const char *fmt, va_list args)
 {
     dync__str_sink o = {NULL, out, cap, 0};
@@ -4350,7 +4240,6 @@ DYNC__FN int dync__formatv(char *out, size_t cap, const char *fmt, va_list args)
     if (cap) out[o.n < cap ? o.n : cap - 1] = 0;
     return o.n > INT_MAX ? -1 : (int)o.n;
 }
-
 DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...)
 {
     va_list args;
@@ -4361,19 +4250,16 @@ DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...)
 }
 
 /* ---- interned names ---- */
-
 typedef struct dync__intern_entry {
     struct dync__intern_entry *next;
     uint64_t hash;
     size_t size;                     /* of this entry with its text */
 } dync__intern_entry;
-
 static struct {
     dync__mutex lock;
     dync__intern_entry **chain;
     size_t n, n_chains;              /* n_chains: 0 or a power of two */
 } dync__intern_table;
-
 static const char *dync__intern_find(const char *s, uint64_t hash)
 {
     if (!dync__intern_table.n_chains) return NULL;
@@ -4403,7 +4289,6 @@ static bool dync__intern_grow(void)
     dync__intern_table.n_chains = n;
     return true;
 }
-
 static const char *dync__intern_add(const char *s, uint64_t hash)
 {
     if (!dync__intern_grow()) return NULL;
@@ -4417,7 +4302,6 @@ static const char *dync__intern_add(const char *s, uint64_t hash)
     dync__intern_table.n++;
     return (const char *)(e + 1);
 }
-
 DYNC__FN const char *dync__intern(const char *s)
 {
     if (!s) return NULL;
@@ -4428,7 +4312,6 @@ DYNC__FN const char *dync__intern(const char *s)
     dync__unlock(&dync__intern_table.lock);
     return found;
 }
-
 DYNC__FN void dync__intern_clear(void)
 {
     for (size_t i = 0; i < dync__intern_table.n_chains; i++) {
@@ -4452,7 +4335,6 @@ DYNC__FN void dync__intern_clear(void)
  * Sources: Steele and White 1990 (shortest digits), Clinger 1990 (reading), IEEE 754-2019 for rounding. */
 
 /* ---- half floats ---- */
-
 DYNC__FN float dync__f16_to_f32(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 0x3ffu, bits;
@@ -4470,7 +4352,6 @@ DYNC__FN float dync__f16_to_f32(uint16_t h)
     memcpy(&f, &bits, 4);
     return f;
 }
-
 DYNC__FN uint16_t dync__f32_to_f16(float f)
 {
     uint32_t bits, sign, m;
@@ -4491,7 +4372,6 @@ DYNC__FN uint16_t dync__f32_to_f16(float f)
     if (rest > half || (rest == half && q & 1)) q++;                     /* a carry runs into the exponent, as it should */
     return (uint16_t)(sign | q);
 }
-
 DYNC__FN uint16_t dync__f32_to_bf16(float f)
 {
     uint32_t bits;
@@ -4501,14 +4381,12 @@ DYNC__FN uint16_t dync__f32_to_bf16(float f)
 }
 
 /* ---- checked arithmetic ---- */
-
 DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out)
 {
     if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a)) return false;
     *out = a * b;
     return true;
 }
-
 DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out)
 {
     if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;
@@ -4517,7 +4395,6 @@ DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out)
 }
 
 /* ---- big naturals: little-endian limbs of the given base ---- */
-
 enum { DYNC__NUM_LIMBS = 128, DYNC__NUM_DIGITS = 800 };   /* 10^1107 has 115 limbs; 2^-1076 * (2^55 - 1) has 770 digits */
 typedef struct dync__num_big { int n; uint32_t limb[DYNC__NUM_LIMBS]; } dync__num_big;
 
@@ -4535,7 +4412,6 @@ static void dync__num_mul(dync__num_big *b, uint32_t factor, uint32_t add, uint3
         carry = base ? carry / base : carry >> 32;
     }
 }
-
 static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13, int exponent, uint32_t base)
 {
     for (; exponent >= 13 && power_13; exponent -= 13) dync__num_mul(b, power_13, 0, base);
@@ -4598,7 +4474,6 @@ static void dync__num_round(dync__num_decimal *d, int keep)
     d->exponent++;
     if (d->n == 0) d->n = 1;
 }
-
 static void dync__num_exact(uint64_t m, int e, dync__num_decimal *d)
 {
     int scale;
@@ -4660,7 +4535,6 @@ static void dync__num_shortest(uint64_t m, int e, bool low_gap, dync__num_decima
 
 /* sign, class and m * 2^e of a double. */
 typedef struct dync__num_parts { bool negative, special, nan; uint64_t m; int e; bool low_gap; } dync__num_parts;
-
 static dync__num_parts dync__num_split(double x)
 {
     uint64_t bits;
@@ -4676,26 +4550,21 @@ static dync__num_parts dync__num_split(double x)
 
 /* A text that is cut to its buffer but counts on, as snprintf does. */
 typedef struct dync__num_out { char *at; size_t cap; int n; } dync__num_out;
-
 static void dync__num_putc(dync__num_out *o, char c)
 {
     if ((size_t)o->n + 1 < o->cap) o->at[o->n] = c;
     o->n++;
 }
-
 static void dync__num_puts(dync__num_out *o, const char *s)
 {
     for (; *s; s++) dync__num_putc(o, *s);
 }
-
 static int dync__num_end(dync__num_out *o)
 {
     if (o->cap) o->at[(size_t)o->n < o->cap ? (size_t)o->n : o->cap - 1] = 0;
     return o->n;
 }
-
 static char dync__num_digit(const dync__num_decimal *d, int i) { return i >= 0 && i < d->n ? d->digit[i] : '0'; }
-
 static void dync__num_put_fixed(dync__num_out *o, const dync__num_decimal *d, int decimals)
 {
     int exponent = d->n ? d->exponent : 0;
@@ -4703,7 +4572,6 @@ static void dync__num_put_fixed(dync__num_out *o, const dync__num_decimal *d, in
     if (decimals > 0) dync__num_putc(o, '.');
     for (int i = 1; i <= decimals; i++) dync__num_putc(o, dync__num_digit(d, exponent + i));
 }
-
 static void dync__num_put_scientific(dync__num_out *o, const dync__num_decimal *d, int decimals)
 {
     int exponent = d->n ? d->exponent : 0, size = exponent < 0 ? -exponent : exponent;
@@ -4716,7 +4584,6 @@ static void dync__num_put_scientific(dync__num_out *o, const dync__num_decimal *
     dync__num_putc(o, (char)('0' + size / 10 % 10));
     dync__num_putc(o, (char)('0' + size % 10));
 }
-
 static bool dync__num_put_special(dync__num_out *o, const dync__num_parts *p)
 {
     if (p->negative && !p->nan) dync__num_putc(o, '-');
@@ -4737,13 +4604,11 @@ static int dync__num_put_shortest(const dync__num_parts *p, char *out, size_t ca
     else dync__num_put_fixed(&o, &d, d.n - 1 - d.exponent);
     return dync__num_end(&o);
 }
-
 DYNC__FN int dync__double_text(double x, char *out, size_t cap)
 {
     dync__num_parts p = dync__num_split(x);
     return dync__num_put_shortest(&p, out, cap);
 }
-
 DYNC__FN int dync__float_text(float x, char *out, size_t cap)
 {
     uint32_t bits;
@@ -4756,7 +4621,6 @@ DYNC__FN int dync__float_text(float x, char *out, size_t cap)
     p.e = (p.e ? p.e : 1) - 150;
     return dync__num_put_shortest(&p, out, cap);
 }
-
 DYNC__FN int dync__double_format(double x, char conversion, int precision, char *out, size_t cap)
 {
     dync__num_parts p = dync__num_split(x);
@@ -4784,9 +4648,7 @@ DYNC__FN int dync__double_format(double x, char conversion, int precision, char 
 }
 
 /* ---- reading ---- */
-
 static int dync__num_bits(const dync__num_big *b) { return b->n ? 32 * (b->n - 1) + DYNC__BIT_LENGTH(b->limb[b->n - 1]) : 0; }
-
 static void dync__num_shift(dync__num_big *b, int bits)
 {
     int words = bits / 32, rest = bits % 32;
@@ -4796,7 +4658,6 @@ static void dync__num_shift(dync__num_big *b, int bits)
     memset(b->limb, 0, (size_t)words * 4);
     b->n += words;
 }
-
 static int dync__num_compare(const dync__num_big *a, const dync__num_big *b)
 {
     if (a->n != b->n) return a->n < b->n ? -1 : 1;
@@ -4846,7 +4707,6 @@ static uint64_t dync__num_divide(dync__num_big *num, dync__num_big *den)
     if (bits < 53) return q;                         /* subnormal; 2^52 is the least normal number's own pattern */
     return ((uint64_t)(k + 1022) << 52) + q;         /* the leading bit adds one to the exponent, a carry another */
 }
-
 typedef struct dync__num_scan { dync__num_big digits; int n_digits, exponent; bool any, sticky; } dync__num_scan;
 
 /* Digits up to the first that is none; those after `point` lower the exponent. Past 780 only whether one is not 0 counts. */
@@ -4867,7 +4727,6 @@ static const char *dync__num_scan_digits(dync__num_scan *s, const char *p, bool 
     }
     return p;
 }
-
 static bool dync__num_word(const char **p, const char *word)
 {
     size_t i = 0;
@@ -4877,7 +4736,6 @@ static bool dync__num_word(const char **p, const char *word)
     *p += i;
     return true;
 }
-
 static const char *dync__num_scan_exponent(dync__num_scan *s, const char *p)
 {
     const char *q = p + 1;
@@ -4891,7 +4749,6 @@ static const char *dync__num_scan_exponent(dync__num_scan *s, const char *p)
     s->exponent += negative ? -e : e;
     return q;
 }
-
 static uint64_t dync__num_scan_value(dync__num_scan *s)
 {
     if (s->n_digits == 0 || s->exponent + s->n_digits < -326) return 0;
@@ -4907,7 +4764,6 @@ static uint64_t dync__num_scan_value(dync__num_scan *s)
     else dync__num_mul_pow(&den, 10, 0, -s->exponent, 0);
     return dync__num_divide(&s->digits, &den);
 }
-
 DYNC__FN bool dync__text_double(const char *s, const char **end, double *out)
 {
     const char *p = s;
@@ -4941,7 +4797,6 @@ DYNC__COLD_END
 /* base/rng.c: random numbers by counter: number i of a stream is a function of (seed, i), so loops may draw in any order and
  * on any thread. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Philox4x32-10);
  * Box and Muller 1958. The mapping of blocks to numbers is stated in base.h; generators of machine code follow it. */
-
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
@@ -4959,32 +4814,27 @@ DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2
     out[2] = c2;
     out[3] = c3;
 }
-
 DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4])
 {
     uint32_t counter[4] = {(uint32_t)offset, (uint32_t)(offset >> 32), 0, 0}, key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     dync__philox_block(counter, key, out);
 }
-
 static double dync__rng_unit(uint32_t lo, uint32_t hi)
 {
     return (double)(((uint64_t)hi << 32 | lo) >> 11) * (1.0 / 9007199254740992.0);
 }
-
 DYNC__FN float dync__rng_uniform_f32(uint64_t seed, uint64_t index)
 {
     uint32_t r[4];
     dync__philox(seed, index, r);
     return (float)(r[0] >> 8) * (1.0f / 16777216.0f);
 }
-
 DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index)
 {
     uint32_t r[4];
     dync__philox(seed, index, r);
     return dync__rng_unit(r[0], r[1]);
 }
-
 DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index)
 {
     uint32_t r[4];
@@ -4992,7 +4842,6 @@ DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index)
     double u = 1.0 - dync__rng_unit(r[0], r[1]);      /* (0, 1] */
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586476925 * dync__rng_unit(r[2], r[3]));
 }
-
 DYNC__FN uint64_t dync__rng_take(uint64_t n)
 {
     uint64_t first = dync__tls.rng_offset;
@@ -5006,11 +4855,9 @@ DYNC__COLD_BEGIN
  *
  * A line is put together first and written with one call, so lines of several threads do not mix. The choice of stages is one
  * process-wide word; bit 31 says that it has been read from the environment or set. */
-
 #if defined(DYNC__SPLIT)
 dync__counter_block dync__counters;
 #endif
-
 static const char *const dync__log_names[] = {
 #define DYNC__X(name) #name,
     DYNC__LOG_STAGES(DYNC__X)
@@ -5047,7 +4894,6 @@ static void dync__log_line(const char *prefix, const char *fmt, va_list args)
     (void)prefix; (void)fmt; (void)args;
 #endif
 }
-
 DYNC__FN void dync__warn(const char *fmt, ...)
 {
     va_list args;
@@ -5055,7 +4901,6 @@ DYNC__FN void dync__warn(const char *fmt, ...)
     dync__log_line("dync: ", fmt, args);
     va_end(args);
 }
-
 DYNC__FN void dync__out(const char *text)
 {
 #ifndef DYNC_NO_STDIO
@@ -5064,7 +4909,6 @@ DYNC__FN void dync__out(const char *text)
     (void)text;
 #endif
 }
-
 static void dync__log_unknown(const char *name, size_t n)
 {
     char stages[512];
@@ -5073,7 +4917,6 @@ static void dync__log_unknown(const char *name, size_t n)
         used += (size_t)dync__format(stages + used, sizeof stages - used, " %s", dync__log_names[i]);   /* all of them: 120 bytes */
     dync__warn("log: no stage is called \"%.*s\"; there are%s", (int)(n < 64 ? n : 64), name, stages);
 }
-
 static uint32_t dync__log_parse(const char *what)
 {
     uint32_t mask = DYNC__LOG_KNOWN;
@@ -5090,10 +4933,8 @@ static uint32_t dync__log_parse(const char *what)
     }
     return mask;
 }
-
 DYNC__FN void dync__log_set(const char *what) { DYNC__ATOMIC_STORE(&dync__log_mask, dync__log_parse(what)); }
 DYNC_API void dync_set_log(const char *what) { dync__log_set(what); }
-
 DYNC__FN bool dync__log_on(int stage)
 {
     uint32_t mask = DYNC__ATOMIC_PEEK(&dync__log_mask);
@@ -5103,7 +4944,6 @@ DYNC__FN bool dync__log_on(int stage)
     }
     return stage >= 0 && stage < DYNC__N_LOG_STAGES && (mask >> stage & 1);
 }
-
 DYNC__FN void dync__log(int stage, const char *fmt, ...)
 {
     if (!dync__log_on(stage)) return;
@@ -5114,7 +4954,6 @@ DYNC__FN void dync__log(int stage, const char *fmt, ...)
     dync__log_line(prefix, fmt, args);
     va_end(args);
 }
-
 DYNC__FN void dync__log_text(int stage, const char *title, const char *text)
 {
     if (!dync__log_on(stage)) return;
@@ -5129,7 +4968,6 @@ DYNC__FN void dync__log_text(int stage, const char *title, const char *text)
  * A child runs one function on a copy of this process and sends a reply through a pipe. It ends itself by SIGKILL, so that
  * neither exit handlers nor buffered output of the parent run twice. Where there is no fork the caller runs the function itself.
  * <signal.h> hides kill under -std=c11; it is declared by hand. */
-
 #if !defined(DYNC_NO_STDIO) && (defined(__unix__) || defined(__APPLE__))
 #define DYNC__PROCESSES
 #include <errno.h>
@@ -5152,10 +4990,8 @@ extern int kill(pid_t, int);
 #endif
 
 /* ---- children -------------------------------------------------------------------------------- */
-
 #if defined(DYNC__PROCESSES)
 DYNC__FN bool dync__child_possible(void) { return true; }
-
 static void dync__child_send(int fd, const char *reply, size_t n)
 {
     while (n > 0) {
@@ -5183,7 +5019,6 @@ static bool dync__child_receive(int fd, char *reply, size_t n, int timeout_ms, b
     }
     return true;
 }
-
 DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
                                          int *signal_number)
 {
@@ -5223,7 +5058,6 @@ DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), vo
 #endif
 
 /* ---- folders and the date -------------------------------------------------------------------- */
-
 #if defined(DYNC__PROCESSES)
 static bool dync__folder_is(const char *path)
 {
@@ -5264,7 +5098,6 @@ DYNC__FN void dync__file_remove(const char *path)
     (void)path;
 #endif
 }
-
 DYNC__FN dync_status dync__folders_make(const char *path)
 {
     dync__str part = {0};
@@ -5280,7 +5113,6 @@ DYNC__FN dync_status dync__folders_make(const char *path)
     dync__str_free(&part);
     return status;
 }
-
 DYNC__FN void dync__folder_current(dync__str *out)
 {
     char here[1024];
@@ -5312,12 +5144,10 @@ DYNC__COLD_END
  * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> IDLE (the worker's own). The caller
  * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker sets IDLE before it counts
  * itself out of the loop, so every worker of a finished loop can take the next one. */
-
 DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
 {
     for (int part = 0; part < n_parts; part++) fn(user, part, n_parts);
 }
-
 #if defined(DYNC_NO_THREADS)
 DYNC__FN int dync__pool_threads(void) { return 1; }
 DYNC__FN void dync__pool_set_threads(int n) { (void)n; }
@@ -5328,17 +5158,14 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 }
 #else
 #include <pthread.h>
-
 enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 30000 };
 enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB };
-
 typedef struct dync__pool_job {
     void (*fn)(void *user, int part, int n_parts);
     void *user;
     int n_parts, n_threads;
     int32_t left;                       /* workers that have not finished */
 } dync__pool_job;
-
 typedef struct dync__pool_worker {
     int32_t state;
     int index;                          /* thread number, from 1 */
@@ -5348,7 +5175,6 @@ typedef struct dync__pool_worker {
     pthread_cond_t wake;
     char apart[64];                     /* the next worker's state is on another cache line */
 } dync__pool_worker;
-
 static struct {
     int32_t busy;                       /* a loop runs, or the workers are being made or ended */
     int32_t forked;                     /* in a child: no workers, for good */
@@ -5357,14 +5183,12 @@ static struct {
     dync__pool_worker *worker;
     int n_workers, n_allocated;
 } dync__pool;
-
 static void dync__pool_after_fork(void)
 {
     DYNC__ATOMIC_STORE(&dync__pool.forked, 1);
     dync__pool.n_workers = 0;           /* their threads do not exist here */
     dync__tls.in_pool = false;
 }
-
 DYNC__FN int dync__pool_threads(void)
 {
     int n = DYNC__ATOMIC_PEEK(&dync__pool.known);
@@ -5381,14 +5205,12 @@ DYNC__FN int dync__pool_threads(void)
 }
 
 /* ---- workers ---- */
-
 static void dync__pool_parts(const dync__pool_job *job, int thread)
 {
     dync__tls.in_pool = true;
     for (int part = thread; part < job->n_parts; part += job->n_threads) job->fn(job->user, part, job->n_parts);
     dync__tls.in_pool = false;
 }
-
 static void dync__pool_sleep(dync__pool_worker *w)
 {
     int32_t idle = DYNC__POOL_IDLE;
@@ -5398,7 +5220,6 @@ static void dync__pool_sleep(dync__pool_worker *w)
     }
     pthread_mutex_unlock(&w->lock);
 }
-
 static void dync__pool_wait(dync__pool_worker *w)
 {
     uint64_t until = dync__now_ns() + DYNC__POOL_SPIN_NS;
@@ -5410,7 +5231,6 @@ static void dync__pool_wait(dync__pool_worker *w)
         }
     }
 }
-
 static void *dync__pool_main(void *arg)
 {
     dync__pool_worker *w = arg;
@@ -5423,7 +5243,6 @@ static void *dync__pool_main(void *arg)
         (void)DYNC__ATOMIC_DEC(&job->left);                   /* the job is the caller's again */
     }
 }
-
 static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job)
 {
     int32_t idle = DYNC__POOL_IDLE;
@@ -5458,7 +5277,6 @@ static void dync__pool_start(void)
         dync__pool.n_workers = i + 1;
     }
 }
-
 static void dync__pool_end_workers(void)
 {
     for (int i = 0; i < dync__pool.n_workers; i++) dync__pool_post(&dync__pool.worker[i], NULL);
@@ -5472,13 +5290,11 @@ static void dync__pool_end_workers(void)
     dync__pool.worker = NULL;
     dync__pool.n_workers = dync__pool.n_allocated = 0;
 }
-
 DYNC__FN void dync__pool_stop(void)
 {
     dync__pool_end_workers();
     DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
-
 DYNC__FN void dync__pool_set_threads(int n)
 {
     dync__pool_end_workers();
@@ -5487,7 +5303,6 @@ DYNC__FN void dync__pool_set_threads(int n)
 }
 
 /* ---- loops ---- */
-
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
 {
     int32_t idle = 0;
@@ -5511,10 +5326,8 @@ DYNC__COLD_BEGIN
  *
  * Strict: no comments, trailing commas, control characters in strings, leading zeros, or text after the value; depth <= 64;
  * \u0000 is refused, for strings are NUL-terminated. An error names the line and column. */
-
 enum { DYNC__JSON_DEPTH = 64 };
 typedef struct dync__json_reader { dync__arena *arena; const char *text, *p, *end; int depth; } dync__json_reader;
-
 static bool dync__json_fail(dync__json_reader *r, const char *what)
 {
     int line = 1, column = 1;
@@ -5527,12 +5340,10 @@ static bool dync__json_fail(dync__json_reader *r, const char *what)
     dync__fail(DYNC_ERR_FORMAT, "JSON, line %d, column %d: %s", line, column, what);
     return false;
 }
-
 static void dync__json_space(dync__json_reader *r)
 {
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r')) r->p++;
 }
-
 static bool dync__json_next_is(dync__json_reader *r, char c)
 {
     dync__json_space(r);
@@ -5540,7 +5351,6 @@ static bool dync__json_next_is(dync__json_reader *r, char c)
     r->p++;
     return true;
 }
-
 static bool dync__json_word(dync__json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -5550,7 +5360,6 @@ static bool dync__json_word(dync__json_reader *r, const char *word)
 }
 
 /* ---- strings ---- */
-
 static bool dync__json_hex4(dync__json_reader *r, uint32_t *out)
 {
     uint32_t x = 0;
@@ -5564,7 +5373,6 @@ static bool dync__json_hex4(dync__json_reader *r, uint32_t *out)
     *out = x;
     return true;
 }
-
 static char *dync__json_utf8(char *out, uint32_t x)
 {
     if (x < 0x80) {
@@ -5633,7 +5441,6 @@ static const char *dync__json_string(dync__json_reader *r)
 }
 
 /* ---- numbers ---- */
-
 static const char *dync__json_digits(const char *p, const char *end)
 {
     while (p < end && *p >= '0' && *p <= '9') p++;
@@ -5651,7 +5458,6 @@ static void dync__json_integer(dync__json *v, const char *p, const char *end)
     v->is_int = !(negative && x == 0);
     v->i = v->is_int ? x : 0;
 }
-
 static bool dync__json_number(dync__json_reader *r, dync__json *v)
 {
     const char *start = r->p, *p = start + (*start == '-'), *digits = p;
@@ -5684,9 +5490,7 @@ static bool dync__json_number(dync__json_reader *r, dync__json *v)
 }
 
 /* ---- values ---- */
-
 static bool dync__json_value(dync__json_reader *r, dync__json *v);
-
 static bool dync__json_array(dync__json_reader *r, dync__json *v)
 {
     DYNC__VEC(dync__json) items = {0};
@@ -5701,7 +5505,6 @@ static bool dync__json_array(dync__json_reader *r, dync__json *v)
     v->item = items.at;
     return dync__json_next_is(r, ']') || dync__json_fail(r, "expected , or ]");
 }
-
 static bool dync__json_object(dync__json_reader *r, dync__json *v)
 {
     DYNC__VEC(dync__json) items = {0};
@@ -5724,7 +5527,6 @@ static bool dync__json_object(dync__json_reader *r, dync__json *v)
     v->key = keys.at;
     return dync__json_next_is(r, '}') || dync__json_fail(r, "expected , or }");
 }
-
 static bool dync__json_value(dync__json_reader *r, dync__json *v)
 {
     memset(v, 0, sizeof *v);
@@ -5750,7 +5552,6 @@ static bool dync__json_value(dync__json_reader *r, dync__json *v)
     default: return dync__json_number(r, v);
     }
 }
-
 DYNC__FN dync__json *dync__json_parse(dync__arena *arena, const char *text, size_t n)
 {
     dync__json_reader r = {arena, text, text, text + n, 0};
@@ -5761,7 +5562,6 @@ DYNC__FN dync__json *dync__json_parse(dync__arena *arena, const char *text, size
     if (r.p != r.end) return dync__json_fail(&r, "text after the value"), NULL;
     return v;
 }
-
 DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key)
 {
     if (!obj || obj->kind != DYNC__JSON_OBJ) return NULL;
@@ -5770,7 +5570,6 @@ DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key
     }
     return NULL;
 }
-
 DYNC__FN void dync__json_quote(dync__str *s, const char *text)
 {
     dync__str_addc(s, '"');
@@ -5794,11 +5593,9 @@ DYNC__WARM_BEGIN
  * Off, it costs one load and a branch at each place that reports. On, an event is put into one process-wide list when it begins, under a
  * lock, so the list is in the order of beginnings; each thread knows the event that it is in, which becomes the parent of the next.
  * Trace format: the Trace Event Format of Chrome, which Perfetto reads; table: torch.autograd.profiler's key_averages(). */
-
 #if defined(DYNC__SPLIT)
 int32_t dync__profiling;
 #endif
-
 typedef struct dync__event {
     const char *name, *shapes;           /* in the arena; shapes NULL: none */
     int64_t seq, fwd_thread, inside_ns;  /* inside_ns: spent in events begun inside */
@@ -5814,7 +5611,6 @@ static struct {
     uint64_t start;
     int32_t epoch;                       /* of the record: an event begun before dync_profile_start is none of it */
 } dync__profile;
-
 DYNC__FN int32_t dync__thread_number(void)
 {
     static int32_t last;
@@ -5831,7 +5627,6 @@ static const char *dync__profile_text(const char *prefix, const char *text)
     if (!kept || !dync__map_put(&dync__profile.names, key, (uint64_t)(uintptr_t)kept)) return NULL;
     return kept;
 }
-
 static void dync__profile_clear(void)
 {
     dync__vec_free(&dync__profile.event);
@@ -5839,7 +5634,6 @@ static void dync__profile_clear(void)
     dync__arena_free(&dync__profile.arena);
     dync__profile.epoch++;
 }
-
 static void dync__profile_shutdown(void)
 {
     DYNC__ATOMIC_STORE(&dync__profiling, 0);
@@ -5847,7 +5641,6 @@ static void dync__profile_shutdown(void)
 }
 
 /* ---- reporting ------------------------------------------------------------------------------------------------------------ */
-
 DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes)
 {
     dync__profiled p = {dync__tls.event, dync__tls.event_epoch, -1, 0};
@@ -5864,7 +5657,6 @@ DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name
     dync__tls.event_epoch = p.epoch;
     return p;
 }
-
 DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fwd_thread)
 {
     uint64_t now = dync__now_ns();
@@ -5883,7 +5675,6 @@ DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fw
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------------------ */
-
 DYNC_API void dync_profile_start(void)
 {
     dync__at_shutdown(dync__profile_shutdown);
@@ -5893,9 +5684,7 @@ DYNC_API void dync_profile_start(void)
     dync__unlock(&dync__profile.lock);
     DYNC__ATOMIC_STORE(&dync__profiling, 1);
 }
-
 DYNC_API void dync_profile_stop(void) { DYNC__ATOMIC_STORE(&dync__profiling, 0); }
-
 DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
 {
     bool found = false;
@@ -5913,7 +5702,6 @@ DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
 }
 
 /* ---- the trace file ------------------------------------------------------------------------------------------------------------ */
-
 static void dync__trace_event(dync__str *s, const dync__event *e)
 {
     dync__str_add(s, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": ");
@@ -5935,9 +5723,7 @@ static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync_
                        end ? ", \"bp\": \"e\"" : "");
     }
 }
-
 static uint64_t dync__trace_key(int64_t seq, int64_t thread) { return dync__hash_mix((uint64_t)seq, (uint64_t)thread); }
-
 static void dync__trace_write(dync__str *s)
 {
     dync__map forward = {0};             /* sequence number and thread -> event */
@@ -5957,7 +5743,6 @@ static void dync__trace_write(dync__str *s)
     dync__str_add(s, "\n]}\n");
     dync__map_free(&forward);
 }
-
 DYNC_API dync_status dync_profile_save(const char *path)
 {
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_profile_save: the path is NULL");
@@ -5971,7 +5756,6 @@ DYNC_API dync_status dync_profile_save(const char *path)
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------------------------- */
-
 typedef struct dync__table_row { const char *name; uint64_t self, total; int64_t calls; } dync__table_row;
 
 /* The events by name, the longest own time first. Rows have room for every event. */
@@ -6001,7 +5785,6 @@ static int dync__table_rows(dync__table_row *row)
         }
     return n;
 }
-
 static void dync__table_time(dync__str *s, uint64_t ns)
 {
     char text[32];
@@ -6009,7 +5792,6 @@ static void dync__table_time(dync__str *s, uint64_t ns)
     dync__format(text, sizeof text, t < 1e6 ? "%.3fus" : t < 1e9 ? "%.3fms" : "%.3fs", t < 1e6 ? t / 1e3 : t < 1e9 ? t / 1e6 : t / 1e9);
     dync__str_addf(s, "  %12s", text);
 }
-
 static void dync__table_write(dync__str *s, const dync__table_row *row, int n)
 {
     uint64_t all = 0;
@@ -6030,7 +5812,6 @@ static void dync__table_write(dync__str *s, const dync__table_row *row, int n)
     dync__table_time(s, all);
     dync__str_addc(s, '\n');
 }
-
 DYNC__FN dync_status dync__profile_table(dync__str *s)
 {
     dync__lock(&dync__profile.lock);
@@ -6346,14 +6127,12 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
  * Promotion is torch.promote_types: within a kind the wider type; float beats int beats bool; u8 with a signed type gives the
  * next signed type that holds both; f16 with bf16 gives f32. Sources: pytorch/pytorch c10/core/ScalarType.h (the lattice), the
  * documentation of torch.result_type and torch.can_cast. */
-
 static const dync__dtype_row dync__dtype_rows[] = {
 #define DYNC__X(id, name, c_type, bytes, kind, fx, guard, safetensors, numpy, onnx, ptx, compute) \
     [DYNC_##id] = {#name, bytes, kind, fx, guard, safetensors, numpy, onnx, ptx, DYNC_##compute},
     DYNC__DTYPES(DYNC__X)
 #undef DYNC__X
 };
-
 DYNC__FN bool dync__dtype_valid(int dtype) { return dtype >= 0 && dtype < DYNC__COUNT_OF(dync__dtype_rows); }
 DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype) { return &dync__dtype_rows[dync__dtype_valid(dtype) ? dtype : DYNC_F32]; }
 
@@ -6365,7 +6144,6 @@ static int dync__dtype_kind_rank(int dtype)
     char kind = dync__dtype_info(dtype)->kind;
     return kind == 'f' ? 2 : kind == 'i';
 }
-
 DYNC__FN int dync__promote(int a, int b)
 {
     int kind_a = dync__dtype_kind_rank(a), kind_b = dync__dtype_kind_rank(b);
@@ -6376,7 +6154,6 @@ DYNC__FN int dync__promote(int a, int b)
     if (bytes_a == bytes_b) return DYNC_I16;                  /* i8 and u8 */
     return bytes_a > bytes_b ? a : b;
 }
-
 DYNC__FN void dync__promoter_add(dync__promoter *p, int dtype, int category)
 {
     int *slot = category == 2 ? &p->dim_dtype : category == 1 ? &p->zero_dtype : &p->number_dtype;
@@ -6390,17 +6167,14 @@ static int dync__promoter_combine(int higher, int lower)
     if (lower < 0) return higher;
     return dync__dtype_kind_rank(lower) > dync__dtype_kind_rank(higher) ? lower : higher;
 }
-
 DYNC__FN int dync__promoter_result(const dync__promoter *p)
 {
     int result = dync__promoter_combine(dync__promoter_combine(p->dim_dtype, p->zero_dtype), p->number_dtype);
     return result < 0 ? DYNC_F32 : result;
 }
-
 DYNC__FN bool dync__can_cast(int from, int to) { return dync__dtype_kind_rank(from) <= dync__dtype_kind_rank(to); }
 
 /* ---- one element ---- */
-
 DYNC__FN double dync__load_f64(const void *p, int dtype)
 {
     float f;
@@ -6422,14 +6196,12 @@ static bool dync__dtype_is_nan(double x)
     memcpy(&bits, &x, 8);
     return (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
 }
-
 static int64_t dync__dtype_saturate(double x, int64_t least, int64_t most)
 {
     if (dync__dtype_is_nan(x)) return 0;
     if (x <= (double)least) return least;
     return x >= (double)most ? most : (int64_t)x;       /* (double)INT64_MAX is 2^63: nothing above it is converted */
 }
-
 DYNC__FN int64_t dync__load_i64(const void *p, int dtype)
 {
     int64_t l;
@@ -6461,7 +6233,6 @@ static float dync__dtype_round_to_odd(double x)
     memcpy(&f, &bits, 4);
     return f;
 }
-
 DYNC__FN void dync__store_f64(void *p, int dtype, double x)
 {
     float f;
@@ -6480,7 +6251,6 @@ DYNC__FN void dync__store_f64(void *p, int dtype, double x)
     default: dync__store_i64(p, dtype, dync__dtype_saturate(x, INT64_MIN, INT64_MAX)); break;
     }
 }
-
 DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x)
 {
     uint64_t bits = (uint64_t)x;
@@ -6504,7 +6274,6 @@ DYNC__COLD_BEGIN
  * relations that were taken from hints, which become guards. After tensor.h, before shape.c.
  *
  * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives another one. */
-
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
 typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
@@ -6518,13 +6287,11 @@ DYNC__FN dync__symtab *dync__symtab_new(void)
     t->violated = -1;
     return t;
 }
-
 DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *t)
 {
     if (t) DYNC__ATOMIC_INC(&t->refs);
     return t;
 }
-
 DYNC__FN void dync__symtab_free(dync__symtab *t)
 {
     if (!t || DYNC__ATOMIC_DEC(&t->refs) > 0) return;
@@ -6532,7 +6299,6 @@ DYNC__FN void dync__symtab_free(dync__symtab *t)
     dync__arena_free(&t->arena);
     dync__free(t, sizeof *t);
 }
-
 DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t token)
 {
     uint64_t i;
@@ -6550,9 +6316,7 @@ static int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_ter
     }
     return e.token;
 }
-
 static int64_t dync__sz_token(uint64_t hash) { return (int64_t)((uint64_t)1 << 60 | (hash & (((uint64_t)1 << 60) - 1))); }
-
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number)
 {
     int k = t->symbol.n;
@@ -6565,7 +6329,6 @@ DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *
     }
     return e.token;
 }
-
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value)
 {
     dync__symtab *t = dync__symtab_new();
@@ -6634,7 +6397,6 @@ static bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly 
     p->term[0] = (dync__sz_term){.coef = 1, .n = 1, .atom = {size}};
     return true;
 }
-
 static bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b, dync__sz_term *out)
 {
     if (a->n + b->n > DYNC__SZ_DEGREE || !dync__mul_ok(a->coef, b->coef, &out->coef)) return false;
@@ -6643,7 +6405,6 @@ static bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b, 
         out->atom[out->n++] = j == b->n || (i < a->n && a->atom[i] < b->atom[j]) ? a->atom[i++] : b->atom[j++];
     return true;
 }
-
 static int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size)
 {
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
@@ -6669,9 +6430,7 @@ static int64_t dync__sz_of_poly(dync__symtab *t, const dync__sz_poly *p)
     dync__sz_expr e = {.token = dync__sz_token(h), .hint = (int64_t)hint, .kind = DYNC__SZ_SUM, .n_terms = p->n};
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, p->term);
 }
-
 static int64_t dync__floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
 static int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
 {
     switch (op) {
@@ -6713,7 +6472,6 @@ static bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync_
     }
     return true;
 }
-
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
 {
     dync__sz_poly x, y, r = {.n = 0};
@@ -6771,7 +6529,6 @@ static dync__symtab *dync__sz_table(int64_t a, int64_t b)
                (long long)(dync__is_token(a) ? a : b));
     return NULL;
 }
-
 DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
 {
     dync__symtab *t = dync__sz_table(a, b);
@@ -6780,9 +6537,7 @@ DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
     if (t->failed) dync__fail_memory(0);
     return t->failed ? -1 : r;
 }
-
 DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls.syms, size); }
-
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay)
 {
     bool any = dync__is_token(lay->offset);
@@ -6792,10 +6547,8 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay)
 
 /* ---- ranges ---------------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__sz_range { double low, high; } dync__sz_range;       /* infinities: open */
-
 static double dync__sz_bound(int64_t x) { return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x; }
 static double dync__sz_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
-
 static dync__sz_range dync__sz_range_times(dync__sz_range a, dync__sz_range b)
 {
     double p[4] = {dync__sz_product(a.low, b.low), dync__sz_product(a.low, b.high), dync__sz_product(a.high, b.low), dync__sz_product(a.high, b.high)};
@@ -6806,7 +6559,6 @@ static dync__sz_range dync__sz_range_times(dync__sz_range a, dync__sz_range b)
     }
     return r;
 }
-
 static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
 {
     dync__sz_range all = {-HUGE_VAL, HUGE_VAL}, r = {dync__sz_bound(size), dync__sz_bound(size)};
@@ -6859,7 +6611,6 @@ static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, in
     *rest = p.n == 2 ? p.term[1].coef : 0;
     return true;
 }
-
 static void dync__sz_guard_add(dync__symtab *t, dync__sz_rel rel, int64_t a, int64_t b)
 {
     for (int i = 0; i < t->guard.n; i++)
@@ -6867,7 +6618,6 @@ static void dync__sz_guard_add(dync__symtab *t, dync__sz_rel rel, int64_t a, int
     dync__sz_guard g = {rel, a, b, dync__tls.at};
     if (!dync__avec_push(&t->arena, &t->guard, g)) t->failed = true;
 }
-
 static void dync__sz_found(dync__symtab *t, int symbol, int64_t is)
 {
     dync__sz_symbol *s = &t->symbol.at[symbol];
@@ -6912,7 +6662,6 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
     if (high) s->high = DYNC__MIN(s->high, edge);
     else s->low = DYNC__MAX(s->low, edge);
 }
-
 DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
 {
     dync__symtab *t = dync__sz_table(a, b);
@@ -6930,7 +6679,6 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
     else dync__sz_guard_add(t, DYNC__SZ_NE, a, b);
     return answer;
 }
-
 DYNC__FN int64_t dync__sz_number(int64_t size)
 {
     if (!dync__is_token(size)) return size;
@@ -6940,7 +6688,6 @@ DYNC__FN int64_t dync__sz_number(int64_t size)
     if (dync__is_token(simple)) dync__sz_equal(t, simple, hint);
     return hint;
 }
-
 DYNC__FN int64_t dync__sz_at_least_2(int64_t token)
 {
     dync__symtab *t = dync__sz_table(token, 0);
@@ -6976,7 +6723,6 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
     }
     return sum;
 }
-
 DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols)
 {
     if (!dync__is_token(size)) return true;
@@ -6989,7 +6735,6 @@ DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbo
             if (!dync__symtab_uses(t, e->term[i].atom[k], symbols)) return false;
     return true;
 }
-
 DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t actual, int64_t *value, bool *known)
 {
     dync__sz_poly p;
@@ -7019,7 +6764,6 @@ DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t ac
     value[unknown] = coef == 1 ? left : dync__sz_div(left, coef);
     return known[unknown] = true;
 }
-
 DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g, const int64_t *value)
 {
     bool ok = true;
@@ -7068,7 +6812,6 @@ static int dync__sz_atom_rank(const dync__symtab *t, int64_t atom)
     const dync__sz_expr *e = dync__symtab_find(t, atom);
     return e && e->kind == DYNC__SZ_SYMBOL ? e->symbol : INT_MAX;
 }
-
 static int dync__sz_term_rank(const dync__symtab *t, const dync__sz_term *a, const dync__sz_term *b)
 {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
@@ -7078,7 +6821,6 @@ static int dync__sz_term_rank(const dync__symtab *t, const dync__sz_term *a, con
     }
     return 0;
 }
-
 static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term, bool sources, bool first, dync__str *s)
 {
     int64_t coef = term->coef, size = coef < 0 ? -coef : coef;
@@ -7096,7 +6838,6 @@ static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term,
         if (power > 1) dync__str_addf(s, "**%d", power);
     }
 }
-
 DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool sources, dync__str *s)
 {
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
@@ -7121,7 +6862,6 @@ DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool source
     }
     for (int i = 0; i < e->n_terms; i++) dync__sz_text_term(t, &term[i], sources, i == 0, s);
 }
-
 DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz_names *names, dync__str *s)
 {
     static const char *const binary[] = {" + ", " - ", " * ", " / ", " % "};
@@ -7161,7 +6901,6 @@ DYNC__WARM_BEGIN
  *
  * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets within int64.
  * Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view), TensorIterator.cpp (order of dims of an output). */
-
 DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 {
     dync__str_addc(s, '[');
@@ -7175,7 +6914,6 @@ DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 
 /* For messages: a buffer that holds any shape. */
 typedef struct dync__shape_buffer { char at[24 * DYNC_MAX_DIMS + 8]; } dync__shape_buffer;
-
 static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64_t *shape)
 {
     size_t n = 1;
@@ -7185,7 +6923,6 @@ static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64
     memcpy(b->at + n, "]", 2);
     return b->at;
 }
-
 DYNC__FN dync_status dync__check_rank(int ndim)
 {
     if (ndim >= 0 && ndim <= DYNC_MAX_DIMS) return DYNC_OK;
@@ -7203,7 +6940,6 @@ static dync_status dync__size_is_known(int ndim, const int64_t *shape, int64_t s
     if (!dync__is_token(size)) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s", dync__shape_show(&text, ndim, shape));
 }
-
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
 {
     dync__shape_buffer text;
@@ -7219,7 +6955,6 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
     *out = empty ? 0 : n;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const int64_t *shape)
 {
     int64_t n, span = 1;
@@ -7242,7 +6977,6 @@ DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const 
     }
     return DYNC_OK;
 }
-
 static bool dync__layout_is_empty(const dync__layout *lay)
 {
     for (int i = 0; i < lay->ndim; i++) {
@@ -7250,7 +6984,6 @@ static bool dync__layout_is_empty(const dync__layout *lay)
     }
     return false;
 }
-
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
 {
     int64_t span = 1;
@@ -7283,7 +7016,6 @@ DYNC__FN bool dync__layout_is_dense(const dync__layout *lay)
         span = dync__sz_mul(span, lay->shape[next]);
     }
 }
-
 DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
 {
     if (dync__layout_is_empty(lay)) return false;
@@ -7292,7 +7024,6 @@ DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
     }
     return false;
 }
-
 DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out)
 {
     int n = ndim > 0 ? ndim : 1;
@@ -7301,7 +7032,6 @@ DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out)
     *out = dim < 0 ? dim + n : dim;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out)
 {
     int n = na > nb ? na : nb;
@@ -7319,7 +7049,6 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
     *n_out = n;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out)
 {
     dync__shape_buffer from, to;
@@ -7427,7 +7156,6 @@ static int dync__like_compare(const dync__layout *out, int n_inputs, const dync_
     }
     return 0;
 }
-
 static bool dync__like_same_shape(const dync__layout *a, const dync__layout *b)
 {
     return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
@@ -7444,7 +7172,6 @@ static bool dync__like_all_same(dync__layout *out, int n_inputs, const dync__lay
     memcpy(out->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]);
     return true;
 }
-
 DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__layout *const *inputs)
 {
     int order[DYNC_MAX_DIMS];                               /* fastest first */
@@ -7482,14 +7209,12 @@ DYNC__WARM_END
  *
  * Reference counts are atomic. A count of 1 that is one's own needs no atomic decrement: nobody else may touch it.
  * Ids of tensors and storages come in blocks per thread, one process-wide counter for both. */
-
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
 const dync__device_memory *dync__device_memory_hook;
 void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 dync_value (*dync__specialise_hook)(dync_value);
 #endif
-
 enum {
     DYNC__CHUNK_SLOTS = 1 << DYNC__CHUNK_BITS,
     DYNC__SLOT_BATCH = DYNC__CHUNK_SLOTS, DYNC__SLOT_KEEP = 2 * DYNC__SLOT_BATCH,
@@ -7507,7 +7232,6 @@ enum {
 
 /* Who made a tensor that is gone. */
 typedef struct dync__grave { uintptr_t handle; const char *op, *file; int line; } dync__grave;
-
 typedef struct dync__tensor_state {
     dync__tensor *free[DYNC__SLOT_KEEP];
     int n_free;
@@ -7516,7 +7240,6 @@ typedef struct dync__tensor_state {
     int64_t live;                         /* not yet in dync__slots.live */
     dync__grave grave[DYNC__GRAVES];
 } dync__tensor_state;
-
 static struct {
     dync__mutex lock;                     /* for n_chunks and the shared list */
     uint32_t n_chunks;
@@ -7525,14 +7248,12 @@ static struct {
     uint64_t next_id;
     int64_t live;
 } dync__slots;
-
 static dync__tensor *dync__slot_at(uint32_t slot)
 {
     return dync__chunks[slot >> DYNC__CHUNK_BITS] + (slot & (DYNC__CHUNK_SLOTS - 1));
 }
 
 /* ---- state of a thread ---- */
-
 static void dync__tensor_thread_end(dync__thread *thread)
 {
     dync__tensor_state *s = thread->tensor_state;
@@ -7548,7 +7269,6 @@ static void dync__tensor_thread_end(dync__thread *thread)
     (void)DYNC__ATOMIC_ADD(&dync__slots.live, s->live);
     dync__free(s, sizeof *s);
 }
-
 static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void)
 {
     dync__thread_state_on_exit(dync__tensor_thread_end);
@@ -7556,13 +7276,11 @@ static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void)
     dync__tls.tensor_state = dync__calloc(sizeof(dync__tensor_state));
     return dync__tls.tensor_state;
 }
-
 DYNC__INLINE dync__tensor_state *dync__tensor_state_get(void)
 {
     dync__tensor_state *s = dync__tls.tensor_state;
     return DYNC__LIKELY(s != NULL) ? s : dync__tensor_state_new();
 }
-
 DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s)
 {
     if (DYNC__UNLIKELY(s->next_id == s->end_id)) {
@@ -7571,7 +7289,6 @@ DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s)
     }
     return ++s->next_id;                  /* never 0 */
 }
-
 DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n)
 {
     s->live += n;
@@ -7579,7 +7296,6 @@ DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n)
     (void)DYNC__ATOMIC_ADD(&dync__slots.live, s->live);
     s->live = 0;
 }
-
 DYNC__FN int64_t dync__live_tensors(void)
 {
     dync__tensor_state *s = dync__tls.tensor_state;
@@ -7605,7 +7321,6 @@ static bool dync__slots_grow(void)
     dync__slots.n_chunks = n + 1;
     return true;
 }
-
 static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
 {
     dync__lock(&dync__slots.lock);
@@ -7625,7 +7340,6 @@ static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
     s->n_free = n;
     return ok;
 }
-
 static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
 {
     dync__lock(&dync__slots.lock);
@@ -7637,7 +7351,6 @@ static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
     s->n_free -= DYNC__SLOT_BATCH;
     memmove(s->free, s->free + DYNC__SLOT_BATCH, (size_t)s->n_free * sizeof s->free[0]);
 }
-
 static void dync__slot_free(dync__tensor *t)
 {
     dync__tensor_state *s = dync__tensor_state_get();
@@ -7657,7 +7370,6 @@ static void dync__slot_free(dync__tensor *t)
     if (DYNC__UNLIKELY(s->n_free == DYNC__SLOT_KEEP)) dync__slots_spill(s);
     s->free[s->n_free++] = t;
 }
-
 DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
 {
     const dync__tensor_state *s = dync__tls.tensor_state;
@@ -7678,7 +7390,6 @@ DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
 }
 
 /* ---- storage ---- */
-
 static void *dync__storage_memory(int device, size_t n)
 {
     if (n == 0 || device == DYNC_META) return NULL;
@@ -7687,7 +7398,6 @@ static void *dync__storage_memory(int device, size_t n)
     dync__fail(DYNC_ERR_DEVICE, "no memory of device %d: include dync_cuda.h", device & 255);
     return NULL;
 }
-
 static dync__storage *dync__storage_make(int device, void *data, size_t size_bytes, int flags)
 {
     dync__tensor_state *state = dync__tensor_state_get();
@@ -7696,7 +7406,6 @@ static dync__storage *dync__storage_make(int device, void *data, size_t size_byt
     *s = (dync__storage){1, (uint16_t)flags, (uint16_t)device, 0, data, size_bytes, dync__tensor_next_id(state), NULL};
     return s;
 }
-
 #define DYNC__STORAGE_HEADER ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
 static dync__storage *dync__storage_joined(size_t size_bytes)
 {
@@ -7706,7 +7415,6 @@ static dync__storage *dync__storage_joined(size_t size_bytes)
     *s = (dync__storage){1, DYNC__STORAGE_JOINED, DYNC_CPU, 0, (char *)s + DYNC__STORAGE_HEADER, size_bytes, dync__tensor_next_id(state), NULL};
     return s;
 }
-
 DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
 {
     if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES) return dync__storage_joined(size_bytes);
@@ -7717,14 +7425,11 @@ DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
     dync__free(s, sizeof *s);
     return NULL;
 }
-
 DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes)
 {
     return dync__storage_make(device, data, size_bytes, DYNC__STORAGE_BORROWED);
 }
-
 DYNC__FN void dync__storage_ref(dync__storage *s) { (void)DYNC__ATOMIC_INC(&s->refs); }
-
 static void dync__storage_free(dync__storage *s)
 {
     if (s->flags & DYNC__STORAGE_JOINED) {
@@ -7737,7 +7442,6 @@ static void dync__storage_free(dync__storage *s)
     }
     dync__free(s, sizeof *s);
 }
-
 DYNC__FN void dync__storage_unref(dync__storage *s)
 {
     if (!s) return;
@@ -7765,7 +7469,6 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
     }
     return last + 1;
 }
-
 DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *lay)
 {
     dync__tensor_state *s = dync__tensor_state_get();
@@ -7796,27 +7499,22 @@ DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const d
     DYNC__ATOMIC_STORE(&t->refs, 1);
     return t;
 }
-
 DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__layout *dense)
 {
     size_t bytes = (size_t)dync__layout_span(dense) * dync__dtype_info(dtype)->bytes;
     return dync__tensor_new(dync__storage_new(device, bytes), dtype, dense);
 }
-
 DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *lay)
 {
     size_t bytes = (size_t)dync__layout_span(lay) * dync__dtype_info(dtype)->bytes;
     return dync__tensor_new(dync__storage_make(device, NULL, bytes, DYNC__STORAGE_FAKE), dtype, lay);
 }
-
 DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, const dync__layout *lay)
 {
     dync__storage_ref(base->storage);
     return dync__tensor_new(base->storage, dtype, lay);
 }
-
 DYNC__FN void dync__ref(dync__tensor *t) { (void)DYNC__ATOMIC_INC(&t->refs); }
-
 static void dync__tensor_free(dync__tensor *t)
 {
     struct dync__grad_meta *grad = t->grad;
@@ -7827,7 +7525,6 @@ static void dync__tensor_free(dync__tensor *t)
     dync__slot_free(t);
     dync__storage_unref(storage);
 }
-
 DYNC__FN void dync__unref(dync__tensor *t)
 {
     if (!t) return;
@@ -7868,7 +7565,6 @@ static dync__tensor *dync__tensor_copy_from_device(const dync__tensor *t)
     dync__unref(all);
     return copy;
 }
-
 DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t)
 {
     dync__layout lay;
@@ -7885,13 +7581,11 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t)
 }
 
 /* ---- the end ---- */
-
 DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t)
 {
     dync__str_add(s, dync__dtype_info(t->dtype)->fx);
     dync__shape_text(s, t->lay.ndim, t->lay.shape);
 }
-
 static void dync__tensor_log_left(const dync__tensor *t)
 {
     dync__str s = {0};
@@ -7942,14 +7636,11 @@ DYNC__FN void dync__tensors_shutdown(void)
  * begins; entries below the first mark belong to the root scope, which ends with the thread or dync_shutdown. Ending a scope
  * releases its entries from the top; scopes left open inside end with it, and ending one that is already gone does nothing:
  * marks carry a serial number. What a release itself adds to the stack is released by the same loop. */
-
 enum { DYNC__ENTRY_TENSOR, DYNC__ENTRY_LIST, DYNC__ENTRY_MEMORY, DYNC__ENTRY_DEFERRED };
 enum { DYNC__SCOPE_HINT = 100000 };
-
 typedef struct dync__entry { void *object; size_t size; int kind; } dync__entry;   /* size: of MEMORY */
 typedef struct dync__deferred { void (*fn)(void *); void *arg; } dync__deferred;
 typedef struct dync__scope_mark { uintptr_t serial; int start; } dync__scope_mark;
-
 typedef struct dync__scopes {
     DYNC__VEC(dync__entry) entry;
     DYNC__VEC(dync__scope_mark) mark;
@@ -7957,9 +7648,7 @@ typedef struct dync__scopes {
     uintptr_t serial;
     bool hinted;
 } dync__scopes;
-
 static void dync__scopes_thread_end(dync__thread *thread);
-
 static DYNC__NOINLINE dync__scopes *dync__scopes_new(void)
 {
     dync__thread_state_on_exit(dync__scopes_thread_end);
@@ -7967,7 +7656,6 @@ static DYNC__NOINLINE dync__scopes *dync__scopes_new(void)
     dync__tls.scopes = dync__calloc(sizeof *dync__tls.scopes);
     return dync__tls.scopes;
 }
-
 DYNC__INLINE dync__scopes *dync__scopes_get(void)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -7975,14 +7663,12 @@ DYNC__INLINE dync__scopes *dync__scopes_get(void)
 }
 
 /* ---- entries ---- */
-
 static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s)
 {
     if (s->hinted || s->mark.n > 1 || s->entry.n - s->start < DYNC__SCOPE_HINT) return;
     s->hinted = true;
     dync__warn("the outermost scope holds %d tensors: put the body of the loop that makes them into DYNC_SCOPE { ... }", DYNC__SCOPE_HINT);
 }
-
 DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size)
 {
     dync__scopes *s = dync__scopes_get();
@@ -7992,7 +7678,6 @@ DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size)
     if (DYNC__UNLIKELY(s->entry.n - s->start == DYNC__SCOPE_HINT)) dync__scope_hint(s);
     return true;
 }
-
 static DYNC__NOINLINE void dync__entry_release(const dync__entry *e)
 {
     dync__deferred call;
@@ -8015,7 +7700,6 @@ static void dync__scope_unwind(dync__scopes *s, int start)
         else dync__entry_release(&e);
     }
 }
-
 static void dync__scopes_thread_end(dync__thread *thread)
 {
     dync__scopes *s = thread->scopes;
@@ -8028,10 +7712,8 @@ static void dync__scopes_thread_end(dync__thread *thread)
     dync__vec_free(&s->mark);
     dync__free(s, sizeof *s);
 }
-
 DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
 DYNC__FN int dync__scope_depth(void) { return dync__tls.scopes ? dync__tls.scopes->mark.n : 0; }
-
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
 {
     if (DYNC__UNLIKELY(!owned)) return NULL;
@@ -8039,7 +7721,6 @@ DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
     dync__unref(owned);
     return NULL;
 }
-
 DYNC__FN void *dync__scope_alloc(size_t n)
 {
     void *p = dync__calloc(n);
@@ -8047,7 +7728,6 @@ DYNC__FN void *dync__scope_alloc(size_t n)
     dync__free(p, n);
     return NULL;
 }
-
 DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
 {
     dync__deferred *d = dync__alloc(sizeof *d);
@@ -8059,7 +7739,6 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
 }
 
 /* ---- scopes ---- */
-
 DYNC_API dync_scope dync_scope_begin(void)
 {
     dync__scopes *s = dync__scopes_get();
@@ -8076,7 +7755,6 @@ static int dync__scope_find(const dync__scopes *s, const dync_scope *scope)
     while (i >= 0 && s->mark.at[i].serial != (uintptr_t)scope->mark) i--;
     return i;
 }
-
 static void dync__scope_close(dync__scopes *s, int i)
 {
     int start = s->mark.at[i].start;
@@ -8086,7 +7764,6 @@ static void dync__scope_close(dync__scopes *s, int i)
     s->mark.n = i;
     s->start = i > 0 ? s->mark.at[i - 1].start : 0;
 }
-
 DYNC_API void dync_scope_end(dync_scope *scope)
 {
     if (!scope || !scope->open) return;
@@ -8117,7 +7794,6 @@ static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
     if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
     for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
 }
-
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -8131,7 +7807,6 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
     }
     dync_scope_end(scope);
 }
-
 DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -8140,7 +7815,6 @@ DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
     if (s && s->mark.n > 0) dync__scope_hand_down(s, s->mark.n - 1, t);     /* not in there: it lives longer already */
     return handle;
 }
-
 DYNC_API dync_tensor *dync_retain(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -8149,7 +7823,6 @@ DYNC_API dync_tensor *dync_retain(dync_tensor *handle)
     (void)DYNC__ATOMIC_INC(&t->retains);
     return handle;
 }
-
 DYNC_API void dync_release(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -8161,9 +7834,7 @@ DYNC_API void dync_release(dync_tensor *handle)
 }
 
 /* ---- lists ---- */
-
 static size_t dync__list_bytes(int n) { return sizeof(dync_list) + (size_t)n * sizeof(dync_value); }
-
 DYNC__FN dync_value dync__list_new(int n)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
@@ -8180,13 +7851,11 @@ DYNC__FN dync_value dync__list_new(int n)
     v.as.l = l;
     return v;
 }
-
 static void dync__list_drop_item(dync_value v)
 {
     if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
     if (v.kind == DYNC_KIND_LIST) dync__list_unref(v.as.l);
 }
-
 DYNC__FN void dync__list_set(dync_value list, int i, dync_value item)
 {
     if (list.kind != DYNC_KIND_LIST || !list.as.l || i < 0 || i >= list.as.l->n) return;
@@ -8200,9 +7869,7 @@ DYNC__FN void dync__list_set(dync_value list, int i, dync_value item)
     list.as.l->items[i] = item;
     dync__list_drop_item(old);
 }
-
 DYNC__FN void dync__list_ref(dync_list *l) { (void)DYNC__ATOMIC_INC(&l->refs); }
-
 DYNC__FN void dync__list_unref(dync_list *l)
 {
     if (!l || (DYNC__ATOMIC_LOAD(&l->refs) != 1 && DYNC__ATOMIC_DEC(&l->refs) != 0)) return;
@@ -8214,60 +7881,50 @@ DYNC__FN void dync__list_unref(dync_list *l)
 /* tensor/value.c: dync_value: making, lists, plain numbers out of it; and what a tensor tells about itself.
  *
  * A value owns nothing: tensors in it are handles, strings and pointers the caller's. A list is the exception (scope.c). */
-
 DYNC_API dync_value dync_v_value(dync_value v) { return v; }
-
 DYNC_API dync_value dync_v_tensor(dync_tensor *t)
 {
     dync_value v = {DYNC_KIND_TENSOR, 0, {0}};
     v.as.t = t;
     return v;
 }
-
 DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t) { return dync_v_tensor((dync_tensor *)(uintptr_t)t); }
-
 DYNC_API dync_value dync_v_list(dync_list *l)
 {
     dync_value v = {DYNC_KIND_LIST, 0, {0}};
     v.as.l = l;
     return v;
 }
-
 DYNC_API dync_value dync_v_module(dync_module *m)
 {
     dync_value v = {DYNC_KIND_MODULE, 0, {0}};
     v.as.m = m;
     return v;
 }
-
 DYNC_API dync_value dync_v_bool(bool b)
 {
     dync_value v = {DYNC_KIND_BOOL, 0, {0}};
     v.as.b = b;
     return v;
 }
-
 DYNC_API dync_value dync_v_int(int64_t i)
 {
     dync_value v = {DYNC_KIND_INT, 0, {0}};
     v.as.i = i;
     return v;
 }
-
 DYNC_API dync_value dync_v_float(double f)
 {
     dync_value v = {DYNC_KIND_FLOAT, 0, {0}};
     v.as.f = f;
     return v;
 }
-
 DYNC_API dync_value dync_v_str(const char *s)
 {
     dync_value v = {DYNC_KIND_STR, 0, {0}};
     v.as.s = s;
     return v;
 }
-
 DYNC_API dync_value dync_v_ptr(void *p)
 {
     dync_value v = {DYNC_KIND_PTR, 0, {0}};
@@ -8276,7 +7933,6 @@ DYNC_API dync_value dync_v_ptr(void *p)
 }
 
 /* ---- lists ---- */
-
 DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 {
     dync_value list = dync__list_new(n);
@@ -8286,26 +7942,22 @@ DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 }
 
 /* ---- out of a value ---- */
-
 DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
     static const char *const names[] = {"none", "a bool", "an int", "a float", "a string", "a tensor", "a list", "a module", "a pointer", "a symbol"};
     int i = (int)kind;
     return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : "an unknown kind";
 }
-
 static void dync__value_wrong(const char *expected, dync_value v)
 {
     dync__fail(DYNC_ERR_VALUE, "expected %s, got %s", expected, dync__kind_name(v.kind));
 }
-
 DYNC_API int dync_len(dync_value list)
 {
     if (list.kind == DYNC_KIND_LIST && list.as.l) return list.as.l->n;
     dync__value_wrong("a list", list);
     return -1;
 }
-
 DYNC_API dync_value dync_at(dync_value list, int i)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}};
@@ -8341,7 +7993,6 @@ DYNC_API int64_t dync_as_int(dync_value v)
     default: dync__value_wrong("an int", v); return 0;
     }
 }
-
 DYNC_API double dync_as_float(dync_value v)
 {
     v = dync__value_plain(v);
@@ -8352,7 +8003,6 @@ DYNC_API double dync_as_float(dync_value v)
     default: dync__value_wrong("a float", v); return 0.0;
     }
 }
-
 DYNC_API bool dync_as_bool(dync_value v)
 {
     uint8_t b = 0;
@@ -8364,7 +8014,6 @@ DYNC_API bool dync_as_bool(dync_value v)
     default: dync__value_wrong("a bool", v); return false;
     }
 }
-
 DYNC_API const char *dync_as_str(dync_value v)
 {
     if (v.kind == DYNC_KIND_STR) return v.as.s;
@@ -8373,14 +8022,12 @@ DYNC_API const char *dync_as_str(dync_value v)
 }
 
 /* ---- what a tensor tells ---- */
-
 static const dync__tensor *dync__tensor_ask(const dync_tensor *handle, int what, int dim)
 {
     const dync__tensor *t = dync__open(handle);
     if (t && DYNC__UNLIKELY(t->flags & DYNC__T_FAKE) && dync__observe_hook) dync__observe_hook(t, what, dim);
     return t;
 }
-
 DYNC_API int dync_ndim(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NDIM, 0);
@@ -8396,25 +8043,21 @@ static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int w
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return NULL;
     return dync__tensor_ask(handle, what, *dim);
 }
-
 DYNC_API int64_t dync_size(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
     return t ? dync__sz_number(t->lay.shape[dim]) : -1;
 }
-
 DYNC_API int64_t dync_stride(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
     return t ? dync__sz_number(t->lay.stride[dim]) : -1;
 }
-
 DYNC_API int64_t dync_numel(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_NUMEL, 0);
     return t ? dync__sz_number(t->numel) : -1;
 }
-
 DYNC_API dync_dtype dync_type(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_DTYPE, 0);
@@ -8428,9 +8071,7 @@ DYNC__COLD_BEGIN
  * Shutdown goes from the top down: scopes of the caller, what upper layers registered (caches, modules), the workers, the state of
  * every thread, tensors still held, interned names, and last the blocks kept for reuse. Then nothing is allocated, and the
  * library can be used again as if fresh; only the error stays readable. */
-
 static bool dync__init_done;
-
 DYNC_API dync_status dync_init(dync_init_options options)
 {
     if (dync__init_done) return dync__fail(DYNC_ERR_VALUE, "dync_init: called twice without dync_shutdown between");
@@ -8445,7 +8086,6 @@ DYNC_API dync_status dync_init(dync_init_options options)
     dync__tls.rng_offset = 0;
     return DYNC_OK;
 }
-
 DYNC_API void dync_shutdown(void)
 {
     dync__scope_end_all();
@@ -8460,7 +8100,6 @@ DYNC_API void dync_shutdown(void)
     dync__tls.rng_seed = dync__tls.rng_offset = 0;
     dync__init_done = false;
 }
-
 DYNC_API dync_memory dync_memory_stats(void)
 {
     dync__mem_stats s = dync__mem_read_stats();
@@ -8474,9 +8113,7 @@ DYNC_API dync_memory dync_memory_stats(void)
  * First one pass over the elements to be shown finds the format: integers with a point, four decimals, or scientific where the
  * range is wide; and the width of a column. Above 1000 elements only 3 at each end of every dim are shown. Lines end before
  * column 80. Source: pytorch/pytorch torch/_tensor_str.py (its defaults; the behaviour, not the text). */
-
 enum { DYNC__SHOW_ALL = 1000, DYNC__SHOW_EDGE = 3, DYNC__SHOW_LINE = 80, DYNC__SHOW_DECIMALS = 4, DYNC__SHOW_ITEM = 400 };
-
 typedef struct dync__show {
     dync__str *out;
     const dync__tensor *t;
@@ -8508,7 +8145,6 @@ static bool dync__show_is_plain(double x)
     bits &= INT64_MAX;
     return bits == 0 || bits >= UINT64_C(0x7ff0000000000000);
 }
-
 static void dync__show_range(dync__show *s, const char *p)
 {
     double x = dync__load_f64(p, s->t->dtype), size;
@@ -8518,7 +8154,6 @@ static void dync__show_range(dync__show *s, const char *p)
     if (size > s->most) s->most = size;
     s->whole = s->whole && (size >= 9007199254740992.0 || (double)(int64_t)size == size);
 }
-
 static void dync__show_widen(dync__show *s, const char *p)
 {
     char text[DYNC__SHOW_ITEM];
@@ -8541,7 +8176,6 @@ static void dync__show_each(dync__show *s, const char *p, int dim, void (*fn)(dy
         dync__show_each(s, p + i * lay->stride[dim] * (int64_t)s->bytes, dim + 1, fn);
     }
 }
-
 static void dync__show_choose(dync__show *s)
 {
     s->width = 1;
@@ -8552,7 +8186,6 @@ static void dync__show_choose(dync__show *s)
     }
     dync__show_each(s, s->data, 0, dync__show_widen);
 }
-
 static void dync__show_padded(dync__show *s, const char *p)
 {
     char text[DYNC__SHOW_ITEM];
@@ -8580,7 +8213,6 @@ static void dync__show_row(dync__show *s, const char *p, int indent)
     }
     dync__str_addc(s->out, ']');
 }
-
 static void dync__show_dims(dync__show *s, const char *p, int dim, int indent)
 {
     const dync__layout *lay = &s->t->lay;
@@ -8622,7 +8254,6 @@ static void dync__show_suffix(dync__str *out, size_t *line, const char *suffix)
         *line += n + 2;
     }
 }
-
 static void dync__show_suffixes(dync__str *out, const dync__tensor *t, size_t start, bool has_data)
 {
     char text[32 + 24 * DYNC_MAX_DIMS];
@@ -8663,7 +8294,6 @@ static void dync__show_tensor(dync__str *out, const dync__tensor *t, const dync_
     if (!out->failed) dync__show_suffixes(out, as, start, has_data);
     dync__str_addc(out, ')');
 }
-
 DYNC__FN void dync__tensor_show(dync__str *out, const dync__tensor *t)
 {
     bool has_data = !(t->flags & DYNC__T_FAKE) && t->device != DYNC_META;
@@ -8846,44 +8476,37 @@ DYNC__COLD_BEGIN
  * Sums and products are accumulated in double (sums with Neumaier's compensation, ZAMM 1974): closer to the exact value than
  * any generator's blocked sum, so tests compare those within a tolerance and everything else to the bit.
  * Invariant: no result depends on the compiler's floating-point flags; NaN is tested by bits. */
-
 DYNC__STRICT_FP_BEGIN
 
 /* ---- bits -------------------------------------------------------------------------------------------- */
-
 static uint32_t dync__eval_bits32(float x)
 {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
     return u;
 }
-
 static uint64_t dync__eval_bits64(double x)
 {
     uint64_t u;
     memcpy(&u, &x, sizeof u);
     return u;
 }
-
 static float dync__eval_f32_of(uint32_t u)
 {
     float x;
     memcpy(&x, &u, sizeof x);
     return x;
 }
-
 static double dync__eval_f64_of(uint64_t u)
 {
     double x;
     memcpy(&x, &u, sizeof x);
     return x;
 }
-
 static bool dync__eval_nan64(double x)
 {
     return (dync__eval_bits64(x) & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
 }
-
 static bool dync__eval_nan32(float x)
 {
     return (dync__eval_bits32(x) & 0x7fffffffu) > 0x7f800000u;
@@ -8897,7 +8520,6 @@ static dync__scalar dync__eval_int(int type, uint64_t x)
     r.i = type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)x : type == DYNC_BOOL ? (int64_t)(x != 0) : (int64_t)x;
     return r;
 }
-
 static dync__scalar dync__eval_f32(float x)
 {
     dync__scalar r;
@@ -8905,14 +8527,12 @@ static dync__scalar dync__eval_f32(float x)
     r.f = x;
     return r;
 }
-
 static dync__scalar dync__eval_f64(double x)
 {
     dync__scalar r;
     r.d = x;
     return r;
 }
-
 DYNC__FN bool dync__has_fma(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -8925,7 +8545,6 @@ DYNC__FN bool dync__has_fma(void)
 }
 
 /* ---- the primitives by compute type ------------------------------------------------------------------- */
-
 static float dync__eval_f32_op(int prim, float a, float b, float c)
 {
     switch (prim) {
@@ -8948,7 +8567,6 @@ static float dync__eval_f32_op(int prim, float a, float b, float c)
     default: return a > b || dync__eval_nan32(a) ? a : b; /* max */
     }
 }
-
 static double dync__eval_f64_op(int prim, double a, double b, double c)
 {
     switch (prim) {
@@ -8996,7 +8614,6 @@ static uint64_t dync__eval_int_op(int prim, int type, int64_t a, int64_t b)
         return b < 0 || b >= bits ? sign : b == 0 ? x : x >> b | sign << (63 - b) << 1;
     }
 }
-
 static bool dync__eval_compare(int prim, int arg_type, dync__scalar a, dync__scalar b)
 {
     bool less, equal;
@@ -9026,7 +8643,6 @@ static int64_t dync__eval_truncate(double x, int type)
     if (x < -limit) return type == DYNC_I32 ? INT32_MIN : INT64_MIN;
     return (int64_t)x;
 }
-
 static dync__scalar dync__eval_cast(int type, int from, dync__scalar a)
 {
     bool from_float = from == DYNC_F32 || from == DYNC_F64;
@@ -9038,7 +8654,6 @@ static dync__scalar dync__eval_cast(int type, int from, dync__scalar a)
     default: return dync__eval_int(type, (uint64_t)(from_float ? dync__eval_truncate(x, type) : a.i));
     }
 }
-
 static dync__scalar dync__eval_bitcast(int type, dync__scalar a)
 {
     switch (type) {
@@ -9047,7 +8662,6 @@ static dync__scalar dync__eval_bitcast(int type, dync__scalar a)
     default: return a; /* F64 and I64 share the union's eight bytes */
     }
 }
-
 static dync__scalar dync__eval_wrap(int64_t storage, dync__scalar a)
 {
     switch (storage) {
@@ -9058,7 +8672,6 @@ static dync__scalar dync__eval_wrap(int64_t storage, dync__scalar a)
     default: return dync__eval_int(DYNC_I32, (uint8_t)(uint64_t)a.i); /* U8 */
     }
 }
-
 DYNC__FN bool dync__prim_is_pure(int prim)
 {
     switch (prim) {
@@ -9073,7 +8686,6 @@ DYNC__FN bool dync__prim_is_pure(int prim)
     default: return true;
     }
 }
-
 DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a, dync__scalar b, dync__scalar c, int64_t imm)
 {
     switch (prim) {
@@ -9091,7 +8703,6 @@ DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__sc
     if (type == DYNC_F64) return dync__eval_f64(dync__eval_f64_op(prim, a.d, b.d, c.d));
     return dync__eval_int(type, dync__eval_int_op(prim, type, a.i, b.i));
 }
-
 DYNC__FN dync__scalar dync__const_scalar(const dync__inst *in)
 {
     if (in->type == DYNC_F32) return dync__eval_f32((float)in->imm.f);
@@ -9100,9 +8711,7 @@ DYNC__FN dync__scalar dync__const_scalar(const dync__inst *in)
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------------- */
-
 typedef struct dync__eval_acc { double sum, low; dync__scalar best; int64_t position, n; } dync__eval_acc; /* one reduction under way */
-
 typedef struct dync__eval_run {
     const dync__kernel *k;
     void *const *buffers;
@@ -9113,7 +8722,6 @@ typedef struct dync__eval_run {
     dync__eval_acc *acc;
     int64_t index[DYNC__LOOP_MAX_DIMS], position; /* position: linearised inner index */
 } dync__eval_run;
-
 static int64_t dync__eval_address(const dync__eval_run *r, int access)
 {
     const dync__access *a = &r->k->access.at[access];
@@ -9121,7 +8729,6 @@ static int64_t dync__eval_address(const dync__eval_run *r, int access)
     for (int d = 0; d < r->k->n_dims; d++) at += (uint64_t)a->stride[d] * (uint64_t)r->index[d];
     return (int64_t)at;
 }
-
 static dync_status dync__eval_element(const dync__eval_run *r, const dync__inst *in, int64_t extra, char **out)
 {
     const dync__buf *b = &r->k->buf.at[in->buf];
@@ -9132,7 +8739,6 @@ static dync_status dync__eval_element(const dync__eval_run *r, const dync__inst 
     *out = (char *)r->buffers[in->buf] + at * dync__dtype_info(b->dtype)->bytes;
     return DYNC_OK;
 }
-
 static dync__scalar dync__eval_load(const char *p, int dtype)
 {
     int type = dync__dtype_info(dtype)->compute;
@@ -9145,7 +8751,6 @@ static dync__scalar dync__eval_load(const char *p, int dtype)
     if (type == DYNC_F64) return dync__eval_f64(dync__load_f64(p, dtype));
     return dync__eval_int(type, (uint64_t)dync__load_i64(p, dtype));
 }
-
 static void dync__eval_store(char *p, int dtype, dync__scalar x)
 {
     int type = dync__dtype_info(dtype)->compute;
@@ -9158,7 +8763,6 @@ static void dync__eval_store(char *p, int dtype, dync__scalar x)
     else
         dync__store_i64(p, dtype, x.i);
 }
-
 static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst *in, int64_t i)
 {
     uint64_t at = r->offset + (uint64_t)i;
@@ -9168,12 +8772,10 @@ static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst 
 }
 
 /* ---- reductions: begin, one step per inner index, end -------------------------------------------------------- */
-
 static int dync__eval_operand_type(const dync__kernel *k, const dync__inst *in)
 {
     return k->inst.at[in->arg[in->prim == DYNC__P_select ? 1 : 0]].type;
 }
-
 static dync__scalar dync__eval_extreme(int type, bool greatest)
 {
     double inf = dync__eval_f64_of(0x7ff0000000000000u);
@@ -9182,7 +8784,6 @@ static dync__scalar dync__eval_extreme(int type, bool greatest)
     if (type == DYNC_I32) return dync__eval_int(type, (uint64_t)(int64_t)(greatest ? INT32_MAX : INT32_MIN));
     return dync__eval_int(type, (uint64_t)(greatest ? INT64_MAX : INT64_MIN));
 }
-
 static void dync__eval_acc_begin(dync__eval_acc *acc, int kind, int type)
 {
     memset(acc, 0, sizeof *acc);
@@ -9190,7 +8791,6 @@ static void dync__eval_acc_begin(dync__eval_acc *acc, int kind, int type)
     if (kind == DYNC__R_MAX || kind == DYNC__R_MIN) acc->best = dync__eval_extreme(type, kind == DYNC__R_MIN);
     if (kind == DYNC__R_ALL || kind == DYNC__R_PROD) acc->best.i = 1;
 }
-
 static void dync__eval_add(dync__eval_acc *acc, double x)
 {
     double sum = acc->sum + x;
@@ -9209,7 +8809,6 @@ static bool dync__eval_beats(int kind, int type, dync__scalar x, dync__scalar be
     }
     return less ? x.i < best.i : x.i > best.i;
 }
-
 static void dync__eval_acc_step(dync__eval_acc *acc, int kind, int type, dync__scalar x, int64_t position)
 {
     bool is_float = type == DYNC_F32 || type == DYNC_F64;
@@ -9235,7 +8834,6 @@ static void dync__eval_acc_step(dync__eval_acc *acc, int kind, int type, dync__s
         }
     }
 }
-
 static dync__scalar dync__eval_acc_end(const dync__eval_acc *acc, int kind, int type)
 {
     bool is_float = type == DYNC_F32 || type == DYNC_F64;
@@ -9249,7 +8847,6 @@ static dync__scalar dync__eval_acc_end(const dync__eval_acc *acc, int kind, int 
 }
 
 /* ---- one index, one section, one row --------------------------------------------------------------------------- */
-
 static dync__scalar dync__eval_arg(const dync__eval_run *r, const dync__inst *user, int i)
 {
     dync__scalar none;
@@ -9259,7 +8856,6 @@ static dync__scalar dync__eval_arg(const dync__eval_run *r, const dync__inst *us
     bool earlier_phase = (made->section & 1) && made->section != user->section && made->prim != DYNC__P_reduce;
     return earlier_phase ? r->kept[user->arg[i]][r->position] : r->value[user->arg[i]];
 }
-
 static dync_status dync__eval_inst(dync__eval_run *r, int i)
 {
     const dync__inst *in = &r->k->inst.at[i];
@@ -9298,7 +8894,6 @@ static bool dync__eval_next(dync__eval_run *r, int from, int to)
     }
     return false;
 }
-
 static dync_status dync__eval_phase(dync__eval_run *r, int first, int end)
 {
     const dync__kernel *k = r->k;
@@ -9316,7 +8911,6 @@ static dync_status dync__eval_phase(dync__eval_run *r, int first, int end)
                 dync__eval_acc_end(&r->acc[i], (int)k->inst.at[i].imm.i, dync__eval_operand_type(k, &k->inst.at[i]));
     return DYNC_OK;
 }
-
 static dync_status dync__eval_row(dync__eval_run *r)
 {
     const dync__kernel *k = r->k;
@@ -9348,7 +8942,6 @@ static dync_status dync__eval_keep(dync__eval_run *r)
     }
     return DYNC_OK;
 }
-
 static dync_status dync__eval_rows(dync__eval_run *r, int64_t n_rows)
 {
     DYNC__TRY(dync__eval_keep(r));
@@ -9358,7 +8951,6 @@ static dync_status dync__eval_rows(dync__eval_run *r, int64_t n_rows)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
 {
     dync__eval_run r;
@@ -9384,7 +8976,6 @@ DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffe
     dync__free(r.acc, n * sizeof *r.acc);
     return status;
 }
-
 DYNC__STRICT_FP_END
 
 /* ==== loop/loop.c =============================================================================================== */
@@ -9399,7 +8990,6 @@ DYNC__STRICT_FP_END
 #define DYNC__X(name, args, types, result) {#name, args, types, result},
 static const dync__prim_row dync__prim_raw[DYNC__N_PRIMS] = {DYNC__PRIMS(DYNC__X)};
 #undef DYNC__X
-
 DYNC__FN const dync__prim_row *dync__prim_info(int prim)
 {
     static const dync__prim_row keywords[] = {{"const", 0, "fdilb", 'T'}, {"and", 2, "ilb", 'S'}, {"or", 2, "ilb", 'S'},
@@ -9413,7 +9003,6 @@ DYNC__FN const dync__prim_row *dync__prim_info(int prim)
     default: return &dync__prim_raw[prim >= 0 && prim < DYNC__N_PRIMS ? prim : 0];
     }
 }
-
 DYNC__FN dync__inst dync__inst_make(int prim, int type, int a, int b, int c)
 {
     dync__inst in;
@@ -9426,19 +9015,16 @@ DYNC__FN dync__inst dync__inst_make(int prim, int type, int a, int b, int c)
     in.buf = in.access = -1;
     return in;
 }
-
 DYNC__FN bool dync__inst_has_value(const dync__inst *in)
 {
     return in->prim != DYNC__P_store && in->prim != DYNC__P_storex;
 }
-
 DYNC__FN int dync__reduce_type(int kind, int operand_type)
 {
     return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN ? DYNC_I64 : operand_type;
 }
 
 /* ---- the kernel ----------------------------------------------------------------------------------- */
-
 DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, int n_outer, int n_dims, const int64_t *extent)
 {
     if (n_outer < 0 || n_dims < n_outer || n_dims > DYNC__LOOP_MAX_DIMS) {
@@ -9456,7 +9042,6 @@ DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, in
     for (int d = 0; d < n_dims; d++) k->extent[d] = extent[d];
     return k;
 }
-
 DYNC__FN int dync__kernel_buf(dync__kernel *k, int32_t id, int dtype, int mode, int64_t size, const char *name)
 {
     for (int i = 0; id >= 0 && i < k->buf.n; i++) {
@@ -9477,7 +9062,6 @@ DYNC__FN int dync__kernel_buf(dync__kernel *k, int32_t id, int dtype, int mode, 
     }
     return k->buf.n - 1;
 }
-
 DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t *stride)
 {
     dync__access acc;
@@ -9494,7 +9078,6 @@ DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t 
 }
 
 /* ---- sharing equal values ---------------------------------------------------------------------------- */
-
 static uint64_t dync__lb_hash(const dync__inst *in)
 {
     uint64_t h = dync__hash_mix(in->prim, in->type);
@@ -9502,7 +9085,6 @@ static uint64_t dync__lb_hash(const dync__inst *in)
     h = dync__hash_mix(h, (uint64_t)(uint32_t)in->buf << 32 | (uint32_t)in->access);
     return dync__hash_mix(h, (uint64_t)in->imm.i);
 }
-
 static bool dync__lb_equal(const dync__inst *a, const dync__inst *b)
 {
     return a->prim == b->prim && a->type == b->type && memcmp(a->arg, b->arg, sizeof a->arg) == 0 && a->buf == b->buf &&
@@ -9533,14 +9115,12 @@ static bool dync__lb_visible(const dync__inst *in, int to, bool across)
     if (from > to) return false;
     return (from & 1) == 0 || in->prim == DYNC__P_reduce || (across && (to & 1));
 }
-
 static bool dync__lb_stored_since(const dync__kernel *k, int buf, int i)
 {
     for (int j = i + 1; j < k->inst.n; j++)
         if (!dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == buf) return true;
     return false;
 }
-
 static int dync__lb_find(const dync__kernel *k, const dync__inst *in, int section, bool across)
 {
     int i = k->share.head[dync__lb_hash(in) % (uint64_t)DYNC__COUNT_OF(k->share.head)] - 1;
@@ -9555,7 +9135,6 @@ static int dync__lb_find(const dync__kernel *k, const dync__inst *in, int sectio
     }
     return -1;
 }
-
 DYNC__FN int dync__lb_share(dync__lb *b, const dync__inst *in, bool across)
 {
     dync__kernel *k = b->k;
@@ -9584,19 +9163,16 @@ DYNC__FN int dync__lb_share(dync__lb *b, const dync__inst *in, bool across)
 }
 
 /* ---- one function per shape of instruction -------------------------------------------------------------- */
-
 DYNC__FN int dync__lb_type(const dync__lb *b, int value)
 {
     return value >= 0 && value < b->k->inst.n ? b->k->inst.at[value].type : DYNC_F32;
 }
-
 static int dync__lb_bad(dync__lb *b, const char *what, int prim)
 {
     if (!b->k->failed) dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s: %s", b->k->name, dync__prim_info(prim)->name, what);
     b->k->failed = true;
     return -1;
 }
-
 DYNC__FN int dync__lb_op(dync__lb *b, int prim, int a, int second, int third)
 {
     const dync__prim_row *row = dync__prim_info(prim);
@@ -9605,7 +9181,6 @@ DYNC__FN int dync__lb_op(dync__lb *b, int prim, int a, int second, int third)
     dync__inst in = dync__inst_make(prim, type, a, row->n_args > 1 ? second : -1, row->n_args > 2 ? third : -1);
     return dync__lb_add(b, &in);
 }
-
 DYNC__FN int dync__lb_f(dync__lb *b, int type, double x)
 {
     dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
@@ -9614,14 +9189,12 @@ DYNC__FN int dync__lb_f(dync__lb *b, int type, double x)
     if (((uint64_t)in.imm.i & 0x7fffffffffffffffu) > 0x7ff0000000000000u) in.imm.i = 0x7ff8000000000000;
     return dync__lb_share(b, &in, false);
 }
-
 DYNC__FN int dync__lb_i(dync__lb *b, int type, int64_t x)
 {
     dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
     in.imm.i = type == DYNC_BOOL ? x != 0 : type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)(uint64_t)x : x;
     return dync__lb_share(b, &in, false);
 }
-
 static int dync__lb_memory(dync__lb *b, int prim, int buf, int access, int value, int index)
 {
     if (b->k->failed || buf < 0 || access < 0 || buf >= b->k->buf.n || access >= b->k->access.n)
@@ -9631,27 +9204,22 @@ static int dync__lb_memory(dync__lb *b, int prim, int buf, int access, int value
     in.access = access;
     return dync__lb_add(b, &in);
 }
-
 DYNC__FN int dync__lb_load(dync__lb *b, int buf, int access)
 {
     return dync__lb_memory(b, DYNC__P_load, buf, access, -1, -1);
 }
-
 DYNC__FN int dync__lb_loadx(dync__lb *b, int buf, int access, int index)
 {
     return dync__lb_memory(b, DYNC__P_loadx, buf, access, index, -1);
 }
-
 DYNC__FN int dync__lb_store(dync__lb *b, int buf, int access, int value)
 {
     return dync__lb_memory(b, DYNC__P_store, buf, access, value, -1);
 }
-
 DYNC__FN int dync__lb_storex(dync__lb *b, int buf, int access, int value, int index)
 {
     return dync__lb_memory(b, DYNC__P_storex, buf, access, value, index);
 }
-
 DYNC__FN int dync__lb_index(dync__lb *b, int access)
 {
     if (b->k->failed || access < 0 || access >= b->k->access.n) return dync__lb_bad(b, "no such access", DYNC__P_index);
@@ -9659,21 +9227,18 @@ DYNC__FN int dync__lb_index(dync__lb *b, int access)
     in.access = access;
     return dync__lb_add(b, &in);
 }
-
 DYNC__FN int dync__lb_cast(dync__lb *b, int a, int type)
 {
     if (a < 0 || dync__lb_type(b, a) == type) return a;
     dync__inst in = dync__inst_make(DYNC__P_cast, type, a, -1, -1);
     return dync__lb_add(b, &in);
 }
-
 DYNC__FN int dync__lb_bitcast(dync__lb *b, int a, int type)
 {
     if (a < 0 || dync__lb_type(b, a) == type) return a;
     dync__inst in = dync__inst_make(DYNC__P_bitcast, type, a, -1, -1);
     return dync__lb_add(b, &in);
 }
-
 DYNC__FN int dync__lb_wrap(dync__lb *b, int a, int storage_dtype)
 {
     if (a < 0 || dync__dtype_info(storage_dtype)->compute == storage_dtype) return a;
@@ -9681,14 +9246,12 @@ DYNC__FN int dync__lb_wrap(dync__lb *b, int a, int storage_dtype)
     in.imm.i = storage_dtype;
     return dync__lb_add(b, &in);
 }
-
 DYNC__FN int dync__lb_reduce(dync__lb *b, int kind, int a)
 {
     dync__inst in = dync__inst_make(DYNC__P_reduce, dync__reduce_type(kind, dync__lb_type(b, a)), a, -1, -1);
     in.imm.i = kind;
     return dync__lb_share(b, &in, false);
 }
-
 DYNC__FN int dync__lb_random(dync__lb *b, int index, int type, bool normal)
 {
     dync__inst in = dync__inst_make(DYNC__P_random, type, index, -1, -1);
@@ -9711,22 +9274,18 @@ DYNC__FN int dync__lb_random(dync__lb *b, int index, int type, bool normal)
  * random.f32.normal v2, wrap.u8 v3, reduce.sum v4. What follows `;` is the operator of origin.
  * Invariant: print(parse(t)) == t for every printed t; values are numbered in order, stores have no number. Parsing trusts
  * nothing: every reference is checked, but meaning (types, bounds) is check.c's. */
-
 static const char *const dync__reduce_names[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
 static const char *const dync__mode_names[] = {"none", "in", "out", "inout"};
-
 static bool dync__text_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-
 static bool dync__text_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* ---- printing ------------------------------------------------------------------------------------- */
-
 static bool dync__text_is_name(const char *s)
 {
     if (!s || !dync__text_is_letter(*s)) return false;
@@ -9750,7 +9309,6 @@ static void dync__text_buf(dync__str *out, const dync__kernel *k, int buf)
     else
         dync__str_addf(out, "b%d", buf);
 }
-
 static void dync__text_loop(dync__str *out, const dync__kernel *k, int dim)
 {
     if (dim < k->n_outer)
@@ -9767,12 +9325,10 @@ static void dync__text_sign(dync__str *out, bool negative, bool first)
     else
         dync__str_add(out, negative ? " - " : " + ");
 }
-
 static unsigned long long dync__text_magnitude(int64_t x)
 {
     return x < 0 ? 0 - (unsigned long long)x : (unsigned long long)x;
 }
-
 static void dync__text_access(dync__str *out, const dync__kernel *k, int access)
 {
     const dync__access *acc = &k->access.at[access];
@@ -9792,7 +9348,6 @@ static void dync__text_access(dync__str *out, const dync__kernel *k, int access)
     }
     dync__str_addc(out, ']');
 }
-
 static void dync__text_const(dync__str *out, const dync__inst *in)
 {
     char number[64];
@@ -9834,7 +9389,6 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     if (in->buf >= 0) dync__text_buf(out, k, in->buf);
     if (in->access >= 0) dync__text_access(out, k, in->access);
 }
-
 static void dync__text_inst(dync__str *out, const dync__kernel *k, const dync__inst *in, const int *number, int own)
 {
     dync__str_add(out, "    ");
@@ -9849,7 +9403,6 @@ static void dync__text_inst(dync__str *out, const dync__kernel *k, const dync__i
     if (in->origin && *in->origin) dync__str_addf(out, "  ; %s", in->origin);
     dync__str_addc(out, '\n');
 }
-
 static void dync__text_head(dync__str *out, const dync__kernel *k)
 {
     dync__str_addf(out, "kernel %s(", dync__text_is_name(k->name) ? k->name : "kernel");
@@ -9872,7 +9425,6 @@ static void dync__text_head(dync__str *out, const dync__kernel *k)
     }
     dync__str_add(out, " {\n");
 }
-
 DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k)
 {
     size_t bytes = (size_t)DYNC__MAX(k->inst.n, 1) * sizeof(int);
@@ -9899,7 +9451,6 @@ DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k)
 }
 
 /* ---- parsing: a cursor that holds its first error ----------------------------------------------------- */
-
 typedef struct dync__text_reader {
     dync__arena *arena;
     dync__kernel *k;
@@ -9908,7 +9459,6 @@ typedef struct dync__text_reader {
     bool failed;
     DYNC__VEC(int32_t) value;            /* instruction of each value number, -1 where undefined */
 } dync__text_reader;
-
 static void dync__text_fail(dync__text_reader *r, const char *expected)
 {
     if (r->failed) return;
@@ -9917,7 +9467,6 @@ static void dync__text_fail(dync__text_reader *r, const char *expected)
     while (n < 24 && r->at[n] && r->at[n] != '\n') n++;
     dync__fail(DYNC_ERR_FORMAT, "kernel text, line %d: expected %s, got '%.*s'", r->line, expected, n, r->at);
 }
-
 static void dync__text_space(dync__text_reader *r, bool lines)
 {
     while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || (lines && *r->at == '\n')) r->line += *r->at++ == '\n';
@@ -9934,12 +9483,10 @@ static bool dync__text_take(dync__text_reader *r, const char *word)
     r->at += n;
     return true;
 }
-
 static void dync__text_expect(dync__text_reader *r, const char *word)
 {
     if (!dync__text_take(r, word)) dync__text_fail(r, word);
 }
-
 static const char *dync__text_word(dync__text_reader *r, char *out, size_t cap)
 {
     size_t n = 0;
@@ -9966,20 +9513,17 @@ static int64_t dync__text_int(dync__text_reader *r, bool negative)
     if (r->failed) return 0;
     return negative ? (int64_t)(0 - x) : (int64_t)x;
 }
-
 static int64_t dync__text_signed(dync__text_reader *r)
 {
     bool negative = dync__text_take(r, "-");
     return dync__text_int(r, negative);
 }
-
 static int dync__text_small(dync__text_reader *r, int limit, const char *what)
 {
     int64_t x = dync__text_int(r, false);
     if (!r->failed && x >= limit) dync__text_fail(r, what);
     return r->failed ? 0 : (int)x;
 }
-
 static int dync__text_dtype(dync__text_reader *r, const char *name)
 {
     for (int t = DYNC_F32; t <= DYNC_BOOL; t++)
@@ -9987,7 +9531,6 @@ static int dync__text_dtype(dync__text_reader *r, const char *name)
     dync__text_fail(r, "a dtype");
     return DYNC_F32;
 }
-
 static void dync__text_read_bufs(dync__text_reader *r)
 {
     char mode[16], name[128], dtype[16];
@@ -10013,7 +9556,6 @@ static void dync__text_read_bufs(dync__text_reader *r)
     } while (dync__text_take(r, ","));
     dync__text_expect(r, ")");
 }
-
 static void dync__text_read_loops(dync__text_reader *r, char letter, bool outer)
 {
     if (!dync__text_take(r, outer ? "outer" : "inner")) return;
@@ -10063,7 +9605,6 @@ static int dync__text_read_access(dync__text_reader *r)
     dync__text_expect(r, "]");
     return r->failed ? -1 : dync__kernel_access(r->k, acc.offset, acc.stride);
 }
-
 static int dync__text_read_buf(dync__text_reader *r)
 {
     char name[128], number[16];
@@ -10075,7 +9616,6 @@ static int dync__text_read_buf(dync__text_reader *r)
     dync__text_fail(r, "a buffer of this kernel");
     return -1;
 }
-
 static void dync__text_read_const(dync__text_reader *r, dync__inst *in)
 {
     if (in->type != DYNC_F32 && in->type != DYNC_F64) {
@@ -10108,7 +9648,6 @@ static char *dync__text_suffix(char *word)
     *dot = 0;
     return dot + 1;
 }
-
 static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *suffix)
 {
     const char *rest = "";
@@ -10131,7 +9670,6 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
         if (*suffix) dync__text_fail(r, "no suffix here");
     }
 }
-
 static void dync__text_read_args(dync__text_reader *r, dync__inst *in)
 {
     for (int i = 0; i < dync__prim_info(in->prim)->n_args; i++) {
@@ -10163,7 +9701,6 @@ static void dync__text_result_type(const dync__kernel *k, dync__inst *in)
         in->type = k->inst.at[in->arg[in->prim == DYNC__P_select ? 1 : 0]].type;
     if (in->prim == DYNC__P_reduce) in->type = (uint8_t)dync__reduce_type((int)in->imm.i, in->type);
 }
-
 static void dync__text_read_inst(dync__text_reader *r, int section)
 {
     char word[64];
@@ -10207,7 +9744,6 @@ static void dync__text_read_inst(dync__text_reader *r, int section)
     if (number >= r->value.n || !dync__avec_push(r->arena, &r->k->inst, in)) r->k->failed = true;
     if (prim == DYNC__P_random) r->k->uses_random = true;
 }
-
 static void dync__text_read_body(dync__text_reader *r)
 {
     int last = -1;
@@ -10228,7 +9764,6 @@ static void dync__text_read_body(dync__text_reader *r)
         }
     }
 }
-
 DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *arena, const char *text)
 {
     char name[128];
@@ -10263,13 +9798,11 @@ DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *arena, const char *text)
  * accesses exist, stores go to outputs and loads come from inputs; row code does not vary along inner loops; every access stays
  * inside its buffer where the size is known; no plain store lets two indices write one element. The first fault is reported as
  * DYNC_ERR_INTERNAL with the instruction. */
-
 static dync_status dync__check_fail(const dync__kernel *k, int i, const char *what)
 {
     return dync__fail(DYNC_ERR_INTERNAL, "kernel %s: instruction %d (%s, section %d): %s", k->name, i,
                       dync__prim_info(k->inst.at[i].prim)->name, (int)k->inst.at[i].section, what);
 }
-
 static char dync__check_letter(int type)
 {
     switch (type) {
@@ -10281,19 +9814,16 @@ static char dync__check_letter(int type)
     default: return '?';
     }
 }
-
 static bool dync__check_allows(const dync__inst *in, int type)
 {
     return strchr(dync__prim_info(in->prim)->types, dync__check_letter(type)) != NULL;
 }
-
 static bool dync__check_is_float(int type)
 {
     return type == DYNC_F32 || type == DYNC_F64;
 }
 
 /* ---- types ------------------------------------------------------------------------------------------ */
-
 static const char *dync__check_reduce(const dync__inst *in, int operand)
 {
     if (in->imm.i < DYNC__R_SUM || in->imm.i > DYNC__R_ARGMIN) return "no such reduction";
@@ -10302,7 +9832,6 @@ static const char *dync__check_reduce(const dync__inst *in, int operand)
     if (logical != (operand == DYNC_BOOL)) return "any and all take BOOL, the other reductions numbers";
     return in->type == dync__reduce_type((int)in->imm.i, operand) ? NULL : "the wrong result type";
 }
-
 static const char *dync__check_wrap(const dync__inst *in, int operand)
 {
     int64_t t = in->imm.i;
@@ -10310,14 +9839,12 @@ static const char *dync__check_wrap(const dync__inst *in, int operand)
     if (in->type != operand || dync__dtype_info((int)t)->compute != operand || t == operand) return "the wrong storage dtype";
     return NULL;
 }
-
 static const char *dync__check_const(const dync__inst *in)
 {
     if (in->type == DYNC_BOOL && in->imm.i != 0 && in->imm.i != 1) return "a BOOL is 0 or 1";
     if (in->type == DYNC_I32 && in->imm.i != (int64_t)(int32_t)in->imm.i) return "the constant does not fit I32";
     return NULL;
 }
-
 static const char *dync__check_bitcast(int from, int to)
 {
     bool narrow = (from == DYNC_F32 && to == DYNC_I32) || (from == DYNC_I32 && to == DYNC_F32);
@@ -10362,7 +9889,6 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
 }
 
 /* ---- sections and memory --------------------------------------------------------------------------------- */
-
 static const char *dync__check_visible(const dync__inst *arg, int section)
 {
     if (!dync__inst_has_value(arg)) return "a store has no value";
@@ -10382,7 +9908,6 @@ static bool dync__check_span(const dync__kernel *k, const dync__access *acc, int
     }
     return true;
 }
-
 static const char *dync__check_access(const dync__kernel *k, const dync__inst *in)
 {
     const dync__access *acc = &k->access.at[in->access];
@@ -10399,7 +9924,6 @@ static const char *dync__check_access(const dync__kernel *k, const dync__inst *i
     if (!dync__check_span(k, acc, &low, &high)) return "the access overflows 64 bits";
     return size < 0 || (low >= 0 && high < size) ? NULL : "the access leaves its buffer";
 }
-
 static const char *dync__check_memory(const dync__kernel *k, const dync__inst *in)
 {
     bool reads = in->prim == DYNC__P_load || in->prim == DYNC__P_loadx, writes = !dync__inst_has_value(in);
@@ -10410,7 +9934,6 @@ static const char *dync__check_memory(const dync__kernel *k, const dync__inst *i
     if (writes && !(k->buf.at[in->buf].mode & DYNC__BUF_OUT)) return "a store to a buffer that is no output";
     return has_access ? dync__check_access(k, in) : NULL;
 }
-
 static const char *dync__check_inst(const dync__kernel *k, int i)
 {
     const dync__inst *in = &k->inst.at[i];
@@ -10428,7 +9951,6 @@ static const char *dync__check_inst(const dync__kernel *k, int i)
     const char *fault = dync__check_memory(k, in);
     return fault ? fault : dync__check_types(k, in, t);
 }
-
 DYNC__FN dync_status dync__kernel_check(const dync__kernel *k)
 {
     if (k->failed) return dync__fail(DYNC_ERR_MEMORY, "kernel %s: memory ran out while it was built", k->name);
@@ -10459,17 +9981,14 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *k)
  * Simplify rebuilds the kernel through the builder: each live instruction is folded and shared again (value numbering). */
 
 /* ---- constants --------------------------------------------------------------------------------------- */
-
 static const dync__inst *dync__fold_def(const dync__lb *b, int v)
 {
     return &b->k->inst.at[v];
 }
-
 static bool dync__fold_is_const(const dync__lb *b, int v)
 {
     return v >= 0 && dync__fold_def(b, v)->prim == DYNC__P_const_;
 }
-
 static bool dync__fold_is_float(int type)
 {
     return type == DYNC_F32 || type == DYNC_F64;
@@ -10483,21 +10002,18 @@ static bool dync__fold_is(const dync__lb *b, int v, double x)
     if (!dync__fold_is_float(in->type)) return (double)in->imm.i == x && in->imm.i > -1000 && in->imm.i < 1000;
     return memcmp(&in->imm.f, &x, sizeof x) == 0;
 }
-
 static uint64_t dync__fold_bits(int type, dync__scalar s)
 {
     uint32_t u;
     memcpy(&u, &s.f, sizeof u);
     return type == DYNC_F32 ? u : (uint64_t)s.i;
 }
-
 static bool dync__fold_is_nan(int type, dync__scalar s)
 {
     uint64_t bits = dync__fold_bits(type, s);
     if (type == DYNC_F32) return (bits & 0x7fffffffu) > 0x7f800000u;
     return type == DYNC_F64 && (bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
 }
-
 static int dync__fold_emit(dync__lb *b, int type, dync__scalar s)
 {
     if (type == DYNC_F32) return dync__lb_f(b, type, (double)s.f);
@@ -10532,12 +10048,10 @@ static int dync__fold_constants(dync__lb *b, const dync__inst *in)
 }
 
 /* ---- identities: the value that `in` equals, or -1; may rewrite `in` to a cheaper equal ----------------------- */
-
 static bool dync__fold_defined_by(const dync__lb *b, int v, int prim)
 {
     return dync__fold_def(b, v)->prim == prim;
 }
-
 static void dync__fold_rewrite(dync__inst *in, int prim, int x, int y)
 {
     in->prim = (uint8_t)prim;
@@ -10554,7 +10068,6 @@ static bool dync__fold_exact_reciprocal(int type, double x, double *out)
     *out = 1.0 / x;
     return (m == 0.5 || m == -0.5) && exponent > -limit && exponent < limit;
 }
-
 static int dync__fold_float(dync__lb *b, dync__inst *in)
 {
     int x = in->arg[0], y = in->arg[1], z = in->arg[2];
@@ -10592,7 +10105,6 @@ static int dync__fold_float(dync__lb *b, dync__inst *in)
     default: return -1;
     }
 }
-
 static int dync__fold_int(dync__lb *b, const dync__inst *in)
 {
     int x = in->arg[0], y = in->arg[1];
@@ -10625,7 +10137,6 @@ static bool dync__fold_widens(int from, int to)
     if (from == DYNC_F32) return to == DYNC_F64;
     return from == DYNC_I32 && (to == DYNC_I64 || to == DYNC_F64);
 }
-
 static int dync__fold_unary(dync__lb *b, dync__inst *in)
 {
     int x = in->arg[0];
@@ -10661,7 +10172,6 @@ static int dync__fold_unary(dync__lb *b, dync__inst *in)
     default: return -1;
     }
 }
-
 static int dync__fold_select(dync__lb *b, dync__inst *in)
 {
     int x = in->arg[0];
@@ -10698,7 +10208,6 @@ static void dync__fold_order(const dync__lb *b, dync__inst *in)
         in->arg[1] = swap;
     }
 }
-
 static int dync__fold_identity(dync__lb *b, dync__inst *in)
 {
     int n_args = dync__prim_info(in->prim)->n_args;
@@ -10709,7 +10218,6 @@ static int dync__fold_identity(dync__lb *b, dync__inst *in)
     if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') return -1;
     return dync__fold_is_float(in->type) ? dync__fold_float(b, in) : dync__fold_int(b, in);
 }
-
 static int dync__fold_add(dync__lb *b, const dync__inst *original, bool across)
 {
     dync__inst in = *original;
@@ -10728,7 +10236,6 @@ static int dync__fold_add(dync__lb *b, const dync__inst *original, bool across)
     }
     return dync__lb_share(b, &in, across);
 }
-
 DYNC__FN int dync__lb_add(dync__lb *b, const dync__inst *in)
 {
     return dync__fold_add(b, in, false);
@@ -10808,7 +10315,6 @@ static void dync__simplify_rebuild(dync__kernel *k, bool across, bool local)
     }
     dync__free(number, bytes);
 }
-
 DYNC__FN void dync__kernel_simplify(dync__kernel *k)
 {
     if (k->failed) return;
@@ -11150,12 +10656,10 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes)
  *   4. kernels on the same domain that load the same buffer become one.
  * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work
  * stays linear. */
-
 enum { DYNC__FUSE_WINDOW = 256, DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
 typedef struct dync__fuse_set {
     uint64_t word[DYNC__FUSE_WORDS];
 } dync__fuse_set;
-
 typedef struct dync__fuse_node {
     dync__fuse_step step;
     bool dead;
@@ -11164,7 +10668,6 @@ typedef struct dync__fuse_node {
     dync__fuse_set failed[2]; /* partners for which merging (0) and inlining (1) was refused; cleared when
                                  one changes */
 } dync__fuse_node;
-
 typedef struct dync__fuse_graph {
     dync__fuse_job job;
     const dync__fuse_options *options;
@@ -11172,32 +10675,27 @@ typedef struct dync__fuse_graph {
     int n_later, n, skip_a, skip_b; /* skip: the nodes at hand, for dync__fuse_needed */
     dync__fuse_node *node;
 } dync__fuse_graph;
-
 static bool dync__fuse_has(const dync__fuse_set *s, int i)
 {
     return s->word[i / 64] >> (i % 64) & 1;
 }
-
 static void dync__fuse_put(dync__fuse_set *s, int i, bool on)
 {
     uint64_t bit = (uint64_t)1 << (i % 64);
     s->word[i / 64] = on ? s->word[i / 64] | bit : s->word[i / 64] & ~bit;
 }
-
 static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
 {
     for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
 }
 
 /* ---- reads and writes ------------------------------------------------------------------- */
-
 static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
 {
     for (int i = 0; i < n; i++)
         if (ids[i] == id) return true;
     return false;
 }
-
 static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
 {
     if (!s->k)
@@ -11207,12 +10705,10 @@ static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
         if (s->k->buf.at[i].id == id && (s->k->buf.at[i].mode & mode)) return true;
     return false;
 }
-
 static uint64_t dync__fuse_bit(int32_t id)
 {
     return (uint64_t)1 << ((uint32_t)id % 64);
 }
-
 static void dync__fuse_masks(dync__fuse_node *node)
 {
     const dync__fuse_step *s = &node->step;
@@ -11225,7 +10721,6 @@ static void dync__fuse_masks(dync__fuse_node *node)
     for (int i = 0; !s->k && i < s->n_reads; i++) node->reads |= dync__fuse_bit(s->reads[i]);
     for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
 }
-
 static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x, const dync__kernel *b,
                                       const dync__inst *y)
 {
@@ -11338,7 +10833,6 @@ static bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
             return true;
     return false;
 }
-
 static void dync__fuse_changed(dync__fuse_graph *g, int i)
 {
     dync__fuse_masks(&g->node[i]);
@@ -11365,7 +10859,6 @@ static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel 
 }
 
 /* ---- merging ---------------------------------------------------------------------------- */
-
 static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i)
 {
     return !g->node[i].dead && g->node[i].step.k;
@@ -11381,7 +10874,6 @@ static bool dync__fuse_feeds(const dync__fuse_node *a, const dync__fuse_node *b)
             return true;
     return false;
 }
-
 static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_node *b)
 {
     if (!(a->reads & b->reads)) return false;
@@ -11444,7 +10936,6 @@ static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain
     return then <= DYNC__MAX(now, 2 * work) &&
            (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
 }
-
 static int dync__fuse_stores(const dync__kernel *k)
 {
     int n = 0;
@@ -11515,7 +11006,6 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     g->node[i].dead = rest->inst.n == 0;
     return dync__fuse_relink(g) || !(g->job.no_memory = true);
 }
-
 static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
 {
     bool changed = false;
@@ -11555,7 +11045,6 @@ static bool dync__fuse_prepare(dync__fuse_graph *g)
     }
     return dync__fuse_relink(g);
 }
-
 static dync_status dync__fuse_window(dync__fuse_graph *g)
 {
     if (!dync__fuse_prepare(g)) return DYNC_ERR_MEMORY;
@@ -11586,7 +11075,6 @@ static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *s
     for (int i = 0; i < g->n; i++) out[(*n_out)++] = g->node[i].step;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps,
                                 const dync__fuse_options *options)
 {
@@ -11629,7 +11117,6 @@ done:
  * place's end, it is split there (i -> block*i0 + i1), so that a flat loop meets a nest of two. Sound
  * because b is injective and every digit is proved to stay in its range: no carries. The same as matching
  * the index expressions of scheduler nodes in TorchInductor, done on strides. */
-
 DYNC__FN void dync__frame_start(dync__fuse_frame *f, const dync__kernel *host)
 {
     f->n_maps = 0;
@@ -11641,7 +11128,6 @@ DYNC__FN void dync__frame_start(dync__fuse_frame *f, const dync__kernel *host)
         f->nest.from[d] = (int8_t)d;
     }
 }
-
 DYNC__FN int dync__frame_add_map(dync__fuse_frame *f, const dync__kernel *guest)
 {
     if (f->n_maps == DYNC__FUSE_MAPS) return -1;
@@ -11654,7 +11140,6 @@ DYNC__FN int dync__frame_add_map(dync__fuse_frame *f, const dync__kernel *guest)
     }
     return f->n_maps++;
 }
-
 DYNC__FN dync__access dync__nest_access(const dync__nest *nest, const dync__access *acc)
 {
     dync__access out;
@@ -11663,7 +11148,6 @@ DYNC__FN dync__access dync__nest_access(const dync__nest *nest, const dync__acce
     for (int h = 0; h < nest->n; h++) out.stride[h] = acc->stride[nest->from[h]] * nest->mul[h];
     return out;
 }
-
 DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host, const dync__access *acc)
 {
     dync__access out;
@@ -11682,7 +11166,6 @@ static void dync__frame_split_row(int64_t *row, int n, int h, int64_t block)
     memmove(&row[h + 1], &row[h], (size_t)(n - h) * sizeof row[0]);
     row[h] *= block;
 }
-
 static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, int64_t block)
 {
     dync__nest *nest = &f->nest;
@@ -11733,7 +11216,6 @@ static bool dync__map_digits(const dync__access *acc, const int *place, int n, i
     }
     return rest == 0;
 }
-
 static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *host,
                             const dync__access *guest, const int *place, int n)
 {
@@ -11775,7 +11257,6 @@ static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, co
     }
     return false;
 }
-
 DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, const dync__access *guest)
 {
     int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(&f->map[map], guest, place);
@@ -11792,7 +11273,6 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, c
     for (int i = 0; i < n; i++) f->map[map].solved[place[i]] = true;
     return true;
 }
-
 DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
 {
     dync__index_map *m = &f->map[map];
@@ -11815,7 +11295,6 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
     }
     return size == room && dync__map_solve(f, map, host, &guest);
 }
-
 DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1,
                                bool in_order)
 {
@@ -11851,7 +11330,6 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
 }
 
 /* ---- accesses --------------------------------------------------------------------------- */
-
 DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n, const int64_t *extent)
 {
     if (a->offset != b->offset) return false;
@@ -11859,7 +11337,6 @@ DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, i
         if (extent[d] > 1 && a->stride[d] != b->stride[d]) return false;
     return true;
 }
-
 DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64_t *extent)
 {
     int64_t span = 0;
@@ -11876,7 +11353,6 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
         taken[best] = true;
     }
 }
-
 static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low,
                               int64_t *high, int64_t *gcd)
 {
@@ -11892,7 +11368,6 @@ static void dync__access_span(const dync__access *acc, int n, const int64_t *ext
         }
     }
 }
-
 DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *extent,
                                    const dync__access *b, int n2, const int64_t *extent2)
 {
@@ -11913,26 +11388,21 @@ DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *
  * four kernels end as three phases over rows without any rule about softmax. Refused is whatever could
  * differ by a bit: overlapping accesses that are not equal, index orders that a reduction could see, values
  * that a generator may recompute after their source was overwritten. */
-
 typedef enum { DYNC__FUSE_OWN, DYNC__FUSE_ROW, DYNC__FUSE_PHASE } dync__fuse_place;
-
 static bool dync__fuse_is_store(int prim)
 {
     return prim == DYNC__P_store || prim == DYNC__P_storex;
 }
-
 static bool dync__fuse_is_indexed(int prim)
 {
     return prim == DYNC__P_loadx || prim == DYNC__P_storex;
 }
-
 static int64_t dync__fuse_size(const int64_t *extent, int from, int to)
 {
     int64_t n = 1;
     for (int d = from; d < to; d++) n *= extent[d];
     return n;
 }
-
 DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k)
 {
     return dync__fuse_size(k->extent, 0, k->n_dims);
@@ -11959,7 +11429,6 @@ static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
     }
     return false;
 }
-
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
 {
     dync__fuse_traits t = {true, false, false, false};
@@ -11998,7 +11467,6 @@ static bool dync__fuse_order_matters(const dync__kernel *k)
 }
 
 /* ---- items ------------------------------------------------------------------------------ */
-
 static int dync__fuse_push(dync__fuse_job *job, const dync__fuse_item *item)
 {
     if (!dync__vec_push(&job->item, *item)) {
@@ -12101,7 +11569,6 @@ static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, in
     }
     return true;
 }
-
 static bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest)
 {
     for (int i = 0; i < job->item.n; i++) {
@@ -12122,7 +11589,6 @@ static bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest)
 }
 
 /* ---- dead stores and values ------------------------------------------------------------- */
-
 static bool dync__fuse_loaded_after(const dync__fuse_job *job, int i)
 {
     for (int j = i + 1; j < job->item.n; j++) {
@@ -12154,19 +11620,16 @@ static int dync__fuse_sweep(dync__fuse_job *job)
 }
 
 /* ---- sections --------------------------------------------------------------------------- */
-
 static bool dync__fuse_varies_inside(const dync__nest *nest, const dync__access *acc)
 {
     for (int d = nest->n_outer; d < nest->n; d++)
         if (nest->extent[d] > 1 && acc->stride[d] != 0) return true;
     return false;
 }
-
 static bool dync__fuse_is_row_value(const dync__fuse_item *item)
 {
     return item->row || item->in.prim == DYNC__P_reduce;
 }
-
 static bool dync__fuse_stored(const dync__fuse_job *job, int32_t id)
 {
     for (int i = 0; i < job->item.n; i++) {
@@ -12247,7 +11710,6 @@ static void dync__fuse_sink(dync__fuse_job *job)
                 job->number.at[item->in.arg[a]] = item->in.section;
     }
 }
-
 static bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
 {
     bool rows = false;
@@ -12306,7 +11768,6 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
     }
     return inner > outer && side_by_side < 16;
 }
-
 static bool dync__fuse_limits(dync__fuse_job *job, int live)
 {
     int32_t id[DYNC__FUSE_BUFS];
@@ -12322,7 +11783,6 @@ static bool dync__fuse_limits(dync__fuse_job *job, int live)
     }
     return true;
 }
-
 static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__fuse_job *job, int number)
 {
     dync__inst in = item->in;
@@ -12338,7 +11798,6 @@ static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__f
     job->number.at[number] = k->inst.n;
     if (!k->failed && !dync__avec_push(k->arena, &k->inst, in)) k->failed = true;
 }
-
 static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest, const char *name)
 {
     dync__kernel *k = dync__kernel_new(job->arena, name, nest->n_outer, nest->n, nest->extent);
@@ -12374,7 +11833,6 @@ static dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *ne
     }
     return dync__fuse_emit(job, nest, name);
 }
-
 DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel *k)
 {
     dync__fuse_frame *f = &job->frame;
@@ -12390,7 +11848,6 @@ DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel 
 }
 
 /* ---- merging on one domain -------------------------------------------------------------- */
-
 typedef struct dync__fuse_roles {
     const dync__kernel *host, *guest;
     bool guest_first, host_pointwise, guest_pointwise;
@@ -12426,7 +11883,6 @@ static bool dync__fuse_is_serial(const dync__fuse_job *job, const dync__nest *ne
         if (!job->item.at[i].dead && job->item.at[i].in.section >= 3) return true;
     return false;
 }
-
 static const char *dync__fuse_name(dync__arena *arena, const char *a, const char *b)
 {
     size_t n = strlen(a);
@@ -12480,7 +11936,6 @@ static int dync__fuse_link_rank(const dync__fuse_roles *r, const dync__inst *h, 
     if (!host_stores && !guest_stores) return 1;
     return host_stores != guest_stores && guest_stores == r->guest_first ? 0 : 2;
 }
-
 DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *first,
                                        const dync__kernel *second)
 {
@@ -12531,7 +11986,6 @@ static int dync__fuse_slice(dync__fuse_job *job, const dync__kernel *k, int32_t 
                 job->number.at[k->inst.at[i].arg[a]] = 0;
     return store;
 }
-
 DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *first, int32_t buf_id,
                                     int *n_loads)
 {
@@ -12565,7 +12019,6 @@ static int dync__fuse_loads(const dync__kernel *k, int32_t buf_id, int *access, 
     }
     return n;
 }
-
 DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id)
 {
     int access[DYNC__FUSE_MAPS], n;
@@ -12591,7 +12044,6 @@ static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel 
         }
     return false;
 }
-
 DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel *first,
                                          const dync__kernel *second, int32_t buf_id)
 {
@@ -12644,11 +12096,9 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
  * access walks as one are collapsed. A float sum may thereby add in another order (within its error bound,
  * and always the same for one kernel); argmax and argmin, which name positions, and kernels that depend on
  * the order of their indices are left as they are. */
-
 typedef struct dync__schedule_cost {
     int64_t lines, steps;
 } dync__schedule_cost;
-
 static dync__schedule_cost dync__schedule_cost_of(const dync__kernel *k, int d)
 {
     dync__schedule_cost cost = {0, 0};
@@ -12661,7 +12111,6 @@ static dync__schedule_cost dync__schedule_cost_of(const dync__kernel *k, int d)
     }
     return cost;
 }
-
 static bool dync__schedule_is_outside(dync__schedule_cost a, dync__schedule_cost b)
 {
     return a.lines != b.lines ? a.lines > b.lines : a.steps > b.steps;
@@ -12682,14 +12131,12 @@ static void dync__schedule_sort(const dync__kernel *k, int from, int to, int *or
         order[i] = d;
     }
 }
-
 static void dync__schedule_permute(int64_t *row, int n, const int *order)
 {
     int64_t old[DYNC__LOOP_MAX_DIMS];
     memcpy(old, row, sizeof old);
     for (int d = 0; d < n; d++) row[d] = old[order[d]];
 }
-
 DYNC__FN void dync__kernel_schedule(dync__kernel *k)
 {
     dync__fuse_traits traits = dync__fuse_traits_of(k);
@@ -12775,7 +12222,6 @@ static int dync__erf_tail32(dync__lb *b, int t)
     int g_lo = dync__m_fma(b, p, minus, dync__m_sub(b, minus, g)), e = dync__vm_exp(b, g);
     return dync__m_fma(b, e, g_lo, e);
 }
-
 DYNC__FN int dync__vm_erf(dync__lb *b, int a)
 {
     bool wide = dync__m_wide(b, a);
@@ -12805,21 +12251,17 @@ DYNC__FN int dync__vm_erfc(dync__lb *b, int a)
  * integer is needed; the same bits, shifted into the exponent field, are 2^n. ln2 is split so that n * ln2_hi is exact without FMA
  * (Cody & Waite 1980). The polynomials are minimax with coefficients of the working precision (Sollya's fpminimax).
  * Invariants: NaN passes through every clamp; subnormal results are rounded once; infinities are exact. */
-
 typedef struct dync__exp_consts {
     double magic, ln2_hi, ln2_lo;
     int mantissa_bits, bias;
 } dync__exp_consts;
-
 static const dync__exp_consts *dync__exp_consts_of(const dync__lb *b, int x)
 {
     static const dync__exp_consts narrow = {0x1.8p23, 0x1.63p-1, -0x1.bd0106p-13, 23, 127};
     static const dync__exp_consts wide = {0x1.8p52, 0x1.62e42feep-1, 0x1.a39ef35793c76p-33, 52, 1023};
     return dync__m_wide(b, x) ? &wide : &narrow;
 }
-
 #define DYNC__LOG2E 1.4426950408889634074
-
 typedef struct dync__exp_parts {
     int r, r_hi, ln2_lo;  /* r = r_hi + n ln2_lo, rounded; r_hi is exact; ln2_lo is negated */
     int n, field;         /* field: an integer whose low bits are n + extra */
@@ -12880,7 +12322,6 @@ static int dync__exp_tail_small(dync__lb *b, int r)
                                   0x1.1f0f04657d494p-29};
     return dync__m_wide(b, r) ? dync__m_poly(b, r, 11, wide) : dync__m_poly(b, r, 6, narrow);
 }
-
 DYNC__FN int dync__vm_exp(dync__lb *b, int a)
 {
     bool wide = dync__m_wide(b, a);
@@ -12890,7 +12331,6 @@ DYNC__FN int dync__vm_exp(dync__lb *b, int a)
     int q = dync__m_fma(b, dync__exp_tail(b, e.r), e.r, one);
     return dync__exp_scale(b, dync__m_fma(b, q, e.r, one), e.field);
 }
-
 DYNC__FN int dync__vm_exp2(dync__lb *b, int a)
 {
     static const double narrow[] = {1.0, 0x1.62e43p-1, 0x1.ebfbd8p-3, 0x1.c6af72p-5, 0x1.3b309p-7, 0x1.5f0e12p-10, 0x1.3fb5f2p-13};
@@ -12954,7 +12394,6 @@ static int dync__exp_two(dync__lb *b, int x, int *lo)
     *lo = dync__exp_scale(b, p_lo, e.field);
     return dync__exp_scale(b, p, e.field);
 }
-
 DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo)
 {
     dync__exp_parts e = dync__exp_reduce(b, dync__m_at_least(b, x, dync__m_wide(b, x) ? -760.0 : -124.0),
@@ -13007,7 +12446,6 @@ static int dync__exp_tanh64(dync__lb *b, int a)
     int q = dync__m_two_div(b, dync__m_neg(b, m), dync__m_neg(b, m_lo), d, dync__m_add(b, d_lo, m_lo));
     return dync__m_sel(b, dync__m_ltk(b, dync__m_abs(b, a), 0x1p-28), a, dync__m_or_sign(b, q, dync__m_sign_bits(b, a)));
 }
-
 DYNC__FN int dync__vm_tanh(dync__lb *b, int a)
 {
     return dync__m_wide(b, a) ? dync__exp_tanh64(b, a) : dync__exp_tanh32(b, a);
@@ -13024,7 +12462,6 @@ static int dync__exp_quarter(dync__lb *b, int a, int *lo, int *inverse)
     *inverse = dync__m_div(b, dync__m_k(b, a, 0.0625), hi);
     return hi;
 }
-
 DYNC__FN int dync__vm_sinh(dync__lb *b, int a)
 {
     static const double narrow[] = {0x1.555556p-3, 0x1.1110eap-7, 0x1.a01c22p-13, 0x1.76771ep-19};
@@ -13037,7 +12474,6 @@ DYNC__FN int dync__vm_sinh(dync__lb *b, int a)
     int far = dync__m_xor_sign(b, dync__m_add(b, half, half), dync__m_sign_bits(b, a));
     return dync__m_sel(b, dync__m_ltk(b, dync__m_abs(b, a), 1.0), odd, far);
 }
-
 DYNC__FN int dync__vm_cosh(dync__lb *b, int a)
 {
     int lo, inverse, hi = dync__exp_quarter(b, a, &lo, &inverse);
@@ -13051,15 +12487,12 @@ DYNC__FN int dync__vm_cosh(dync__lb *b, int a)
  * asin(t) = t + t z P(z) with z = t^2 for t <= 1/2, else pi/2 - 2 asin(sqrt(z)) with z = (1 - t)/2, the root in two words.
  * atan(n/d), n <= d, = atan(c) + r + r z P(z) with r = (n - c d)/(d + c n), c = 0, 1/2 or 1 (after FreeBSD's s_atan.c, Sun
  * Microsystems 1993): the rounding of r counts little beside atan(c). Constants are in two words, polynomials minimax (Sollya). */
-
 #define DYNC__PI 3.14159265358979323846
 
 /* ---- asin, acos ------------------------------------------------------------------------------------------- */
-
 typedef struct dync__arc_parts {
     int s, lo, big;           /* asin(t) = s + lo, or with big: asin(sqrt((1 - t)/2)) = s + lo */
 } dync__arc_parts;
-
 static int dync__arc_asin_poly(dync__lb *b, int z)
 {
     static const double narrow[] = {0x1.55554cp-3, 0x1.33389ep-4, 0x1.6caab6p-5, 0x1.04af34p-5, 0x1.d7924cp-7, 0x1.33d432p-5};
@@ -13085,7 +12518,6 @@ static dync__arc_parts dync__arc_parts_of(dync__lb *b, int t)
     p.lo = dync__m_fma(b, dync__m_mul(b, p.s, z), dync__arc_asin_poly(b, z), dync__m_sel(b, p.big, root_lo, zero));
     return p;
 }
-
 DYNC__FN int dync__vm_asin(dync__lb *b, int a)
 {
     bool wide = dync__m_wide(b, a);
@@ -13159,7 +12591,6 @@ static int dync__arc_reflect(dync__lb *b, int base, int base_lo, int minus, int 
     int hi = dync__m_two_sum(b, base, core, &sum_lo);
     return dync__m_add(b, hi, dync__m_add(b, lo, dync__m_add(b, sum_lo, base_lo)));
 }
-
 DYNC__FN int dync__vm_atan(dync__lb *b, int a)
 {
     bool wide = dync__m_wide(b, a);
@@ -13208,11 +12639,9 @@ DYNC__FN int dync__vm_atan2(dync__lb *b, int a, int x)
  * e log(2) + f is formed in two words, and only the roundings of w, scaled down by its size, add to the last one.
  * F32: w = f^2 Q(f), minimax (Sollya). F64: s = f / (2 + f), w = s (f^2/2 + R(s^2)) - f^2/2, FreeBSD's e_log.c (Sun
  * Microsystems 1993). log1p takes f = x 2^-e + (2^-e - 1), in two words. Subnormal arguments are scaled up first. */
-
 typedef struct dync__log_parts {
     int e, f, w;              /* e as a float */
 } dync__log_parts;
-
 static int dync__log_tail(dync__lb *b, int f)
 {
     static const double narrow[] = {-0x1p-1,       0x1.555546p-2,  -0x1p-2,       0x1.99a546p-3,  -0x1.555f0cp-3,
@@ -13240,7 +12669,6 @@ static int dync__log_exponent(dync__lb *b, int i, bool wide)
     int biased = dync__m_float(b, dync__m_addi(b, dync__m_shrk(b, i, 52), 0x4338000000000000));
     return dync__m_addk(b, biased, -0x1.8p52);
 }
-
 static dync__log_parts dync__log_split(dync__lb *b, int x)
 {
     bool wide = dync__m_wide(b, x);
@@ -13275,7 +12703,6 @@ static int dync__log_natural(dync__lb *b, const dync__log_parts *p)
     int rest = dync__m_fmak(b, p->e, wide ? 0x1.a39ef35793c76p-33 : -0x1.bd0106p-13, p->w);
     return dync__m_add(b, hi, dync__m_add(b, rest, lo));
 }
-
 DYNC__FN int dync__vm_log(dync__lb *b, int a)
 {
     dync__log_parts p = dync__log_split(b, a);
@@ -13292,13 +12719,11 @@ static int dync__log_other(dync__lb *b, int a, double k_hi, double k_lo, double 
     if (scale_lo != 0) rest = dync__m_fmak(b, p.e, scale_lo, rest);
     return dync__log_special(b, a, dync__m_add(b, hi, dync__m_add(b, rest, lo)), 0.0);
 }
-
 DYNC__FN int dync__vm_log2(dync__lb *b, int a)
 {
     if (dync__m_wide(b, a)) return dync__log_other(b, a, 0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56, 1.0, 0.0);
     return dync__log_other(b, a, 0x1.715476p0, 0x1.4ae0cp-26, 1.0, 0.0);
 }
-
 DYNC__FN int dync__vm_log10(dync__lb *b, int a)
 {
     if (dync__m_wide(b, a))
@@ -13393,7 +12818,6 @@ static int dync__pow_cut(dync__lb *b, int x, int n)
 {
     return dync__m_float(b, dync__m_andi(b, dync__m_bits(b, x), -((int64_t)1 << n)));
 }
-
 static int dync__pow_high(dync__lb *b, int x)
 {
     return dync__pow_cut(b, x, 32);
@@ -13433,7 +12857,6 @@ static int dync__pow_log2_64(dync__lb *b, int x, int *lo)
     *lo = dync__m_sub(b, z_lo, dync__m_sub(b, dync__m_sub(b, dync__m_sub(b, hi, n), c_hi), z_hi));
     return hi;
 }
-
 static int dync__pow_core64(dync__lb *b, int x, int y)
 {
     int log_lo, log_hi = dync__pow_log2_64(b, x, &log_lo), lo;
@@ -13443,7 +12866,6 @@ static int dync__pow_core64(dync__lb *b, int x, int y)
     int hi = dync__m_any_sum(b, dync__m_mul(b, y_hi, log_hi), lo, &lo);
     return dync__pow_exp2(b, hi, lo);
 }
-
 DYNC__FN int dync__vm_pow(dync__lb *b, int x, int y)
 {
     bool wide = dync__m_wide(b, x);
@@ -13528,13 +12950,11 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
  *        Payne-Hanek with four 53-bit words of 1/(2 pi) picked by a barrel of selects.
  * fast_math: F32 in F32, three parts, for |x| < 2^15; F64 the three parts alone, for |x| < 2^20. Beyond, precision is lost.
  * Without FMA the words of Payne-Hanek have no exact products: arguments over 2^10 (F32) and 2^20 (F64) lose precision. */
-
 typedef struct dync__trig_parts {
     int r, lo, q;             /* q: an integer whose two low bits are the quadrant; as wide as r */
 } dync__trig_parts;
 
 /* ---- reduction, F32 --------------------------------------------------------------------------------------- */
-
 static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x)
 {
     /* two words of 2/pi from bit 2^-(limit - 23 - 2) on, for x of at least the limit before */
@@ -13558,7 +12978,6 @@ static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x)
     out.q = dync__lb_cast(b, dync__m_bits(b, t), DYNC_I32);
     return out;
 }
-
 static dync__trig_parts dync__trig_fast32(dync__lb *b, int x)
 {
     dync__trig_parts out;
@@ -13607,7 +13026,6 @@ static void dync__trig_words(dync__lb *b, int j, int like, int *word)
     }
     for (int i = 0; i < 4; i++) word[i] = level[i];
 }
-
 static int dync__trig_fraction(dync__lb *b, int x)
 {
     return dync__m_sub(b, x, dync__m_rint(b, x));
@@ -13642,7 +13060,6 @@ static dync__trig_parts dync__trig_far64(dync__lb *b, int x)
     out.q = dync__m_bits(b, t);
     return out;
 }
-
 static dync__trig_parts dync__trig_reduce64(dync__lb *b, int x)
 {
     dync__trig_parts near_part = dync__trig_near64(b, x), far_part = dync__trig_far64(b, x), out;
@@ -13692,7 +13109,6 @@ static int dync__trig_cos(dync__lb *b, const dync__trig_parts *p, int z, bool fi
     *lo = dync__m_fma(b, dync__m_mul(b, z, z), c, one_lo);
     return hi;
 }
-
 static int dync__trig_odd(dync__lb *b, int q)
 {
     return dync__m_ne(b, dync__m_andi(b, q, 1), dync__m_i(b, q, 0));
@@ -13708,13 +13124,11 @@ static int dync__trig_choose(dync__lb *b, const dync__trig_parts *p, int q, int 
     if (sign >= 0) flip = dync__m_xor(b, flip, sign);
     return dync__m_xor_sign(b, dync__m_sel(b, dync__trig_odd(b, q), cosine, sine), flip);
 }
-
 DYNC__FN int dync__vm_sin(dync__lb *b, int a)
 {
     dync__trig_parts p = dync__trig_reduce(b, dync__m_abs(b, a));
     return dync__trig_choose(b, &p, p.q, dync__m_sign_bits(b, a));
 }
-
 DYNC__FN int dync__vm_cos(dync__lb *b, int a)
 {
     dync__trig_parts p = dync__trig_reduce(b, dync__m_abs(b, a));
@@ -14430,7 +13844,6 @@ DYNC__COLD_BEGIN
  * Where both are refused kernels stay interpreted.
  * Invariants: a place in a chunk is written once and never again, and a chunk goes when its last block goes, so that a child
  * after fork, which shares the pages, never sees code change; a child makes chunks of its own. All under one lock. */
-
 enum { DYNC__CODEMEM_CHUNK = 256 * 1024, DYNC__CODEMEM_PAGE = 4096 };
 typedef struct dync__codechunk {
     struct dync__codechunk *next;
@@ -14439,7 +13852,6 @@ typedef struct dync__codechunk {
     int process;
     bool twice;
 } dync__codechunk;
-
 static struct {
     dync__mutex lock;
     dync__codechunk *chunks;
@@ -14447,7 +13859,6 @@ static struct {
     bool said, ending;                 /* ending: since a shutdown no code was made */
     dync__codemem_stats stats;
 } dync__codemem;
-
 static dync__codechunk *dync__codemem_chunk(size_t bytes)
 {
     dync__codechunk *c = dync__calloc(sizeof *c);
@@ -14475,7 +13886,6 @@ static dync__codechunk *dync__codemem_chunk(size_t bytes)
     dync__codemem.stats.chunks++;
     return c;
 }
-
 static void dync__codemem_refuse(void)
 {
     dync__codemem.stats.refused++;
@@ -14483,7 +13893,6 @@ static void dync__codemem_refuse(void)
     dync__codemem.said = true;
     dync__codemem.way = DYNC__CODEMEM_REFUSED;
 }
-
 DYNC__FN bool dync__codemem_begin(size_t bytes, uint8_t **write, dync__codeblock *block)
 {
     dync__lock(&dync__codemem.lock);
@@ -14535,7 +13944,6 @@ static void dync__codemem_shutdown(void)
     dync__codemem.ending = true;
     dync__unlock(&dync__codemem.lock);
 }
-
 DYNC__FN bool dync__codemem_end(dync__codeblock *block, size_t bytes)
 {
     dync__codechunk *c = block->chunk;
@@ -14549,14 +13957,12 @@ DYNC__FN bool dync__codemem_end(dync__codeblock *block, size_t bytes)
     if (ok) dync__at_shutdown(dync__codemem_shutdown);
     return ok;
 }
-
 DYNC__FN void dync__codemem_free(dync__codeblock *block)
 {
     dync__lock(&dync__codemem.lock);
     dync__codemem_drop(block->chunk, false);
     dync__unlock(&dync__codemem.lock);
 }
-
 DYNC__FN void dync__codemem_force(int way)
 {
     dync__lock(&dync__codemem.lock);
@@ -14564,7 +13970,6 @@ DYNC__FN void dync__codemem_force(int way)
     dync__codemem.said = false;
     dync__unlock(&dync__codemem.lock);
 }
-
 DYNC__FN dync__codemem_stats dync__codemem_read_stats(void)
 {
     dync__lock(&dync__codemem.lock);
@@ -14582,7 +13987,6 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void)
  * written from the same rows, as objdump would print the bytes; tests compare the two.
  * Sources: Intel SDM vol. 2, chapters 2.1 to 2.7 (prefixes, disp8*N). */
 #if DYNC__JIT_X86
-
 typedef struct dync__x_row {
     const char *vex, *evex;
     uint8_t map, pp, op, w, form;
@@ -14604,12 +14008,10 @@ static const dync__x_row dync__x_rows[] = {
 #undef DYNC__XN
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
-
 static void dync__x_8(dync__xasm *a, int byte)
 {
     if (!dync__avec_push(a->arena, &a->code, (uint8_t)byte)) a->failed = true;
 }
-
 static void dync__x_32(dync__xasm *a, int32_t x)
 {
     for (int i = 0; i < 4; i++) dync__x_8(a, (int)((uint32_t)x >> 8 * i & 255));
@@ -14643,7 +14045,6 @@ static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes,
     if (mod == 1) dync__x_8(a, small & 255);
     if (mod == 2) dync__x_32(a, rm.disp);
 }
-
 static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int reg, int vvvv, dync__xrm rm)
 {
     int r = reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
@@ -14659,7 +14060,6 @@ static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int
     }
     dync__x_8(a, row->op);
 }
-
 static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv, dync__xrm rm, int k)
 {
     int r = reg >> 3 & 1, r2 = reg >> 4 & 1, x, b;
@@ -14678,7 +14078,6 @@ static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg,
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
-
 static const char *dync__x_gpr(int reg, int bytes)
 {
     static const char *const names[4][16] = {
@@ -14706,15 +14105,12 @@ static void dync__x_list_rm(dync__str *s, dync__xrm rm, char kind, int size)
         dync__str_add(s, "]");
     }
 }
-
 static void dync__x_list_reg(dync__str *s, int reg, char kind, int size) { dync__x_list_rm(s, dync__x_reg(reg), kind, size); }
-
 static void dync__x_list_k(dync__str *s, int k)
 {
     if (k & 7) dync__str_addf(s, "{k%d}", k & 7);
     if (k & DYNC__X_ZERO) dync__str_add(s, "{z}");
 }
-
 static int dync__x_less(int vl, int bytes)
 {
     int n = bytes == DYNC__XN_H ? 1 : bytes == DYNC__XN_Q ? 2 : bytes == DYNC__XN_O ? 3 : bytes == 32 ? 1 : bytes == 16 || bytes == 8 || bytes == 4 ? 2 : 0;
@@ -14773,7 +14169,6 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */
-
 DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k)
 {
     const dync__x_row *row = &dync__x_rows[insn];
@@ -14794,7 +14189,6 @@ DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync
     }
     if (has_imm) dync__x_8(a, imm);
 }
-
 DYNC__FN void dync__x_k(dync__xasm *a, int insn, int reg, int vvvv, dync__xrm rm, int imm)
 {
     const dync__x_row *row = &dync__x_rows[insn];
@@ -14820,13 +14214,11 @@ DYNC__FN void dync__x_k(dync__xasm *a, int insn, int reg, int vvvv, dync__xrm rm
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
-
 static int dync__x_int_size(int form)
 {
     return form == DYNC__XF_MR8 ? 1 : form == DYNC__XF_MR16 ? 2
            : form == DYNC__XF_RM32 || form == DYNC__XF_MR32 || form == DYNC__XF_RM32_16 || form == DYNC__XF_RM32_8 || form == DYNC__XF_U32_3 ? 4 : 8;
 }
-
 static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int reg, dync__xrm rm, int imm_bytes, int32_t imm)
 {
     dync__str *s = a->listing;
@@ -14843,7 +14235,6 @@ static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int r
     }
     dync__str_add(s, "\n");
 }
-
 DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm)
 {
     const dync__x_row *row = &dync__x_rows[insn];
@@ -14874,21 +14265,18 @@ DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t 
     if (imm_bytes == 1) dync__x_8(a, imm & 255);
     if (imm_bytes == 4) dync__x_32(a, imm);
 }
-
 DYNC__FN void dync__x_push(dync__xasm *a, int reg)
 {
     if (a->listing) dync__str_addf(a->listing, "    push %s\n", dync__x_gpr(reg, 8));
     if (reg >= 8) dync__x_8(a, 0x41);
     dync__x_8(a, 0x50 + (reg & 7));
 }
-
 DYNC__FN void dync__x_pop(dync__xasm *a, int reg)
 {
     if (a->listing) dync__str_addf(a->listing, "    pop %s\n", dync__x_gpr(reg, 8));
     if (reg >= 8) dync__x_8(a, 0x41);
     dync__x_8(a, 0x58 + (reg & 7));
 }
-
 DYNC__FN void dync__x_ret(dync__xasm *a)
 {
     if (a->listing) dync__str_add(a->listing, "    vzeroupper\n    ret\n");
@@ -14899,7 +14287,6 @@ DYNC__FN void dync__x_ret(dync__xasm *a)
 }
 
 /* ---- labels and constants -------------------------------------------------------------------- */
-
 DYNC__FN int dync__x_label(dync__xasm *a)
 {
     if (!dync__avec_push(a->arena, &a->label, -1)) {
@@ -14908,13 +14295,11 @@ DYNC__FN int dync__x_label(dync__xasm *a)
     }
     return a->label.n - 1;
 }
-
 DYNC__FN void dync__x_bind(dync__xasm *a, int label)
 {
     if (a->listing) dync__str_addf(a->listing, "  L%d:\n", label);
     if (!a->failed) a->label.at[label] = a->code.n;
 }
-
 DYNC__FN void dync__x_jump(dync__xasm *a, int cc, int label)
 {
     static const char *const names[16] = {"jo", "jno", "jb", "jae", "je", "jne", "jbe", "ja", "js", "jns", "jp", "jnp", "jl", "jge", "jle", "jg"};
@@ -14928,7 +14313,6 @@ DYNC__FN void dync__x_jump(dync__xasm *a, int cc, int label)
     if (!dync__avec_push(a->arena, &a->jump, fix)) a->failed = true;
     dync__x_32(a, 0);
 }
-
 DYNC__FN dync__xrm dync__x_constant64(dync__xasm *a, const void *bytes)
 {
     int at = 0;
@@ -14941,7 +14325,6 @@ DYNC__FN dync__xrm dync__x_constant64(dync__xasm *a, const void *bytes)
     }
     return dync__x_mem(DYNC__X_POOL, at);
 }
-
 DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
 {
     uint64_t bytes[8];
@@ -14950,9 +14333,7 @@ DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
     for (int i = 0; i < 8; i++) bytes[i] = bits;
     return dync__x_constant64(a, bytes);
 }
-
 static int dync__x_pool_at(const dync__xasm *a) { return (a->code.n + 63) & ~63; }
-
 DYNC__FN size_t dync__x_finish(dync__xasm *a)
 {
     for (int i = 0; !a->failed && i < a->jump.n + a->constant.n; i++) {
@@ -14965,7 +14346,6 @@ DYNC__FN size_t dync__x_finish(dync__xasm *a)
     }
     return a->failed ? 0 : (size_t)(dync__x_pool_at(a) + a->pool.n);
 }
-
 DYNC__FN void dync__x_write(const dync__xasm *a, uint8_t *to)
 {
     memcpy(to, a->code.at, (size_t)a->code.n);
@@ -14983,7 +14363,6 @@ DYNC__FN void dync__x_write(const dync__xasm *a, uint8_t *to)
  * buffers that the kernel does not write wait for their first use, which often takes them as its memory operand.
  * Invariant: registers read by the instruction in hand are locked until dync__xg_end. */
 #if DYNC__JIT_X86
-
 DYNC__FN int dync__xg_frame(dync__xg *g, int bytes)
 {
     int at = g->frame;
@@ -15000,7 +14379,6 @@ static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
     for (int a = 0; a < n; a++) out[a] = dync__xg_root(g, out[a]);
     return n;
 }
-
 DYNC__FN void dync__xg_begin_list(dync__xg *g, int list)
 {
     const dync__xlist *l = &g->list[list];
@@ -15029,7 +14407,6 @@ DYNC__FN void dync__xg_begin_list(dync__xg *g, int list)
             g->last_use[arg[a]] = p;
         }
 }
-
 DYNC__FN int dync__xg_pressure(dync__xg *g, int list)
 {
     const dync__xlist *l = &g->list[list];
@@ -15051,7 +14428,6 @@ DYNC__FN int dync__xg_pressure(dync__xg *g, int list)
     }
     return most + 1;
 }
-
 DYNC__FN void dync__xg_reset(dync__xg *g)
 {
     const dync__xlist *l = &g->list[g->cur];
@@ -15067,13 +14443,11 @@ DYNC__FN void dync__xg_reset(dync__xg *g)
 }
 
 /* ---- spilling -------------------------------------------------------------------------------- */
-
 static int dync__xg_spill_slot(dync__xg *g)
 {
     if (g->free_spill.n > 0) return g->free_spill.at[--g->free_spill.n];
     return dync__xg_frame(g, 64);
 }
-
 static void dync__xg_free_spill(dync__xg *g, int slot)
 {
     if (slot >= 0 && !dync__avec_push(g->b->arena, &g->free_spill, slot)) g->a.failed = true;
@@ -15088,7 +14462,6 @@ static int dync__xg_next(dync__xg *g, int owner)
     while (u <= g->u && at < end && g->uses.at[at] == g->pos) at++;
     return at < end ? g->uses.at[at] : 1 << 30;
 }
-
 static int dync__xg_evict(dync__xg *g, int n_regs, const int32_t *owner, uint32_t locked)
 {
     int best = -1, far = -1;
@@ -15103,9 +14476,7 @@ static int dync__xg_evict(dync__xg *g, int n_regs, const int32_t *owner, uint32_
     if (best < 0) g->a.failed = true;
     return best < 0 ? 1 : best;
 }
-
 static int dync__xg_vl_of(const dync__xg *g, int v) { return dync__xg_vl(g, dync__xg_inst(g, v)->type); }
-
 static int dync__xg_alloc(dync__xg *g)
 {
     uint32_t could = g->free_regs & ~g->locked;
@@ -15126,7 +14497,6 @@ static int dync__xg_alloc(dync__xg *g)
     g->locked |= 1u << r;
     return r;
 }
-
 static int dync__xg_alloc_k(dync__xg *g)
 {
     uint32_t could = g->free_k & ~g->locked_k;
@@ -15147,7 +14517,6 @@ static int dync__xg_alloc_k(dync__xg *g)
     g->locked_k |= 1u << r;
     return r;
 }
-
 DYNC__FN int dync__xg_pin(dync__xg *g)
 {
     uint32_t all = g->n_regs == 32 ? 0xffffffffu : 0xffffu, could = all & ~g->pinned;
@@ -15159,14 +14528,12 @@ DYNC__FN int dync__xg_pin(dync__xg *g)
     g->pinned |= 1u << r;
     return r;
 }
-
 DYNC__FN int dync__xg_temp(dync__xg *g)
 {
     int r = dync__xg_alloc(g);
     g->temps |= 1u << r;
     return r;
 }
-
 DYNC__FN int dync__xg_temp_k(dync__xg *g)
 {
     int r = dync__xg_alloc_k(g);
@@ -15175,7 +14542,6 @@ DYNC__FN int dync__xg_temp_k(dync__xg *g)
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
-
 DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i)
 {
     uint64_t bits = 0;
@@ -15204,9 +14570,7 @@ static dync__xrm dync__xg_home(dync__xg *g, int v)
     }
     return dync__xg_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
 }
-
 static bool dync__xg_is_here(const dync__xg *g, int v) { return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_; }
-
 DYNC__FN int dync__xg_src(dync__xg *g, int value)
 {
     int v = dync__xg_root(g, value), r;
@@ -15228,7 +14592,6 @@ DYNC__FN int dync__xg_src(dync__xg *g, int value)
     g->locked |= 1u << x->reg;
     return x->reg;
 }
-
 DYNC__FN bool dync__xg_in_memory(const dync__xg *g, int value)
 {
     int v = dync__xg_root(g, value);
@@ -15236,13 +14599,11 @@ DYNC__FN bool dync__xg_in_memory(const dync__xg *g, int value)
     if (!dync__xg_is_here(g, v)) return true;
     return g->val[v * DYNC__XG_UNROLL + g->u].reg < 0 && g->last_use[v] == g->pos;
 }
-
 DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *g, int value)
 {
     if (!dync__xg_in_memory(g, value)) return dync__x_reg(dync__xg_src(g, value));
     return dync__xg_home(g, dync__xg_root(g, value));
 }
-
 DYNC__FN int dync__xg_src_k(dync__xg *g, int value)
 {
     int v = dync__xg_root(g, value), r;
@@ -15269,7 +14630,6 @@ DYNC__FN int dync__xg_src_k(dync__xg *g, int value)
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
-
 static void dync__xg_drop(dync__xg *g, int v)
 {
     dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
@@ -15287,20 +14647,17 @@ static void dync__xg_drop(dync__xg *g, int v)
     dync__xg_free_spill(g, x->spill);
     x->spill = -1;
 }
-
 DYNC__FN bool dync__xg_dies(const dync__xg *g, int value)
 {
     int v = dync__xg_root(g, value);
     return g->hoist[v] < 0 && dync__xg_is_here(g, v) && g->last_use[v] == g->pos && g->val[v * DYNC__XG_UNROLL + g->u].reg >= 0;
 }
-
 DYNC__FN void dync__xg_release(dync__xg *g)
 {
     int32_t arg[3];
     for (int a = dync__xg_operands(g, g->cur, g->list[g->cur].at[g->pos], arg) - 1; a >= 0; a--)
         if (dync__xg_dies(g, arg[a])) dync__xg_drop(g, arg[a]);
 }
-
 DYNC__FN int dync__xg_def(dync__xg *g, int inst)
 {
     int r = dync__xg_alloc(g);
@@ -15308,7 +14665,6 @@ DYNC__FN int dync__xg_def(dync__xg *g, int inst)
     g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)r;
     return r;
 }
-
 DYNC__FN int dync__xg_def_k(dync__xg *g, int inst)
 {
     int r = dync__xg_alloc_k(g);
@@ -15316,7 +14672,6 @@ DYNC__FN int dync__xg_def_k(dync__xg *g, int inst)
     g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)r;
     return r;
 }
-
 DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
 {
     int v = dync__xg_root(g, value);
@@ -15325,15 +14680,12 @@ DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
     g->owner[to->reg] = inst * DYNC__XG_UNROLL + g->u;
     from->reg = -1;
 }
-
 DYNC__FN void dync__xg_drop_temps(dync__xg *g)
 {
     g->free_regs |= g->temps;
     g->free_k |= g->temps_k;
     g->locked = g->temps = g->locked_k = g->temps_k = 0;
 }
-
-
 DYNC__FN void dync__xg_end(dync__xg *g)
 {
     int32_t arg[3];
@@ -15352,14 +14704,12 @@ DYNC__FN void dync__xg_end(dync__xg *g)
  * where fewer than a vector are left; what is the same in all lanes is spread; other strides, and what AVX2 cannot mask, go
  * element by element through a vector in the frame. rax, rsi, rbp (and rdx in masked code) are free here; rcx counts lanes. */
 #if DYNC__JIT_X86
-
 DYNC__FN int dync__xg_tail_k(dync__xg *g)
 {
     int k = dync__xg_temp_k(g);
     dync__x_k(&g->a, DYNC__X_KMOVW, k, 0, dync__xg_at(g->tail_mask + 64 * g->u), 0);
     return k;
 }
-
 DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
 {
     int r = dync__xg_temp(g);
@@ -15367,7 +14717,6 @@ DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
               dync__xg_at((wide ? g->tail_mask64 : g->tail_mask) + 64 * g->u), 0, 0);
     return r;
 }
-
 static int dync__xg_base(dync__xg *g, int stream)
 {
     const dync__xstream *s = &g->stream.at[stream];
@@ -15377,7 +14726,6 @@ static int dync__xg_base(dync__xg *g, int stream)
               framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
     return DYNC__RAX;
 }
-
 DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
 {
     const dync__xstream *s = &g->stream.at[stream];
@@ -15388,12 +14736,10 @@ DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
 }
 
 /* ---- element by element ---------------------------------------------------------------------- */
-
 static bool dync__xg_is_staged(const dync__xg *g, const dync__xstream *s)
 {
     return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
 }
-
 static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm from)
 {
     static const int load[] = {0, DYNC__X_MOVZX8, DYNC__X_MOVZX16, 0, DYNC__X_MOV32, 0, 0, 0, DYNC__X_MOV};
@@ -15448,7 +14794,6 @@ static void dync__xg_stage(dync__xg *g, int stream, bool load)
 }
 
 /* ---- loads ----------------------------------------------------------------------------------- */
-
 static const int dync__xg_load_insn[] = {0, DYNC__X_MOVDQU8, DYNC__X_MOVDQU16, 0, DYNC__X_MOVUPS, 0, 0, 0, DYNC__X_MOVUPD};
 static const int dync__xg_store_insn[] = {0, DYNC__X_MOVDQU8_M, DYNC__X_MOVDQU16_M, 0, DYNC__X_MOVUPS_M, 0, 0, 0, DYNC__X_MOVUPD_M};
 
@@ -15471,7 +14816,6 @@ static dync__xrm dync__xg_raw(dync__xg *g, int stream, int r)
     }
     return dync__x_reg(r);
 }
-
 static void dync__xg_widen(dync__xg *g, int dtype, int r, dync__xrm from)
 {
     int vl = dync__xg_vl_bytes(g->V * 4);
@@ -15507,9 +14851,7 @@ static void dync__xg_spread(dync__xg *g, int dtype, int r, dync__xrm from)
     if (dtype == DYNC_F16) dync__x_v(&g->a, DYNC__X_CVTPH2PS, 0, r, 0, dync__x_reg(r), 0, 0);
     dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
 }
-
 static bool dync__xg_is_same(const dync__xg *g, const dync__xstream *s) { return g->single || s->lane == DYNC__XL_SAME; }
-
 DYNC__FN void dync__xg_load_now(dync__xg *g, int i, int r)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15517,7 +14859,6 @@ DYNC__FN void dync__xg_load_now(dync__xg *g, int i, int r)
     if (dync__xg_is_same(g, &g->stream.at[s])) dync__xg_spread(g, dtype, r, dync__xg_element(g, s));
     else dync__xg_widen(g, dtype, r, dync__xg_raw(g, s, r));
 }
-
 static void dync__xg_load_bool(dync__xg *g, int i)
 {
     int s = g->stream_of[i], vl = dync__xg_vl_bytes(g->V * 4), zero;
@@ -15557,7 +14898,6 @@ static bool dync__xg_waits(const dync__xg *g, int i)
     return !g->masked && !g->single && !(buf->mode & DYNC__BUF_OUT) && buf->dtype == in->type && in->type != DYNC_BOOL &&
            g->stream.at[g->stream_of[i]].lane == DYNC__XL_DENSE && g->slot[i] < 0 && !g->b->keep[i];
 }
-
 DYNC__FN void dync__xg_load(dync__xg *g, int i)
 {
     if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
@@ -15615,14 +14955,12 @@ static int dync__xg_narrow(dync__xg *g, int dtype, int value)
     }
     return t;
 }
-
 static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to)
 {
     if (total == 4) dync__x_v(&g->a, DYNC__X_MOVD_M, 0, r, 0, to, 0, 0);
     else if (total == 8) dync__x_v(&g->a, DYNC__X_MOVQ_M, 0, r, 0, to, 0, 0);
     else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
 }
-
 DYNC__FN void dync__xg_store(dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15652,7 +14990,6 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i)
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
-
 DYNC__FN void dync__xg_index(dync__xg *g, int i)
 {
     dync__xasm *a = &g->a;
@@ -15684,7 +15021,6 @@ DYNC__FN void dync__xg_keep(dync__xg *g, int i, bool load)
     int r = load ? dync__xg_def(g, i) : g->val[i * DYNC__XG_UNROLL + g->u].reg;
     dync__x_v(&g->a, load ? DYNC__X_MOVUPS : DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_element(g, stream), 0, 0);
 }
-
 DYNC__FN void dync__xg_slot_store(dync__xg *g, int i)
 {
     int type = dync__xg_inst(g, i)->type, r = g->val[i * DYNC__XG_UNROLL + g->u].reg;
@@ -15701,10 +15037,8 @@ DYNC__FN void dync__xg_slot_store(dync__xg *g, int i)
  * lets go of those that end here, takes a register for the result and emits. Where several instructions are needed the result gets
  * its register first, so that it overwrites no operand. */
 #if DYNC__JIT_X86
-
 enum { DYNC__CMP_EQ = 0, DYNC__CMP_LT = 0x11, DYNC__CMP_LE = 0x12, DYNC__CMP_UNORD = 3, DYNC__CMP_NE = 4, DYNC__CMP_GE = 0x1d, DYNC__CMP_ORD = 7 };
 enum { DYNC__ICMP_EQ = 0, DYNC__ICMP_LT = 1, DYNC__ICMP_LE = 2, DYNC__ICMP_NE = 4 };
-
 static int dync__xg_arg_type(const dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15735,9 +15069,7 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i)
 }
 
 /* ---- shapes of instructions ------------------------------------------------------------------ */
-
 static bool dync__xg_swaps(const dync__xg *g, const int32_t arg[2]) { return dync__xg_in_memory(g, arg[0]) && !dync__xg_in_memory(g, arg[1]); }
-
 static void dync__xg_two(dync__xg *g, int i, int a, int b, int insn, int vl, bool commutes)
 {
     int32_t arg[2] = {a, b};
@@ -15747,21 +15079,18 @@ static void dync__xg_two(dync__xg *g, int i, int a, int b, int insn, int vl, boo
     dync__xg_release(g);
     dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), x, y, 0, 0);
 }
-
 static void dync__xg_one(dync__xg *g, int i, int insn, int vl, int imm)
 {
     dync__xrm x = dync__xg_src_rm(g, dync__xg_inst(g, i)->arg[0]);
     dync__xg_release(g);
     dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), 0, x, imm, 0);
 }
-
 static void dync__xg_with_const(dync__xg *g, int i, int insn, int vl, dync__xrm c)
 {
     int x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]);
     dync__xg_release(g);
     dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), x, c, 0, 0);
 }
-
 static void dync__xg_zero(dync__xg *g, int vl, int r) { dync__x_v(&g->a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0); }
 
 /* to = -1 where x < 0 (64-bit lanes, AVX2) */
@@ -15790,7 +15119,6 @@ static void dync__xg_minmax(dync__xg *g, int i, int insn, int compare, int vl, b
     dync__x_v(a, compare, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
     dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, r, r, dync__x_reg(x), m << 4, 0);
 }
-
 static void dync__xg_minmax64(dync__xg *g, int i, bool least)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15799,7 +15127,6 @@ static void dync__xg_minmax64(dync__xg *g, int i, bool least)
     dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, m, least ? y : x, dync__x_reg(least ? x : y), 0, 0); /* take x */
     dync__x_v(&g->a, DYNC__X_BLENDVPD, vl, r, y, dync__x_reg(x), m << 4, 0);
 }
-
 static void dync__xg_mul64(dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15885,7 +15212,6 @@ static void dync__xg_mask_narrow(dync__xg *g, int r)
     dync__x_v(&g->a, DYNC__X_EXTRACT128, 1, r, 0, dync__x_reg(high), 1, 0);
     dync__x_v(&g->a, DYNC__X_SHUFPS, 0, r, r, dync__x_reg(high), 0x88, 0);
 }
-
 static void dync__xg_compare(dync__xg *g, int i, int type)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15954,7 +15280,6 @@ static void dync__xg_logic(dync__xg *g, int i)
         }
     }
 }
-
 static void dync__xg_select(dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -16010,7 +15335,6 @@ static void dync__xg_from_bool(dync__xg *g, int i)
     }
     dync__x_v(&g->a, DYNC__X_ANDPS, vl, r, m, one, 0, 0);
 }
-
 static void dync__xg_to_bool(dync__xg *g, int i, int from)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -16059,7 +15383,6 @@ static void dync__xg_to_int(dync__xg *g, int i, int from)
     if (wide) dync__xg_mask_narrow(g, m);
     dync__x_v(a, DYNC__X_ANDPS, to_vl, r, r, dync__x_reg(m), 0, 0);
 }
-
 static void dync__xg_to_i32(dync__xg *g, int i)
 {
     int x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]), r = dync__xg_def(g, i);
@@ -16071,7 +15394,6 @@ static void dync__xg_to_i32(dync__xg *g, int i)
     dync__x_v(&g->a, DYNC__X_EXTRACT128, 1, x, 0, dync__x_reg(high), 1, 0);
     dync__x_v(&g->a, DYNC__X_SHUFPS, 0, r, x, dync__x_reg(high), 0x88, 0);
 }
-
 static void dync__xg_cast(dync__xg *g, int i)
 {
     int from = dync__xg_arg_type(g, i), to = dync__xg_inst(g, i)->type;
@@ -16085,7 +15407,6 @@ static void dync__xg_cast(dync__xg *g, int i)
     else if (from == DYNC_I64) dync__xg_one(g, i, to == DYNC_F32 ? DYNC__X_CVTQQ2PS : DYNC__X_CVTQQ2PD, wide, 0);
     else dync__xg_one(g, i, to == DYNC_F64 ? DYNC__X_CVTPS2PD : DYNC__X_CVTPD2PS, wide, 0);
 }
-
 DYNC__FN void dync__xg_bf16_bits(dync__xg *g, int to, int x)
 {
     dync__xasm *a = &g->a;
@@ -16106,7 +15427,6 @@ DYNC__FN void dync__xg_bf16_bits(dync__xg *g, int to, int x)
     dync__x_v(a, DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
     dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__x_reg(t), m << 4, 0);
 }
-
 static void dync__xg_wrap(dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -16192,7 +15512,6 @@ DYNC__FN void dync__xg_random_keys(dync__xg *g)
         dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(r), (int32_t)(k % 2 ? 0xbb67ae85u : 0x9e3779b9u));
     }
 }
-
 static void dync__xg_uniform(dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -16244,7 +15563,6 @@ static void dync__xg_uniform(dync__xg *g, int i)
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
-
 enum { DYNC__XP_ONE = 1, DYNC__XP_TWO, DYNC__XP_SWAPS };
 /* Primitives that are one instruction, by operand type f d i l; 0: not so. AVX-512 only ones are marked. */
 typedef struct dync__xg_simple { uint8_t prim, shape, imm, avx512_l; uint8_t insn[4]; } dync__xg_simple;
@@ -16269,7 +15587,6 @@ static const dync__xg_simple dync__xg_simples[] = {
     DYNC__X(shr, TWO, 0, 1, 0, 0, DYNC__X_PSRAVD, DYNC__X_PSRAVQ)
 #undef DYNC__X
 };
-
 static bool dync__xg_is_simple(dync__xg *g, int i, int type)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -16284,7 +15601,6 @@ static bool dync__xg_is_simple(dync__xg *g, int i, int type)
     }
     return false;
 }
-
 static void dync__xg_sign(dync__xg *g, int i, int type, int vl)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -16307,7 +15623,6 @@ static void dync__xg_sign(dync__xg *g, int i, int type, int vl)
     dync__x_v(a, DYNC__X_XORPS, vl, r, x, dync__x_reg(t), 0, 0);
     dync__x_v(a, DYNC__X_PSUBQ, vl, r, r, dync__x_reg(t), 0, 0);
 }
-
 DYNC__FN void dync__xg_prim(dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -16360,7 +15675,6 @@ DYNC__FN void dync__xg_prim(dync__xg *g, int i)
  * into one level, then it goes into the next, four levels. What does not depend on order has one accumulator for each vector in flight.
  * BOOL is accumulated in lanes of 32 bits. */
 #if DYNC__JIT_X86
-
 static int dync__xr_bytes(const dync__xred *r) { return dync__xg_type_wide(r->type) ? 8 : 4; }
 static dync__xred *dync__xr_of(dync__xg *g, int inst)
 {
@@ -16409,7 +15723,6 @@ static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync_
 }
 
 /* ---- where they are -------------------------------------------------------------------------- */
-
 DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
 {
     for (int i = 0; i < g->red.n; i++) {
@@ -16433,7 +15746,6 @@ DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
 
 /* Accumulators in the frame lie side by side, one vector after another. */
 static int dync__xr_size(const dync__xg *g, const dync__xred *r) { return g->V * dync__xr_bytes(r); }
-
 static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
 {
     int t = r->in_regs ? 0 : dync__xg_temp(g);
@@ -16443,7 +15755,6 @@ static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
         else dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * dync__xr_size(g, r)), 0, 0);
     }
 }
-
 DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
 {
     for (int i = 0; i < g->red.n; i++) {
@@ -16461,7 +15772,6 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool le
 }
 
 /* ---- taking a vector ------------------------------------------------------------------------- */
-
 static void dync__xr_take_mask(dync__xg *g, const dync__xred *r, int acc, int value)
 {
     dync__xasm *a = &g->a;
@@ -16477,7 +15787,6 @@ static void dync__xr_take_mask(dync__xg *g, const dync__xred *r, int acc, int va
     if (any) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__x_constant(a, 0xff, 1), 0, k);
     else dync__x_v(a, DYNC__X_XORPS, vl, acc, acc, dync__x_reg(acc), 0, k);
 }
-
 DYNC__FN void dync__xg_reduce(dync__xg *g, int i)
 {
     dync__xasm *a = &g->a;
@@ -16540,7 +15849,6 @@ static int dync__xr_fold(dync__xg *g, const dync__xred *r)
     dync__xr_op(g, r, 0, acc, dync__x_reg(t), 0);
     return acc;
 }
-
 DYNC__FN void dync__xg_grain_end(dync__xg *g, int phase, int32_t count)
 {
     dync__xasm *a = &g->a;
@@ -16589,7 +15897,6 @@ static int dync__xr_popped(dync__xg *g, const dync__xred *r, int32_t count)
     dync__x_bind(a, done);
     return x;
 }
-
 static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t slot)
 {
     dync__xasm *a = &g->a;
@@ -16627,7 +15934,6 @@ static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
     if (clear && l == 0) dync__xr_set(g, r, vl);
     dync__xg_drop_temps(g);
 }
-
 DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
 {
     dync__xasm *a = &g->a;
@@ -16643,7 +15949,6 @@ DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
     }
     dync__x_bind(a, done);
 }
-
 DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
 {
     dync__xasm *a = &g->a;
@@ -16683,12 +15988,10 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
  * A phase's addresses stand in registers as far as they go, else in the frame; so do its accumulators and most used constants.
  * Registers: rdi argument block, rsp frame, rcx lane, rdx limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
 #if DYNC__JIT_X86
-
 static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
 static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
 
 /* ---- a list ---------------------------------------------------------------------------------- */
-
 static void dync__xg_emit_inst(dync__xg *g, int i)
 {
     const dync__ib *b = g->b;
@@ -16712,7 +16015,6 @@ static void dync__xg_emit_inst(dync__xg *g, int i)
     }
     dync__xg_end(g);
 }
-
 static void dync__xg_emit_list(dync__xg *g)
 {
     const dync__xlist *l = &g->list[g->cur];
@@ -16759,7 +16061,6 @@ static void dync__xg_tail_masks(dync__xg *g)
         dync__x_v(a, DYNC__X_MOVUPS_M, 1, m, 0, dync__xg_at(g->tail_mask64 + 64 * u), 0, 0);
     }
 }
-
 static void dync__xg_row_list(dync__xg *g, int list)
 {
     g->in_phase = false;
@@ -16778,7 +16079,6 @@ static int dync__xg_unroll(dync__xg *g, int list, int most)
     while (u > 1 && u * each + 2 > g->n_regs) u /= 2;
     return u;
 }
-
 static bool dync__xg_uses_stream(const dync__xg *g, int s)
 {
     const dync__xlist *l = &g->list[g->cur];
@@ -16807,9 +16107,7 @@ static void dync__xg_phase_streams(dync__xg *g)
         }
     }
 }
-
 static int32_t dync__xg_inner_extent(const dync__xg *g, int d) { return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + d); }
-
 static void dync__xg_step_streams(dync__xg *g, int d)
 {
     for (int s = 0; s < g->stream.n; s++) {
@@ -16835,7 +16133,6 @@ static int dync__xg_inner_begin(dync__xg *g, int32_t counts)
     dync__x_bind(&g->a, top);
     return top;
 }
-
 static void dync__xg_inner_end(dync__xg *g, int32_t counts, int top)
 {
     for (int d = g->n_inner_dims - 1; d >= 0; d--) {
@@ -16882,9 +16179,7 @@ static void dync__xg_hoist(dync__xg *g)
         seen.at[best] = seen.at[--seen.n];
     }
 }
-
 static void dync__xg_unhoist(dync__xg *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
-
 static bool dync__xg_has_ordered(const dync__xg *g, int phase)
 {
     for (int i = 0; i < g->red.n; i++)
@@ -17006,7 +16301,6 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
-
 static void dync__xg_columns(dync__xg *g, bool masked)
 {
     int phases = g->b->n_phases;
@@ -17019,7 +16313,6 @@ static void dync__xg_columns(dync__xg *g, bool masked)
     dync__xg_row_list(g, 1 + 2 * phases);
     g->masked = false;
 }
-
 static void dync__xg_vertical(dync__xg *g)
 {
     dync__xasm *a = &g->a;
@@ -17065,7 +16358,6 @@ static void dync__xg_next_row(dync__xg *g, int top)
     dync__x_jump(a, DYNC__CC_JMP, top);
     dync__x_bind(a, end);
 }
-
 static void dync__xg_enter(dync__xg *g)
 {
     dync__xasm *a = &g->a;
@@ -17075,7 +16367,6 @@ static void dync__xg_enter(dync__xg *g)
     dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSP), -64);
     dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->saved_sp), 0);
 }
-
 static void dync__xg_leave(dync__xg *g)
 {
     dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSP, dync__xg_at(g->saved_sp), 0);
@@ -17128,9 +16419,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
  * the reason.
  * perf: DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #if DYNC__JIT_X86
-
 enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
-
 static struct {
     dync__mutex lock;
     dync__jit_form *forms[64];
@@ -17141,7 +16430,6 @@ static struct {
 
 /* Loops [from, to) merged where every access allows it; an inner one's own loop number stands for it. */
 typedef struct dync__jit_loops { int n; int64_t extent[DYNC__XG_DIMS]; int loop[DYNC__XG_DIMS]; bool too_many; } dync__jit_loops;
-
 static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t extent)
 {
     for (int i = 0; i < b->k->inst.n; i++) {
@@ -17152,7 +16440,6 @@ static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t ex
     }
     return true;
 }
-
 static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
 {
     dync__jit_loops l;
@@ -17172,7 +16459,6 @@ static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
     }
     return l;
 }
-
 typedef struct dync__jb {              /* one kernel being compiled */
     dync__ib *b;
     dync__xg *g;
@@ -17180,14 +16466,12 @@ typedef struct dync__jb {              /* one kernel being compiled */
     int lane_loop;                     /* -1: one lane */
     int64_t lanes;
 } dync__jb;
-
 static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
 {
     return loop < 0 ? 0 : j->b->k->access.at[access].stride[loop];
 }
 
 /* ---- lists and streams ----------------------------------------------------------------------- */
-
 static bool dync__jb_is_code(const dync__ib *b, int i)
 {
     int prim = dync__ib_inst(b, i)->prim;
@@ -17211,7 +16495,6 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
         }
     }
 }
-
 static bool dync__jb_lists(dync__jb *j)
 {
     const dync__ib *b = j->b;
@@ -17241,7 +16524,6 @@ static bool dync__jb_lists(dync__jb *j)
         }
     return true;
 }
-
 static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst, int bytes)
 {
     dync__xg *g = j->g;
@@ -17262,7 +16544,6 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
 }
-
 static void dync__jb_streams(dync__jb *j)
 {
     const dync__ib *b = j->b;
@@ -17288,7 +16569,6 @@ static void dync__jb_streams(dync__jb *j)
 }
 
 /* ---- what is covered ------------------------------------------------------------------------- */
-
 static const char *dync__jb_refuses(const dync__jb *j)
 {
     const dync__ib *b = j->b;
@@ -17326,7 +16606,6 @@ static const char *dync__jb_plan(dync__jb *j)
 }
 
 /* ---- structure ------------------------------------------------------------------------------- */
-
 static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__ib *b = j->b;
@@ -17360,7 +16639,6 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
 }
 
 /* ---- forms ----------------------------------------------------------------------------------- */
-
 static void dync__jit_perf_map(const dync__jit_form *f, const char *name)
 {
 #if !defined(DYNC_NO_STDIO)
@@ -17380,14 +16658,12 @@ static void dync__jit_perf_map(const dync__jit_form *f, const char *name)
     (void)f, (void)name;
 #endif
 }
-
 static void dync__jit_form_free(dync__jit_form *f)
 {
     dync__codemem_free(&f->block);
     if (f->key) dync__free(f->key, f->key_bytes);
     dync__free(f, sizeof *f);
 }
-
 static dync__jit_form *dync__jit_lookup(uint64_t hash, const dync__str *key)
 {
     dync__lock(&dync__jits.lock);
@@ -17400,7 +16676,6 @@ static dync__jit_form *dync__jit_lookup(uint64_t hash, const dync__str *key)
     dync__unlock(&dync__jits.lock);
     return f;
 }
-
 static void dync__jit_release(dync__jit_form *f)
 {
     dync__lock(&dync__jits.lock);
@@ -17454,14 +16729,12 @@ fail:
 }
 
 /* ---- the kernel's own part ------------------------------------------------------------------- */
-
 static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
 {
     int64_t one = (int64_t)dync__type_bytes(dync__ib_inst(j->b, inst)->type);
     int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
     return (one * n + 63) & ~(int64_t)63;
 }
-
 static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int64_t *keep)
 {
     const dync__xstream *st = &j->g->stream.at[s];
@@ -17489,7 +16762,6 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
     }
 }
-
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 {
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, words = DYNC__XA_FIXED + 2 * D + K + n * record;
@@ -17524,7 +16796,6 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
-
 static bool dync__jb_alloc(dync__jb *j)
 {
     dync__xg *g = j->g;
@@ -17565,7 +16836,6 @@ static void dync__jb_width(dync__jb *j)
     g->n_row_dims = j->rows.n;
     g->n_inner_dims = j->inner.n;
 }
-
 static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
 {
     dync__xg *g = j->g;
@@ -17595,7 +16865,6 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     if (!jit) dync__jit_release(form);
     return jit;
 }
-
 static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
 {
     dync__lock(&dync__jits.lock);
@@ -17604,7 +16873,6 @@ static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
     dync__log(DYNC__LOG_code, "kernel %s stays interpreted: %s", b->k->name, why ? why : "no memory");
     return NULL;
 }
-
 DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
 {
     dync__error_guard guard;
@@ -17621,7 +16889,6 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
     dync__str_free(&listing);
     return jit ? jit : dync__jit_decline(b, g->why);
 }
-
 DYNC__FN void dync__jit_free(dync__jit *jit)
 {
     if (!jit) return;
@@ -17629,7 +16896,6 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
     dync__strfree(jit->listing);
     dync__free(jit, jit->bytes);
 }
-
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)
 {
     dync__lock(&dync__jits.lock);
@@ -17637,7 +16903,6 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void)
     dync__unlock(&dync__jits.lock);
     return s;
 }
-
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
 {
     dync__str_addf(out, "  machine code: %zu bytes, frame %d, %s, %lld rows x %lld lanes, %d vectors at once\n", jit->form->code_bytes,
@@ -17645,7 +16910,6 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
                    (long long)jit->lanes, (int)jit->form->unroll);
     if (jit->listing) dync__str_add(out, jit->listing);
 }
-
 #else
 DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
 {
@@ -17672,7 +16936,6 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void)
  * tile where a tile holds whole rows; else they are recomputed when cheap, or go through a row
  * buffer.
  * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
-
 static int dync__ib_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
 DYNC__FN int dync__ib_phase(const dync__ib *b, int i)
 {
@@ -17715,7 +16978,6 @@ DYNC__FN int dync__ib_operands(const dync__ib *b, int i, int32_t out[3])
     for (int a = 0; a < n; a++) out[a] = in->arg[a];
     return n;
 }
-
 DYNC__FN int64_t dync__ib_product(const dync__ib *b, int from, int to)
 {
     int64_t n = 1;
@@ -17739,7 +17001,6 @@ DYNC__FN void dync__ib_mark_needed(dync__ib *b)
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
     }
 }
-
 static int dync__ib_access_level(const dync__ib *b, int access)
 {
     const dync__access *acc = &b->k->access.at[access];
@@ -17749,7 +17010,6 @@ static int dync__ib_access_level(const dync__ib *b, int access)
             level = DYNC__MAX(level, d < b->split ? 1 : 2);
     return level;
 }
-
 static int dync__ib_level_of(const dync__ib *b, int i)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -17842,7 +17102,6 @@ static bool dync__ib_wants_square(const dync__ib *b)
     }
     return across && along;
 }
-
 static void dync__ib_set_tile(dync__ib *b)
 {
     int64_t lanes = b->lanes;
@@ -18000,9 +17259,7 @@ DYNC__FN void dync__ib_plan(dync__ib *b)
  *            a tile, once a phase
  * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
  * but in range. */
-
 static int dync__ib_value_at(dync__ib *b, int i, int phase);
-
 static int dync__ib_value(dync__ib *b, int home, int type, int level)
 {
     dync__interp_value v;
@@ -18017,12 +17274,10 @@ static int dync__ib_value(dync__ib *b, int home, int type, int level)
     }
     return b->value.n - 1;
 }
-
 static void dync__ib_emit(dync__ib *b, dync__interp_step s)
 {
     if (!dync__avec_push(b->arena, &b->list[b->section], s)) b->failed = true;
 }
-
 static dync__interp_step dync__ib_step(int kind, int level, int type, int dst, int a)
 {
     dync__interp_step s;
@@ -18036,7 +17291,6 @@ static dync__interp_step dync__ib_step(int kind, int level, int type, int dst, i
     s.b = s.c = s.stream = s.buf = s.reduce = -1;
     return s;
 }
-
 static dync__interp_nest dync__ib_nest(dync__ib *b, const dync__interp_dim *dims, int n)
 {
     dync__interp_nest nest = {b->dim.n, n};
@@ -18100,7 +17354,6 @@ static int dync__ib_stream(dync__ib *b, int access, int level)
     if (!dync__avec_push(b->arena, &b->stream, s)) b->failed = true;
     return b->stream.n - 1;
 }
-
 static int dync__ib_constant(dync__ib *b, const dync__inst *in)
 {
     int v = dync__ib_value(b, DYNC__HOME_CONST, in->type, 0);
@@ -18136,7 +17389,6 @@ static int dync__ib_widen(dync__ib *b, int i, int phase)
     b->wide_phase[i] = phase;
     return dst;
 }
-
 typedef struct dync__ib_operand {
     int32_t inst, value;
     bool scalar;
@@ -18172,7 +17424,6 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
     dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, type, dst, o->value));
     o->value = dst;
 }
-
 static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
                                      int phase)
 {
@@ -18214,7 +17465,6 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
     }
     return dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, level);
 }
-
 static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
                              dync__interp_nest lanes, int level)
 {
@@ -18236,7 +17486,6 @@ static bool dync__ib_outlives_store(const dync__ib *b, int i)
             if (arg[a] >= i && dync__ib_reads(b, arg[a], buf)) last = u;
     return dync__ib_stored_between(b, buf, i, last);
 }
-
 static int dync__ib_emit_load(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -18308,7 +17557,6 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     dync__ib_emit(b, s);
     return dst;
 }
-
 static void dync__ib_emit_store(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -18333,7 +17581,6 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase)
     s.fn = dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
 }
-
 static void dync__ib_identity(dync__interp_reduce *r)
 {
     bool least = r->kind == DYNC__R_MAX, greatest = r->kind == DYNC__R_MIN,
@@ -18349,7 +17596,6 @@ static void dync__ib_identity(dync__interp_reduce *r)
         r->identity.i = least ? INT64_MIN : greatest ? INT64_MAX : one ? 1 : 0;
     else memset(&r->identity, one ? 1 : 0, 1);
 }
-
 static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -18373,7 +17619,6 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     dync__ib_emit(b, s);
     return r.dst;
 }
-
 static int dync__ib_emit_op(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -18413,7 +17658,6 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     dync__ib_emit(b, s);
     return dst;
 }
-
 static int dync__ib_emit_index(dync__ib *b, int i, int phase)
 {
     int level = b->level[i], dst = dync__ib_result(b, i, level, phase);
@@ -18454,7 +17698,6 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase)
     b->val_phase[i] = phase;
     return b->val[i];
 }
-
 DYNC__FN void dync__ib_emit_all(dync__ib *b)
 {
     size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
@@ -18491,23 +17734,19 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
  * grains of DYNC__TILE_GRAIN elements combined pairwise (vertical sums differ from horizontal
  * ones).
  * Sources: Boncz, Zukowski, Nes 2005 (vectorised execution); Higham 1993 (pairwise summation). */
-
 DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
 
 /* ---- scratch --------------------------------------------------------------------------------- */
-
 static size_t dync__ib_take(dync__ib *b, size_t bytes)
 {
     size_t at = b->scratch;
     b->scratch += (bytes + 63) & ~(size_t)63;
     return at;
 }
-
 static size_t dync__ib_value_bytes(const dync__ib *b, const dync__interp_value *v)
 {
     return v->bytes * (size_t)(v->level == 0 ? 1 : v->level == 1 ? b->rows : b->rows * b->inner);
 }
-
 static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_phase)
 {
     if (v < 0) return;
@@ -18578,7 +17817,6 @@ static void dync__ib_assign(dync__ib *b)
 no_memory:
     b->failed = true;
 }
-
 static void dync__ib_reduce_scratch(dync__ib *b)
 {
     for (int i = 0; i < b->reduce.n; i++) {
@@ -18599,7 +17837,6 @@ static void dync__ib_reduce_scratch(dync__ib *b)
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
-
 static bool dync__ib_alloc(dync__ib *b)
 {
     size_t n = (size_t)b->k->inst.n + 1;
@@ -18631,7 +17868,6 @@ static void *dync__ib_place(char *block, size_t *at, const void *from, size_t by
     if (bytes > 0) memcpy(block + here, from, bytes);
     return block + here;
 }
-
 static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp_steps *all,
                               const int32_t *section, const int64_t *sizes)
 {
@@ -18652,7 +17888,6 @@ static size_t dync__ib_layout(const dync__ib *b, char *block, const dync__interp
 #undef DYNC__IB_PLACE
     return at;
 }
-
 static dync__code *dync__ib_finish(dync__ib *b)
 {
     dync__interp_steps all = {NULL, 0, 0};
@@ -18702,7 +17937,6 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->block_bytes = bytes;
     return c;
 }
-
 static dync__code *dync__ib_compile(dync__ib *b)
 {
     int64_t total;
@@ -18732,12 +17966,10 @@ static dync__code *dync__ib_compile(dync__ib *b)
     }
     return dync__ib_finish(b);
 }
-
 DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
 {
     return dync__code_new_for(k, dync__tile_isa(), true);
 }
-
 DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit)
 {
     dync__arena arena;
@@ -18752,7 +17984,6 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     dync__arena_free(&arena);
     return code;
 }
-
 DYNC__FN void dync__code_free(dync__code *c)
 {
     if (!c) return;
@@ -18761,7 +17992,6 @@ DYNC__FN void dync__code_free(dync__code *c)
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
-
 static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync__interp_step *s)
 {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
@@ -18786,7 +18016,6 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
     if (s->reduce >= 0) dync__str_addf(out, " into v%d", (int)c->reduces[s->reduce].dst);
     dync__str_add(out, "\n");
 }
-
 DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
 {
     static const char *const modes[] = {"chunk", "block", "vertical", "square"};
@@ -18845,7 +18074,6 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, co
     if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
-
 typedef struct dync__jit_job {
     const dync__jit *jit;
     void *const *buffers;
@@ -18853,7 +18081,6 @@ typedef struct dync__jit_job {
     bool by_lanes;
     dync_status status;
 } dync__jit_job;
-
 static void dync__jit_job_part(void *user, int part, int n_parts)
 {
     dync__jit_job *job = user;
@@ -18863,9 +18090,7 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
                                        : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
-
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
-
 DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
     int threads;
@@ -18902,14 +18127,12 @@ DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *con
  * where rows are few (reductions then combine the parts in order), by index: the same thread
  * count gives the same bits. Nothing is allocated for kernels that need no scratch, and else from
  * the calling thread's cache. */
-
 #if defined(DYNC_SMALL)
 enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for */
 #else
 enum { DYNC__IRUN_STACK = 2048 };
 #endif
 #define DYNC__IRUN_PARALLEL 131072 /* element-operations below which threads are not worth waking */
-
 typedef struct dync__irun {
     const dync__code *c;
     void *const *buffers;
@@ -18922,7 +18145,6 @@ typedef struct dync__irun {
 } dync__irun;
 
 /* ---- addresses ------------------------------------------------------------------------------- */
-
 static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, int n, int64_t index)
 {
     int64_t off = 0;
@@ -18932,7 +18154,6 @@ static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, in
     }
     return off + index * d[0].stride;
 }
-
 DYNC__INLINE int64_t dync__irun_nest(const dync__code *c, dync__interp_nest nest, int64_t index)
 {
     if (nest.n == 0 || index == 0) return 0;
@@ -18945,7 +18166,6 @@ static int64_t dync__irun_fixed(const dync__irun *r, const dync__interp_stream *
 {
     return s->offset + dync__irun_nest(r->c, s->fixed, r->from[s->fixed_from]);
 }
-
 static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
@@ -18953,7 +18173,6 @@ static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
         dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
 }
-
 static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size)
 {
     if (r->status == DYNC_OK)
@@ -18980,7 +18199,6 @@ static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int
 }
 
 /* ---- moving elements ------------------------------------------------------------------------- */
-
 #define DYNC__IRUN_MOVE(T, name)                                                                   \
     static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)        \
     {                                                                                              \
@@ -19006,7 +18224,6 @@ DYNC__IRUN_MOVE(uint8_t, 1)
 DYNC__IRUN_MOVE(uint16_t, 2)
 DYNC__IRUN_MOVE(uint32_t, 4)
 DYNC__IRUN_MOVE(uint64_t, 8)
-
 static void dync__irun_in(void *to, const void *from, int64_t n, int64_t stride, int bytes)
 {
     switch (bytes) {
@@ -19016,7 +18233,6 @@ static void dync__irun_in(void *to, const void *from, int64_t n, int64_t stride,
     default: dync__irun_in_8(to, from, n, stride); break;
     }
 }
-
 static void dync__irun_out(void *to, const void *from, int64_t n, int64_t stride, int bytes)
 {
     switch (bytes) {
@@ -19033,7 +18249,6 @@ typedef struct dync__irun_walk {
     int n;
     int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset;
 } dync__irun_walk;
-
 static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest,
                                   int64_t index)
 {
@@ -19059,7 +18274,6 @@ static void dync__irun_walk_on(dync__irun_walk *w, int64_t done)
         w->index[--i]++;
     }
 }
-
 static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left)
 {
     int64_t piece = w->d[w->n - 1].extent - w->index[w->n - 1];
@@ -19096,12 +18310,10 @@ DYNC__IRUN_SQUARE(uint8_t, 1)
 DYNC__IRUN_SQUARE(uint16_t, 2)
 DYNC__IRUN_SQUARE(uint32_t, 4)
 DYNC__IRUN_SQUARE(uint64_t, 8)
-
 static bool dync__irun_is_square(const dync__irun *r, int level)
 {
     return level == 2 && r->c->mode == DYNC__INTERP_SQUARE;
 }
-
 static void dync__irun_square_in(const dync__irun *r, void *to, const void *from,
                                  const dync__interp_dim *d, int bytes)
 {
@@ -19112,7 +18324,6 @@ static void dync__irun_square_in(const dync__irun *r, void *to, const void *from
     default: dync__irun_square_in_8(r, to, from, d[0].stride, d[1].stride); break;
     }
 }
-
 static void dync__irun_square_out(const dync__irun *r, void *to, const void *from,
                                   const dync__interp_dim *d, int bytes)
 {
@@ -19123,7 +18334,6 @@ static void dync__irun_square_out(const dync__irun *r, void *to, const void *fro
     default: dync__irun_square_out_8(r, to, from, d[0].stride, d[1].stride); break;
     }
 }
-
 static void dync__irun_gather(const dync__irun *r, char *to, const char *from, int level,
                               dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
@@ -19148,7 +18358,6 @@ static void dync__irun_gather(const dync__irun *r, char *to, const char *from, i
         left -= piece;
     }
 }
-
 static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, int level,
                                dync__interp_nest nest, int64_t start, int64_t n, int bytes)
 {
@@ -19173,14 +18382,12 @@ static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, 
         left -= piece;
     }
 }
-
 static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) to[i] = first + i * step;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
-
 static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
@@ -19201,7 +18408,6 @@ static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n
         s->fn(to, raw, NULL, NULL, n, 0);
     }
 }
-
 static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
@@ -19219,7 +18425,6 @@ static void dync__irun_store(const dync__irun *r, const dync__interp_step *s, in
         dync__irun_scatter(r, to, raw, s->level, st->lanes, start, n, s->bytes);
     }
 }
-
 static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
@@ -19258,7 +18463,6 @@ static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_
     dync__irun_bad_index(r, *at, s->imm);
     return false;
 }
-
 static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const char *from = r->buffers[s->buf];
@@ -19277,7 +18481,6 @@ static void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t 
     }
     if (s->fn) s->fn(r->ptr[s->dst], to, NULL, NULL, n, 0);
 }
-
 static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     char *to = r->buffers[s->buf];
@@ -19294,7 +18497,6 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
         memcpy(to + at * s->bytes, from + i * s->bytes, s->bytes);
     }
 }
-
 static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a];
@@ -19346,7 +18548,6 @@ static void dync__irun_push(const dync__interp_reduce *red, char *acc, const voi
     count++;
     memcpy(acc, &count, sizeof count);
 }
-
 static void dync__irun_pushed(const dync__interp_reduce *red, const char *acc, void *out)
 {
     int64_t count;
@@ -19376,7 +18577,6 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     count[level + 1]++;
     count[level] = 0;
 }
-
 static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red,
                                 const char *tile)
 {
@@ -19396,7 +18596,6 @@ static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *
     for (int l = 0; l < DYNC__REDUCE_LEVELS - 1 && count[l] == DYNC__REDUCE_RADIX; l++)
         dync__irun_flush(r, red, l);
 }
-
 static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_reduce *red, char *out)
 {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
@@ -19461,7 +18660,6 @@ static void dync__irun_arg_take(const dync__interp_reduce *red, const void *x, v
         break;
     }
 }
-
 static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, const void *tile)
 {
     bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
@@ -19469,7 +18667,6 @@ static void dync__irun_arg(const dync__irun *r, const dync__interp_reduce *red, 
     dync__irun_arg_take(red, tile, where + r->c->tile_rows, where, r->rows, r->inner,
                         vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
 }
-
 static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
@@ -19478,7 +18675,6 @@ static void dync__irun_reduce_begin(const dync__irun *r, const dync__interp_redu
                                                       : 1;
     for (int64_t i = 0; i < n; i++) acc[i] = red->kind >= DYNC__R_ARGMAX ? -1 : 0;
 }
-
 static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
     char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
@@ -19505,7 +18701,6 @@ static void dync__irun_reduce(const dync__irun *r, const dync__interp_reduce *re
         dync__irun_pushed(red, acc, out + i * red->bytes);
     }
 }
-
 static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce *red)
 {
     char *out = r->ptr[red->dst], *acc = r->scratch + red->acc;
@@ -19522,7 +18717,6 @@ static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
-
 static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     switch (s->kind) {
@@ -19563,14 +18757,12 @@ static void dync__irun_spread(const dync__interp_step *s, void *to, const void *
     }
     s->fn(to, arg[0], arg[1], arg[2], n, s->scalars);
 }
-
 static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t n)
 {
     const void *b = s->b >= 0 ? ptr[s->b] : NULL, *c = s->c >= 0 ? ptr[s->c] : NULL;
     if (s->spread) dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
     else s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
 }
-
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
@@ -19584,7 +18776,6 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
         else dync__irun_other_step(r, s, n);
     }
 }
-
 static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t end)
 {
     const dync__code *c = r->c;
@@ -19600,7 +18791,6 @@ static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t en
     for (int i = 0; i < c->n_reduces; i++)
         if (c->reduces[i].phase == phase) dync__irun_reduce_end(r, &c->reduces[i]);
 }
-
 static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin,
                              int64_t inner_end)
 {
@@ -19618,7 +18808,6 @@ static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, 
         dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
     }
 }
-
 static void dync__irun_pointers(dync__irun *r)
 {
     const dync__code *c = r->c;
@@ -19628,7 +18817,6 @@ static void dync__irun_pointers(dync__irun *r)
             v->home == DYNC__HOME_CONST ? (char *)(void *)&c->consts[v->at] : r->scratch + v->at;
     }
 }
-
 static size_t dync__irun_bytes(const dync__code *c)
 {
     return ((size_t)c->n_values * sizeof(char *) + 63) / 64 * 64 + c->scratch_bytes + c->keep_bytes;
@@ -19644,15 +18832,12 @@ static void dync__irun_setup(dync__irun *r, char *memory)
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
-
 static int64_t dync__irun_tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
-
 typedef struct dync__irun_job {
     const dync__irun *base;
     bool by_inner;
     dync_status status;
 } dync__irun_job;
-
 static void dync__irun_part(void *user, int part, int n_parts)
 {
     dync__irun_job *job = user;
@@ -19686,13 +18871,11 @@ typedef struct dync__irun_cut {
     int phase, parts;
     dync_status status;
 } dync__irun_cut;
-
 static char *dync__irun_part_scratch(const dync__irun_cut *cut, int part)
 {
     return cut->memory + (size_t)part * cut->bytes +
            ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
 }
-
 static void dync__irun_cut_part(void *user, int part, int n_parts)
 {
     dync__irun_cut *cut = user;
@@ -19713,7 +18896,6 @@ static void dync__irun_cut_part(void *user, int part, int n_parts)
     dync__irun_phase(&r, cut->phase, begin, end);
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&cut->status, r.status);
 }
-
 static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut,
                                    const dync__interp_reduce *red)
 {
@@ -19737,7 +18919,6 @@ static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cu
     }
     if (arg) dync__irun_reduce_end(r, red);
 }
-
 static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
 {
     const dync__code *c = r->c;
@@ -19756,7 +18937,6 @@ static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
         dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
     }
 }
-
 static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
 {
     const dync__code *c = r->c;
@@ -19790,7 +18970,6 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
     *status = job.status;
     return true;
 }
-
 DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed,
                                     uint64_t rng_offset)
 {
@@ -19826,7 +19005,6 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
  * in place (d equal to an operand), which DYNC__TILE_FOR tells the compiler is harmless.
  * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the
  * results. */
-
 #if defined(__clang__)
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
@@ -19886,11 +19064,9 @@ static inline double dync__tile_pick_d(int c, double a, double b)
 #else
 #define DYNC__TILE_SQRT(F, x) sqrt##F(x)
 #endif
-
 DYNC__STRICT_FP_BEGIN
 
 /* ---- scalar formulas ------------------------------------------------------------------------- */
-
 #define DYNC__TILE_I(op) (int32_t)((uint32_t)a op (uint32_t)b)
 #define DYNC__TILE_L(op) (int64_t)((uint64_t)a op (uint64_t)b)
 #define DYNC__TILE_DIV(T, U) (b == 0 ? (T)0 : b == -1 ? (T)((U)0 - (U)a) : (T)(a / b))
@@ -20005,7 +19181,6 @@ DYNC__STRICT_FP_BEGIN
                                             : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
 
 /* ---- loops ----------------------------------------------------------------------------------- */
-
 #define DYNC__TILE_HEAD(A, name)                                                                   \
     A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n,        \
         int scalars)
@@ -20202,7 +19377,6 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 
 /* ---- tables ---------------------------------------------------------------------------------- */
-
 enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_N };
 enum { DYNC__P_maxsel = DYNC__TILE_MAXSEL, DYNC__P_minsel = DYNC__TILE_MINSEL };
 enum {
@@ -20219,14 +19393,12 @@ typedef struct dync__tile_table {
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
     dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
 } dync__tile_table;
-
 #define DYNC__TILE_ROW(V, A, prim, t, T, R, e) \
     [DYNC__P_##prim][DYNC__TILE_##t] = dync__tile_##V##_##prim##_##t,
 #define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) \
     [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
 #define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
     [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
-
 #define DYNC__TILES_FLOAT(V, A, t, T, U, F, FMA)                                                   \
     DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A, t, T)                                  \
     DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A, t, T, F)                                 \
@@ -20286,7 +19458,6 @@ typedef struct dync__tile_table {
             DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, )                              \
                    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
     };
-
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
 DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f, fmaf(a, b, c))
 DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, , fma(a, b, c))
@@ -20303,11 +19474,9 @@ DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, , __builtin_fma(a,
 DYNC__TILES_WIDE(avx2, DYNC__TILE_AVX2)
 DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base)
 #endif
-
 DYNC__STRICT_FP_END
 
 /* ---- looking up ------------------------------------------------------------------------------ */
-
 static const dync__tile_table *dync__tile_tables(int isa)
 {
 #if DYNC__TILE_X86
@@ -20317,7 +19486,6 @@ static const dync__tile_table *dync__tile_tables(int isa)
     return &dync__tiles_base;
 #endif
 }
-
 static int dync__tile_letter(int type)
 {
     switch (type) {
@@ -20328,14 +19496,12 @@ static int dync__tile_letter(int type)
     default: return DYNC__TILE_b;
     }
 }
-
 DYNC__FN int dync__tile_isa(void)
 {
     unsigned f = dync__cpu_features();
     if (!(f & DYNC__CPU_AVX2) || !(f & DYNC__CPU_FMA)) return 0;
     return f & DYNC__CPU_AVX512 ? 2 : 1;
 }
-
 DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
 {
     uint64_t x = 0;
@@ -20350,37 +19516,30 @@ DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
     }
     for (int i = 0; i < DYNC__TILE_LANES * bytes / 8; i++) to[i] = x;
 }
-
 DYNC__FN dync__tile_fn dync__tile_find(int isa, int prim, int type)
 {
     return dync__tile_tables(isa)->op[prim][dync__tile_letter(type)];
 }
-
 DYNC__FN dync__tile_fn dync__tile_cast(int isa, int from, int to)
 {
     return dync__tile_tables(isa)->cast[dync__tile_letter(from)][dync__tile_letter(to)];
 }
-
 DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage)
 {
     return dync__tile_tables(isa)->widen[storage];
 }
-
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage)
 {
     return dync__tile_tables(isa)->narrow[storage];
 }
-
 DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type)
 {
     return dync__tile_tables(isa)->uniform[dync__tile_letter(type)];
 }
-
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage)
 {
     return dync__tile_tables(isa)->wrap[storage];
 }
-
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type)
 {
     if (kind > DYNC__R_ALL) return NULL;
@@ -20403,7 +19562,6 @@ DYNC__COLD_BEGIN
 
 /* needed as a variable; only where a later phase loads it again */
 enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };
-
 typedef struct dync__csrc {
     dync__str *out;
     const dync__kernel *k;
@@ -20412,7 +19570,6 @@ typedef struct dync__csrc {
     int indent;
     bool half_in[2], half_out[2]; /* conversions asked for: f16, bf16 */
 } dync__csrc;
-
 static const char *dync__csrc_type(int dtype)
 {
     switch (dtype) {
@@ -20427,17 +19584,14 @@ static const char *dync__csrc_type(int dtype)
     default: return "uint8_t";
     }
 }
-
 static const dync__inst *dync__csrc_inst(const dync__csrc *c, int i) { return &c->k->inst.at[i]; }
 static bool dync__csrc_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
-
 static void dync__csrc_line(dync__csrc *c)
 {
     for (int i = 0; i < c->indent; i++) dync__str_add(c->out, "    ");
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
-
 static void dync__csrc_float(dync__str *out, double x, int type)
 {
     char text[48];
@@ -20454,7 +19608,6 @@ static void dync__csrc_float(dync__str *out, double x, int type)
     dync__str_addf(out, "%s%s%s%s%s", negative ? "(" : "", text, strpbrk(text, ".e") ? "" : ".0",
                    type == DYNC_F32 ? "f" : "", negative ? ")" : "");
 }
-
 static void dync__csrc_constant(dync__str *out, const dync__inst *in)
 {
     if (dync__csrc_is_float(in->type)) dync__csrc_float(out, in->imm.f, in->type);
@@ -20502,7 +19655,6 @@ static void dync__csrc_position(dync__csrc *c)
     }
     if (first) dync__str_add(c->out, "0");
 }
-
 static void dync__csrc_memory(dync__csrc *c, const dync__inst *in, int index)
 {
     dync__str_addf(c->out, "b%d[", (int)in->buf);
@@ -20523,7 +19675,6 @@ static bool dync__csrc_reloads(const dync__csrc *c, const dync__inst *in)
 {
     return in->prim == DYNC__P_load && !(c->k->buf.at[in->buf].mode & DYNC__BUF_OUT);
 }
-
 static void dync__csrc_load(dync__csrc *c, const dync__inst *in);
 
 /* Value i as section `section` may name it. */
@@ -20565,7 +19716,6 @@ static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, con
         }
     }
 }
-
 static const char *dync__csrc_template(int prim, int type)
 {
     bool f = dync__csrc_is_float(type), b = type == DYNC_BOOL;
@@ -20600,7 +19750,6 @@ static const char *dync__csrc_template(int prim, int type)
     default: return NULL;
     }
 }
-
 static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
 {
     int from = dync__csrc_inst(c, in->arg[0])->type;
@@ -20617,7 +19766,6 @@ static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
                                : "$a != $a ? 0 : $a >= ($T)2147483648.0 ? INT32_MAX : $a < "
                                  "($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
 }
-
 static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
 {
     switch (in->imm.i) {
@@ -20632,7 +19780,6 @@ static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
         dync__str_add(c->out, "))");
     }
 }
-
 static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
 {
     int dtype = c->k->buf.at[in->buf].dtype;
@@ -20642,7 +19789,6 @@ static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
     dync__csrc_memory(c, in, in->prim == DYNC__P_loadx ? in->arg[0] : -1);
     dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0)" : "");
 }
-
 static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
 {
     static const char *const unions[] = {"((union { float f; int32_t i; }){.f = $a}).i",
@@ -20672,7 +19818,6 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
     }
     }
 }
-
 static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
 {
     int dtype = c->k->buf.at[in->buf].dtype;
@@ -20687,7 +19832,6 @@ static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
-
 static void dync__csrc_reduce_begin(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
@@ -20710,7 +19854,6 @@ static void dync__csrc_reduce_begin(dync__csrc *c, int i)
     else dync__str_add(c->out, one ? "1" : "0");
     dync__str_add(c->out, ";\n");
 }
-
 static void dync__csrc_reduce_step(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
@@ -20756,7 +19899,6 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
 }
 
 /* ---- sections -------------------------------------------------------------------------------- */
-
 static void dync__csrc_statement(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
@@ -20794,7 +19936,6 @@ static int dync__csrc_open(dync__csrc *c, int from, int to)
     }
     return opened;
 }
-
 static void dync__csrc_close(dync__csrc *c, int opened)
 {
     for (; opened > 0; opened--) {
@@ -20803,7 +19944,6 @@ static void dync__csrc_close(dync__csrc *c, int opened)
         dync__str_add(c->out, "}\n");
     }
 }
-
 static void dync__csrc_phase(dync__csrc *c, int first, int end)
 {
     bool any = false;
@@ -20848,7 +19988,6 @@ static void dync__csrc_analyse(dync__csrc *c)
         c->half_out[dtype == DYNC_BF16] |= in_wrap || stores;
     }
 }
-
 static void dync__csrc_halves(dync__csrc *c)
 {
     static const char *const text[2][2] = {
@@ -20876,7 +20015,6 @@ static void dync__csrc_halves(dync__csrc *c)
         if (c->half_out[t]) dync__str_addf(c->out, text[1][t], c->name);
     }
 }
-
 static dync_status dync__csrc_check(const dync__csrc *c)
 {
     int64_t total = 1;
@@ -20891,7 +20029,6 @@ static dync_status dync__csrc_check(const dync__csrc *c)
                               c->k->name);
     return DYNC_OK;
 }
-
 static void dync__csrc_function(dync__csrc *c)
 {
     const dync__kernel *k = c->k;
@@ -20925,7 +20062,6 @@ static void dync__csrc_function(dync__csrc *c)
     dync__csrc_close(c, opened);
     dync__str_add(c->out, "}\n");
 }
-
 DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
                                           const char *fn_name)
 {
@@ -21056,23 +20192,19 @@ DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
  *
  * Most kernels are written for row-major arrays of f32, f64 or integers. Anything else (strided views, half floats) is copied in and
  * out here, so that every kernel takes every layout. Copies come from the thread's cache. */
-
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 {
     int64_t n = 1;
     for (int d = 0; d < o->lay.ndim; d++) n *= o->lay.shape[d];
     return n;
 }
-
 DYNC__FN void *dync__operand_at(const dync__operand *o, void *slot)
 {
     return (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes;
 }
-
 DYNC__FN int dync__operand_working(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype; }
 
 /* ---- copying ----------------------------------------------------------------------------------------------------------- */
-
 static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, const char *from, int from_dtype, int64_t from_step)
 {
     int64_t to_bytes = dync__dtype_info(to_dtype)->bytes, from_bytes = dync__dtype_info(from_dtype)->bytes;
@@ -21102,7 +20234,6 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
     for (int64_t i = 0; i < n; i++)
         dync__store_f64(to + i * to_step * to_bytes, to_dtype, dync__load_f64(from + i * from_step * from_bytes, from_dtype));
 }
-
 DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int to_dtype, const int64_t *to_stride, const void *from_,
                                   int from_dtype, const int64_t *from_stride)
 {
@@ -21126,7 +20257,6 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int
         if (d < 0) return;
     }
 }
-
 static void dync__dense_strides(const dync__operand *o, int64_t *stride)
 {
     int64_t next = 1;
@@ -21135,7 +20265,6 @@ static void dync__dense_strides(const dync__operand *o, int64_t *stride)
         next *= o->lay.shape[d];
     }
 }
-
 static dync_status dync__dense_open(const dync__operand *o, void *slot, int dtype, dync__dense *out)
 {
     memset(out, 0, sizeof *out);
@@ -21148,7 +20277,6 @@ static dync_status dync__dense_open(const dync__operand *o, void *slot, int dtyp
     out->data = out->copy = dync__alloc_data(out->bytes);
     return out->data ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 DYNC__FN dync_status dync__dense_in(const dync__operand *o, void *slot, int dtype, dync__dense *out)
 {
     int64_t stride[DYNC_MAX_DIMS];
@@ -21158,18 +20286,15 @@ DYNC__FN dync_status dync__dense_in(const dync__operand *o, void *slot, int dtyp
     dync__copy_elements(o->lay.ndim, o->lay.shape, out->copy, dtype, stride, dync__operand_at(o, slot), o->dtype, o->lay.stride);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype, dync__dense *out)
 {
     return dync__dense_open(o, slot, dtype, out);
 }
-
 DYNC__FN void dync__dense_drop(dync__dense *d)
 {
     if (d->copy) dync__free_data(d->copy, d->bytes);
     d->data = d->copy = NULL;
 }
-
 DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense *d)
 {
     int64_t stride[DYNC_MAX_DIMS];
@@ -21181,12 +20306,10 @@ DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what)
 {
     return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected %s", c->row ? c->row->name : "call", what);
 }
-
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
 {
 #define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name},
@@ -21207,7 +20330,6 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
  * small ones pack only what is not dense. The path is chosen from the whole product and an element's sum does not depend on where its
  * block lies; threads take ranges of rows or columns, so the thread count does not change a bit of the result.
  * Invariant: columns that do not fill a vector are computed in a zero-padded copy of B and a scratch block of C. */
-
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_MAX_BLOCK = 14 * 32 };
 #if defined(DYNC_SMALL)
 enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
@@ -21216,7 +20338,6 @@ enum { DYNC__GEMM_STACK = 8192 };
 #endif
 #define DYNC__GEMM_SMALL (96 * 96 * 96)         /* products of m n k up to which A is not packed */
 #define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* from which threads are worth waking */
-
 #if defined(__clang__)
 #define DYNC__GEMM_CODE
 #define DYNC__GEMM_CONTRACT _Pragma("clang fp contract(fast)")
@@ -21228,7 +20349,6 @@ enum { DYNC__GEMM_STACK = 8192 };
 #define DYNC__GEMM_CODE
 #define DYNC__GEMM_CONTRACT
 #endif
-
 typedef void (*dync__gemm_block)(int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row, void *c,
                                  int64_t c_row, bool accumulate);
 typedef void (*dync__gemm_dots)(int64_t k, const void *a, const void *b, int64_t b_col, void *out);
@@ -21241,7 +20361,6 @@ typedef struct dync__gemm_kernels {
 } dync__gemm_kernels;
 
 /* ---- micro kernels ------------------------------------------------------------------------------------------------------- */
-
 #define DYNC__GEMM_R1(X) X(0)
 #define DYNC__GEMM_R3(X) X(0) X(1) X(2)
 #define DYNC__GEMM_R4(X) X(0) X(1) X(2) X(3)
@@ -21269,7 +20388,6 @@ typedef float dync__gemm_f4;                    /* no vector types: two columns 
 typedef double dync__gemm_d2;
 #define DYNC__GEMM_ZERO 0
 #endif
-
 #define DYNC__GEMM_DECLARE2(i) V c##i##0 = DYNC__GEMM_ZERO, c##i##1 = DYNC__GEMM_ZERO;
 #define DYNC__GEMM_LOAD2 V b0 = *(const V *)b, b1 = *(const V *)(b + W);
 #define DYNC__GEMM_STEP2(i) c##i##0 += b0 * a[(i) * A_ROW], c##i##1 += b1 * a[(i) * A_ROW];
@@ -21380,7 +20498,6 @@ typedef double dync__gemm_d2;
         MR, 2 * (int)(sizeof(V) / sizeof(T)), dync__gemm_main_##isa##_##t,                           \
         {{dync__gemm_half1_##isa##_##t, dync__gemm_half4_##isa##_##t}, {dync__gemm_rows1_##isa##_##t, dync__gemm_rows4_##isa##_##t}}, \
         dync__gemm_axpy_##isa##_##t, dync__gemm_dot4_##isa##_##t, dync__gemm_dot1_##isa##_##t};
-
 DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f32, float, dync__gemm_f4, dync__gemm_f4, 4, DYNC__GEMM_R4)
 DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f64, double, dync__gemm_d2, dync__gemm_d2, 4, DYNC__GEMM_R4)
 #if defined(DYNC__GEMM_X86)
@@ -21408,7 +20525,6 @@ static const dync__gemm_kernels *dync__gemm_choose(size_t bytes, int64_t n)
 }
 
 /* ---- one product, elements of 4 or 8 bytes; every pointer counts in bytes ---------------------------------------------------- */
-
 typedef struct dync__gemm_job {
     const dync__gemm_kernels *kernels;
     size_t bytes;
@@ -21420,12 +20536,10 @@ typedef struct dync__gemm_job {
     uint8_t path;
 } dync__gemm_job;
 enum { DYNC__GEMM_BY_DOTS, DYNC__GEMM_BY_LINES, DYNC__GEMM_BY_ROWS, DYNC__GEMM_BY_BLOCKS };
-
 static const char *dync__gemm_at(const dync__gemm_job *g, const char *p, int64_t i, int64_t row, int64_t j, int64_t col)
 {
     return p + (i * row + j * col) * (int64_t)g->bytes;
 }
-
 static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
 {
     return g->c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
@@ -21487,7 +20601,6 @@ static int64_t dync__gemm_pack_turned_8(uint64_t *to, const uint64_t *from, int6
     }
 DYNC__GEMM_PACK(uint32_t, 4)
 DYNC__GEMM_PACK(uint64_t, 8)
-
 static void dync__gemm_pack(const dync__gemm_job *g, char *to, const char *from, int64_t lines, int64_t line_step, int64_t k,
                             int64_t k_step, int64_t width)
 {
@@ -21511,7 +20624,6 @@ static void dync__gemm_pack(const dync__gemm_job *g, char *to, const char *from,
     }
 DYNC__GEMM_ADD_BLOCK(float, f32)
 DYNC__GEMM_ADD_BLOCK(double, f64)
-
 static void dync__gemm_add_block(const dync__gemm_job *g, char *c, const char *block, int64_t width, int64_t rows, int64_t columns, bool accumulate)
 {
     if (g->bytes == 4)
@@ -21519,7 +20631,6 @@ static void dync__gemm_add_block(const dync__gemm_job *g, char *c, const char *b
     else
         dync__gemm_add_block_f64((double *)(void *)c, g->c_row, g->c_col, (const double *)(const void *)block, width, rows, columns, accumulate);
 }
-
 static void dync__gemm_clear(const dync__gemm_job *g)
 {
     for (int64_t i = 0; i < g->m; i++)
@@ -21619,9 +20730,7 @@ static void dync__gemm_inner(const dync__gemm_job *g, int64_t i0, int64_t rows, 
             if (!direct) dync__gemm_add_block(g, c, block, nr, r, n, accumulate);
         }
 }
-
 static int64_t dync__gemm_round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 static void dync__gemm_large(const dync__gemm_job *g, char *pa, char *pb)
 {
     for (int64_t j = 0; j < g->n; j += DYNC__GEMM_NC)
@@ -21666,7 +20775,6 @@ static void dync__gemm_room(const dync__gemm_job *g, int64_t *a_bytes, int64_t *
     *a_bytes = dync__gemm_round_up(dync__gemm_round_up(DYNC__MIN(g->m, DYNC__GEMM_MC), g->kernels->mr) * kc * bytes, 64);
     *b_bytes = dync__gemm_round_up(DYNC__MIN(g->n, DYNC__GEMM_NC), nr) * kc * bytes;
 }
-
 static void dync__gemm_run(const dync__gemm_job *g)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
@@ -21690,7 +20798,6 @@ static void dync__gemm_run(const dync__gemm_job *g)
     }
     if (memory != stack) dync__free_data(memory, total);
 }
-
 static void dync__gemm_part(void *user, int part, int n_parts)
 {
     dync__gemm_job g = *(const dync__gemm_job *)user;
@@ -21709,7 +20816,6 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     }
     dync__gemm_run(&g);
 }
-
 static void dync__gemm_swap(int64_t *a, int64_t *b)
 {
     int64_t t = *a;
@@ -21726,7 +20832,6 @@ static uint8_t dync__gemm_path(const dync__gemm_job *g, double work)
     if (work <= (double)DYNC__GEMM_SMALL || g->m <= 4 || (dense_b && g->m <= 12)) return DYNC__GEMM_BY_ROWS;
     return DYNC__GEMM_BY_BLOCKS;
 }
-
 static void dync__gemm(dync__gemm_job *g)
 {
     if (g->m <= 0 || g->n <= 0) return;
@@ -21752,26 +20857,22 @@ static void dync__gemm(dync__gemm_job *g)
     else
         dync__gemm_run(g);
 }
-
 DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
     int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate)
 {
     dync__gemm_job g = {NULL, sizeof(float), m, n, k, (const char *)a, (const char *)b, (char *)c, a_row, a_col, b_row, b_col, c_row, c_col, accumulate, 0};
     dync__gemm(&g);
 }
-
 DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
     int64_t b_col, double *c, int64_t c_row, int64_t c_col, bool accumulate)
 {
     dync__gemm_job g = {NULL, sizeof(double), m, n, k, (const char *)a, (const char *)b, (char *)c, a_row, a_col, b_row, b_col, c_row, c_col, accumulate, 0};
     dync__gemm(&g);
 }
-
 DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c)
 {
     dync__gemm_choose((size_t)bytes, n)->axpy(n, k, a, 1, b, b_row, c);
 }
-
 DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out)
 {
     const dync__gemm_kernels *ker = dync__gemm_choose((size_t)bytes, n);
@@ -21787,9 +20888,7 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
  *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
  * f32 and f64 go to gemm where they lie. Half floats are converted one matrix at a time into scratch (a, b, c in f32) and rounded
  * once. Integers are multiplied plainly and wrap. Many small products are shared among threads by index. */
-
 #define DYNC__MATMUL_PARALLEL 200000   /* multiplications of a batch from which threads are worth waking */
-
 typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
@@ -21800,7 +20899,6 @@ typedef struct dync__mm {
     bool accumulate;
     float *scratch;
 } dync__mm;
-
 static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *data)
 {
     const dync__operand *a = &call->operand[0], *b = &call->operand[1], *c = &call->operand[call->n - 1];
@@ -21843,13 +20941,11 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
         g->n_batch = d;
     }
 }
-
 static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col)
 {
     int64_t shape[2] = {rows, columns}, dense[2] = {columns, 1}, stride[2] = {row, col};
     dync__copy_elements(2, shape, to, DYNC_F32, dense, from, dtype, stride);
 }
-
 static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char *c)
 {
     float *wa = g->scratch, *wb = wa + g->m * g->k, *wc = wb + g->k * g->n;
@@ -21878,7 +20974,6 @@ DYNC__MM_INTEGERS(uint64_t, 8)
 DYNC__MM_INTEGERS(uint32_t, 4)
 DYNC__MM_INTEGERS(uint16_t, 2)
 DYNC__MM_INTEGERS(uint8_t, 1)
-
 static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, void *c)
 {
     switch (dync__dtype_info(g->dtype)->bytes) {
@@ -21888,7 +20983,6 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
     default: dync__mm_integers_1(g, a, b, c);
     }
 }
-
 static void dync__mm_one(const dync__mm *g, int64_t index)
 {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
@@ -21912,13 +21006,11 @@ static void dync__mm_one(const dync__mm *g, int64_t index)
     else
         dync__mm_integers(g, a, b, c);
 }
-
 static void dync__mm_part(void *user, int part, int n_parts)
 {
     const dync__mm *g = user;
     for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);
 }
-
 static dync_status dync__mm_run(dync__mm *g)
 {
     bool half = g->dtype == DYNC_F16 || g->dtype == DYNC_BF16;
@@ -21932,7 +21024,6 @@ static dync_status dync__mm_run(dync__mm *g)
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
-
 static dync_status dync__mm_check(dync__kcall *c)
 {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
@@ -21953,13 +21044,11 @@ static dync_status dync__mm_check(dync__kcall *c)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     return dync__mm_check(c);
 }
-
 DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2, "4 operands, the result a matrix"));
@@ -21968,7 +21057,6 @@ DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
                                         bias->dtype == y->dtype, "a bias of the result's shape and dtype"));
     return dync__mm_check(c);
 }
-
 DYNC__FN dync_status dync__k_matmul(const dync__kcall *c, void *const *data, void *scratch)
 {
     dync__mm g;
@@ -21976,7 +21064,6 @@ DYNC__FN dync_status dync__k_matmul(const dync__kcall *c, void *const *data, voi
     g.scratch = scratch;
     return dync__mm_run(&g);
 }
-
 DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
@@ -21998,14 +21085,12 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
  * 1x1 windows without stride or padding need no columns. One channel per group that makes few (depthwise) is computed directly.
  * Work is on dense arrays (operand.c). Images and groups are shared among threads; gw is summed by one thread in order of images,
  * so the thread count does not change the result. */
-
 #if defined(DYNC_SMALL)
 enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
 #else
 enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
 #endif
 #define DYNC__CONV_PARALLEL 300000     /* multiplications from which threads are worth waking */
-
 typedef struct dync__conv {
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go; /* gc, go: channels of a group */
     int64_t block, bytes;              /* output rows unrolled at a time; of an element */
@@ -22014,7 +21099,6 @@ typedef struct dync__conv {
     void *y, *gx, *gw;
     int32_t failed;
 } dync__conv;
-
 static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__operand *x, const dync__operand *w, const dync__operand *y)
 {
     const int64_t *a = call->attr;
@@ -22156,25 +21240,21 @@ static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k
     if (v->bytes == 8) dync__gemm_f64(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
     else dync__gemm_f32(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
 }
-
 static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows)
 {
     if (v->bytes == 8) dync__conv_im2col_d(v, x, columns, oy, rows);
     else dync__conv_im2col_f(v, x, columns, oy, rows);
 }
-
 static const char *dync__conv_plane(const dync__conv *v, const void *base, int64_t planes, int64_t plane)
 {
     return (const char *)base + planes * plane * v->bytes;
 }
-
 static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane)
 {
     return (char *)base + planes * plane * v->bytes;
 }
 
 /* ---- one channel per group, no columns ----------------------------------------------------------------------------------------- */
-
 enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
 
 /* One row of the output and one of the window. Where the stride is 1, the middle, which every window element covers, goes by whole
@@ -22225,7 +21305,6 @@ static void dync__conv_direct(const dync__conv *v, int what, const char *x, cons
 }
 
 /* ---- one group of one image -------------------------------------------------------------------------------------------------- */
-
 static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t group, void *columns)
 {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
@@ -22245,7 +21324,6 @@ static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t g
         dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? x : columns, n, 1, y + oy * v->ow * v->bytes, area, bias != NULL);
     }
 }
-
 static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t group, void *columns)
 {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow, plane = v->h * v->w;
@@ -22287,7 +21365,6 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
 }
 
 /* ---- parts -------------------------------------------------------------------------------------------------------------------- */
-
 static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
@@ -22306,7 +21383,6 @@ static void dync__conv_part(void *user, int part, int n_parts)
     }
     if (columns) dync__free_data(columns, bytes);
 }
-
 static dync_status dync__conv_run(dync__conv *v)
 {
     double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
@@ -22318,7 +21394,6 @@ static dync_status dync__conv_run(dync__conv *v)
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
-
 static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y)
 {
     const int64_t *a = c->attr;
@@ -22334,7 +21409,6 @@ static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, cons
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
@@ -22342,19 +21416,16 @@ DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
     return dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
                                                c->operand[2].dtype == c->operand[3].dtype), "a bias [O]");
 }
-
 DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     return dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]);
 }
-
 DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     return dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]);
 }
-
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
@@ -22400,7 +21471,6 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     dync__dense_drop(&y);
     return status;
 }
-
 DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const *data, void *scratch)
 {
     dync__conv v;
@@ -22408,7 +21478,6 @@ DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const
     dync__conv_open(&v, c, &c->operand[2], &c->operand[1], &c->operand[0]);
     return dync__operand_numel(&c->operand[2]) == 0 ? DYNC_OK : dync__conv_grad(c, data, &v, &v.gy, &v.weight, &v.gx);
 }
-
 DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *const *data, void *scratch)
 {
     dync__conv v;
@@ -22424,9 +21493,7 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *cons
  * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad divisor (0: the window's size).
  * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum,
  * the last one; of equal elements the first does, as in PyTorch. */
-
 #define DYNC__POOL2D_PARALLEL 100000   /* window elements from which threads are worth waking */
-
 typedef struct dync__pool2d {
     int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;
     bool include_pad, backward, max, wide;  /* wide: f64 */
@@ -22446,7 +21513,6 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
     if (v.x0 < 0) v.x0 += (-v.x0 + p->dx - 1) / p->dx * p->dx;
     return v;
 }
-
 DYNC__STRICT_FP_BEGIN
 #define DYNC__POOL2D_PLANES(T, name)                                                                 \
     static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
@@ -22504,7 +21570,6 @@ DYNC__STRICT_FP_BEGIN
 DYNC__POOL2D_PLANES(float, f)
 DYNC__POOL2D_PLANES(double, d)
 DYNC__STRICT_FP_END
-
 static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane)
 {
     int64_t bytes = p->wide ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
@@ -22523,13 +21588,11 @@ static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane)
         dync__pool2d_avg_f(p, in, out);
     }
 }
-
 static void dync__pool2d_part(void *user, int part, int n_parts)
 {
     const dync__pool2d *p = user;
     for (int64_t i = p->planes * part / n_parts; i < p->planes * (part + 1) / n_parts; i++) dync__pool2d_plane(p, i);
 }
-
 static void dync__pool2d_run(dync__pool2d *p)
 {
     int threads = dync__pool_threads();
@@ -22561,7 +21624,6 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows)
 {
     int rank = x->lay.ndim;
@@ -22571,40 +21633,34 @@ static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, co
     for (int d = 0; d < rank - 2; d++) DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
     return dync__kcall_expect(c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0), "positive windows and strides");
 }
-
 static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index, const dync__operand *y)
 {
     bool same = index->lay.ndim == y->lay.ndim && index->dtype == DYNC_I64;
     for (int d = 0; same && d < y->lay.ndim; d++) same = index->lay.shape[d] == y->lay.shape[d];
     return dync__kcall_expect(c, same, "an I64 index of the result's shape");
 }
-
 DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[6] > 0 && c->attr[7] > 0, "3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
 }
-
 DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[2], &c->operand[0], false));
     return dync__pool2d_check_index(c, &c->operand[1], &c->operand[0]);
 }
-
 DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
     return dync__pool2d_check(c, &c->operand[0], &c->operand[1], true);
 }
-
 DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
     return dync__pool2d_check(c, &c->operand[1], &c->operand[0], true);
 }
-
 DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
@@ -22633,7 +21689,6 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     dync__dense_drop(&index);
     return status;
 }
-
 DYNC__FN dync_status dync__k_max_pool2d_grad(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
@@ -22659,7 +21714,6 @@ DYNC__FN dync_status dync__k_max_pool2d_grad(const dync__kcall *c, void *const *
     dync__dense_drop(&gx);
     return status;
 }
-
 static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data, bool backward)
 {
     const dync__operand *op = c->operand;
@@ -22683,13 +21737,11 @@ static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data,
     dync__dense_drop(&out);
     return status;
 }
-
 DYNC__FN dync_status dync__k_avg_pool2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     (void)scratch;
     return dync__pool2d_average(c, data, false);
 }
-
 DYNC__FN dync_status dync__k_avg_pool2d_grad(const dync__kcall *c, void *const *data, void *scratch)
 {
     (void)scratch;
@@ -22703,9 +21755,7 @@ DYNC__FN dync_status dync__k_avg_pool2d_grad(const dync__kcall *c, void *const *
  *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements keep their order
  * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and merges
  * (key, position) pairs bottom up: one routine for every dtype. */
-
 typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;   /* of a dense array around dim */
-
 static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
 {
     l->outer = l->inner = 1;
@@ -22715,7 +21765,6 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
     }
     l->length = o->lay.shape[dim];
 }
-
 static dync_status dync__lines_check(dync__kcall *c, int last)
 {
     const dync__operand *x = &c->operand[0];
@@ -22763,9 +21812,7 @@ DYNC__CUMSUM(uint64_t, uint64_t, 8)      /* unsigned: integers wrap */
 DYNC__CUMSUM(uint32_t, uint64_t, 4)
 DYNC__CUMSUM(uint16_t, uint64_t, 2)
 DYNC__CUMSUM(uint8_t, uint64_t, 1)
-
 DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1); }
-
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
@@ -22794,7 +21841,6 @@ DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, voi
 }
 
 /* ---- sort ------------------------------------------------------------------------------------------------------------------- */
-
 typedef struct dync__sort_item { uint64_t key; int64_t position; } dync__sort_item;
 
 /* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no flag changes it. */
@@ -22805,7 +21851,6 @@ static uint64_t dync__sort_float_key(uint64_t bits, int width)
     if (mag == 0) return sign;
     return bits & sign ? sign - mag : sign + mag;
 }
-
 static uint64_t dync__sort_key(const void *p, int dtype)
 {
     uint32_t narrow;
@@ -22843,7 +21888,6 @@ static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b,
     }
     return a;
 }
-
 typedef struct dync__sorting {
     dync__lines lines;
     const char *x;
@@ -22853,7 +21897,6 @@ typedef struct dync__sorting {
     bool descending;
     int32_t failed;
 } dync__sorting;
-
 static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_item *items)
 {
     int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, step = s->lines.inner;
@@ -22869,7 +21912,6 @@ static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_ite
         s->index[first + i * step] = sorted[i].position;
     }
 }
-
 static void dync__sort_part(void *user, int part, int n_parts)
 {
     dync__sorting *s = user;
@@ -22883,13 +21925,11 @@ static void dync__sort_part(void *user, int part, int n_parts)
     for (int64_t i = lines * part / n_parts; i < lines * (part + 1) / n_parts; i++) dync__sort_line(s, i, items);
     dync__free_data(items, bytes);
 }
-
 DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__lines_check(c, 2));
     return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
 }
-
 DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
@@ -22931,7 +21971,6 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
  *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of source; attr: dim, fattr: alpha
  * In order of places, by one thread: of two writes to one element the later wins, and sums do not depend on threads. An index
  * outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as in operand.c; base and out may be one. */
-
 static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size)
 {
     return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", c->row->name, (long long)index,
@@ -22958,7 +21997,6 @@ static void dync__scatter_accumulate(char *to, const char *from, int dtype, doub
         dync__store_i64(to, dtype, (int64_t)sum);
     }
 }
-
 typedef struct dync__scatter {
     const dync__kcall *call;
     dync__dense index, source, out;
@@ -22966,7 +22004,6 @@ typedef struct dync__scatter {
     int dtype;
     int64_t dim;
 } dync__scatter;
-
 static int64_t dync__scatter_stride(const dync__operand *o, int dim)
 {
     int64_t stride = 1;
@@ -23019,7 +22056,6 @@ static dync_status dync__scatter_lines(const dync__scatter *s)
         }
     return DYNC_OK;
 }
-
 static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
 {
     const dync__operand *op = c->operand;
@@ -23051,7 +22087,6 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__scatter_check(dync__kcall *c, bool slices)
 {
     const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
@@ -23070,23 +22105,19 @@ static dync_status dync__scatter_check(dync__kcall *c, bool slices)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *c) { return dync__scatter_check(c, true); }
 DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
 DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
-
 DYNC__FN dync_status dync__k_scatter(const dync__kcall *c, void *const *data, void *scratch)
 {
     (void)scratch;
     return dync__scatter_run(c, data, 0);
 }
-
 DYNC__FN dync_status dync__k_scatter_add(const dync__kcall *c, void *const *data, void *scratch)
 {
     (void)scratch;
     return dync__scatter_run(c, data, 1);
 }
-
 DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, void *scratch)
 {
     (void)scratch;
@@ -23183,11 +22214,8 @@ DYNC__COLD_BEGIN
 /* ==== runtime/memplan.c ========================================================================================= */
 /* runtime/memplan.c: where temporaries live in the arena of one run: lifetimes over steps, largest first, each at the lowest offset
  * that meets no other one alive at the same time (TensorFlow Lite Micro's GreedyMemoryPlanner). Before run.c. */
-
 enum { DYNC__MEMPLAN_ALIGN = 64 };
-
 static int64_t dync__align_up(int64_t n) { return (n + DYNC__MEMPLAN_ALIGN - 1) / DYNC__MEMPLAN_ALIGN * DYNC__MEMPLAN_ALIGN; }
-
 static bool dync__alive_together(const dync__life *a, const dync__life *b) { return a->first <= b->last && b->first <= a->last; }
 
 /* Insertion sort by falling size, then by slot: the same plan every time. */
@@ -23217,7 +22245,6 @@ static int64_t dync__life_place(dync__life **placed, int n, const dync__life *x)
         at = next;
     }
 }
-
 DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n, int64_t *total)
 {
     dync__life **order = dync__arena_alloc(arena, (size_t)(n + 1) * sizeof *order);
@@ -23277,7 +22304,6 @@ static bool dync__plan_keeps(void *user, int32_t slot)
     const dync__pb *pb = user;
     return slot < 0 || slot >= pb->slot.n || pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
 }
-
 static dync_status dync__plan_fuse_step(dync__pb *pb, const dync__step *s, dync__fuse_step *out)
 {
     memset(out, 0, sizeof *out);
@@ -23295,7 +22321,6 @@ static dync_status dync__plan_fuse_step(dync__pb *pb, const dync__step *s, dync_
     out->call = s->call;
     return DYNC_OK;
 }
-
 static void dync__plan_log(const dync__pb *pb, int stage, const char *name, const dync__fuse_step *step, int n)
 {
     (void)pb;
@@ -23308,7 +22333,6 @@ static void dync__plan_log(const dync__pb *pb, int stage, const char *name, cons
     dync__log_text(stage, name ? name : "plan", dync__str_get(&s));
     dync__str_free(&s);
 }
-
 DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options *opt, dync__fuse_step *step, int *n)
 {
     dync__fuse_options fuse = {.off = opt->no_fuse, .keep = dync__plan_keeps, .user = pb};
@@ -23326,14 +22350,12 @@ DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options 
     if (dync__log_on(DYNC__LOG_ir) && !dync__log_on(DYNC__LOG_fused)) dync__plan_log(pb, DYNC__LOG_ir, opt->name, step, *n);
     return DYNC_OK;
 }
-
 DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
 {
     for (int i = 0; i < k->buf.n; i++)
         if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
     return false;
 }
-
 static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k)
 {
     int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1) * sizeof *slot);
@@ -23345,7 +22367,6 @@ static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dy
     s->code = dync__code_new(k);
     return s->code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
-
 static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, int64_t *scratch)
 {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
@@ -23359,7 +22380,6 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
     if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
     return DYNC_OK;
 }
-
 static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 {
     dync__arena arena = {0};
@@ -23397,7 +22417,6 @@ static dync_status dync__plan_sources(dync__plan *p)
     }
     return DYNC_OK;
 }
-
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
 {
     int n = 0;
@@ -23421,7 +22440,6 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
     return dync__plan_sources(p);
 }
-
 DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)
 {
     dync__plan *p = dync__calloc(sizeof *p);
@@ -23438,7 +22456,6 @@ DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *opti
     }
     return p;
 }
-
 DYNC__FN void dync__plan_free(dync__plan *p)
 {
     if (!p) return;
@@ -23447,10 +22464,8 @@ DYNC__FN void dync__plan_free(dync__plan *p)
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
 }
-
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
 DYNC__FN int dync__plan_step_count(const dync__plan *p) { return p->n_steps; }
-
 DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
 {
     static const char *const kinds[] = {"in", "out", "temp", "const"};
@@ -23475,9 +22490,7 @@ DYNC__COLD_END
 /* ==== runtime/run.c ============================================================================================= */
 /* runtime/run.c: runs a plan: binds slots to memory, runs steps in order. No allocation but one arena block from the thread's cache.
  * After plan.c. */
-
 typedef struct dync__binding { void *const *table[4]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
-
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s, const dync__binding *b)
 {
     void *few[24], **buffers = few;
@@ -23492,7 +22505,6 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
 }
-
 DYNC__FN dync_status dync__plan_run(const dync__plan *p, void *const *inputs, void *const *outputs)
 {
     static char nothing[1];
@@ -24376,19 +23388,16 @@ DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);              
  *
  * Rows are constant and in the order of ops.def.h; DYNC__OP_name is the index of a row. Names are found by a linear
  * search: only parsers ask. */
-
 #define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc)                    \
     {#name, schema, DYNC__##cls, nout, inplace_of, dync__##infer, dync__##expr, dync__##lower, dync__##decompose, fx, flags, doc},
 static const dync__op_row dync__op_table[] = { DYNC__OPS(DYNC__X) };
 #undef DYNC__X
-
 const dync__op_row *dync__op_info(int op)
 {
     const dync__op_row *registered = op >= DYNC__N_OPS ? dync__custom_info(op) : NULL;
     if (registered) return registered;
     return &dync__op_table[op >= 0 && op < DYNC__N_OPS ? op : 0];
 }
-
 int dync__op_find(const char *name)
 {
     if (!name) return -1;
@@ -24404,7 +23413,6 @@ DYNC__COLD_BEGIN
  * A registered operator is a row like others: tracers record it as one node whose types its meta function gives, and nobody looks inside
  * (DYNC__OP_OPAQUE). Its body, the decompose column, runs on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until
  * dync_shutdown and never move. */
-
 #if defined(DYNC_SMALL)
 enum { DYNC__MAX_CUSTOM = 16 };
 #else
@@ -24423,13 +23431,11 @@ static struct {
     dync__custom_row *at[DYNC__MAX_CUSTOM];
     DYNC__VEC(dync__hook_pair) hook;
 } dync__customs;
-
 DYNC__FN const dync__op_row *dync__custom_info(int op)
 {
     int i = op - DYNC__N_OPS;
     return i >= 0 && i < DYNC__ATOMIC_LOAD(&dync__customs.n) ? &dync__customs.at[i]->row : NULL;
 }
-
 DYNC__FN int dync__custom_find(const char *name)
 {
     int n = DYNC__ATOMIC_LOAD(&dync__customs.n);
@@ -24437,7 +23443,6 @@ DYNC__FN int dync__custom_find(const char *name)
         if (strcmp(dync__customs.at[i]->name, name) == 0) return DYNC__N_OPS + i;
     return -1;
 }
-
 static void dync__custom_free(dync__custom_row *c)
 {
     if (!c) return;
@@ -24446,7 +23451,6 @@ static void dync__custom_free(dync__custom_row *c)
     dync__strfree(c->fx);
     dync__free(c, sizeof *c);
 }
-
 static void dync__customs_free(void)
 {
     int n = dync__customs.n;
@@ -24520,7 +23524,6 @@ static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r,
                    call->row->nout == 1 ? "" : "s", v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
     return NULL;
 }
-
 static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes, dync__info *info, dync__tensor **out)
 {
     const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
@@ -24543,13 +23546,11 @@ static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, 
     dync__custom_pause_end(&pause);
     return status;
 }
-
 static dync_status dync__i_custom(const dync__opcall *call, dync__info *info)
 {
     const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
     return dync__custom_run(call, c->meta, true, info, NULL);
 }
-
 static dync_status dync__d_custom(dync__opcall *call)
 {
     const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
@@ -24576,7 +23577,6 @@ static int dync__custom_nout(const char *schema)
     }
     return n <= DYNC__MAX_OUT ? n : -1;
 }
-
 static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema, const char *doc)
 {
     const char *colons = strstr(name, "::");
@@ -24593,7 +23593,6 @@ static dync_status dync__custom_fill(dync__custom_row *c, const char *name, cons
     if (c->row.nout >= 0) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: expected at most %d outputs, each a Tensor", name, schema, (int)DYNC__MAX_OUT);
 }
-
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl, dync_function meta, void *user)
 {
     dync__custom_row *c = dync__calloc(sizeof *c);
@@ -24616,7 +23615,6 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
 }
 
 /* ---- trace_wrapped: a hook's function as one node; its result has the argument's form --------------------------------------------------- */
-
 DYNC__FN int dync__hook_number(dync_hook fn, void *user)
 {
     dync__hook_pair pair = {fn, user};
@@ -24628,7 +23626,6 @@ DYNC__FN int dync__hook_number(dync_hook fn, void *user)
     dync__unlock(&dync__customs.lock);
     return i;
 }
-
 DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
 {
     dync__hook_pair pair = {NULL, NULL};
@@ -24656,7 +23653,6 @@ DYNC__COLD_END
 
 /* ==== op/args.c ================================================================================================= */
 /* op/args.c: arguments of operator calls: from public values, as numbers, as text. After op.h, before infer.c. */
-
 DYNC__FN dync__arg dync__arg_value(dync_value v)
 {
     dync__arg a = {0};
@@ -24681,12 +23677,10 @@ DYNC__FN dync__arg dync__arg_value(dync_value v)
     }
     return a;
 }
-
 DYNC__FN double dync__arg_number(const dync__arg *a)
 {
     return a->kind == DYNC__A_FLOAT ? a->as.f : (double)a->as.i;
 }
-
 DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, int cap)
 {
     int n = 0;
@@ -24707,7 +23701,6 @@ DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, 
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------------ */
-
 static void dync__args_text(dync__str *s, const dync__arg *a)
 {
     switch ((dync__arg_kind)a->kind) {
@@ -24733,7 +23726,6 @@ static void dync__args_text(dync__str *s, const dync__arg *a)
     case DYNC__A_PTR: dync__str_add(s, "value"); break;
     }
 }
-
 DYNC__FN void dync__opcall_text(dync__str *s, const dync__opcall *call)
 {
     dync__str_addf(s, "%s: ", call->row->name);
@@ -24782,7 +23774,6 @@ DYNC__COLD_BEGIN
 /* ==== op/chain.c ================================================================================================ */
 /* op/chain.c: chains of operator calls, and inference of composite operators by running their decomposition over fakes.
  * After lower_nn.c, before decompose.c. */
-
 static void dync__chain_keep(dync__chain *c, dync__tensor *t)
 {
     if (dync__vec_push(&c->made, t)) return;
@@ -24804,7 +23795,6 @@ DYNC__FN void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *arg
     if (c->status != DYNC_OK)
         for (int i = 0; i < nout; i++) out[i] = NULL;
 }
-
 DYNC__FN dync__dt *dync__chain1(dync__chain *c, int op, dync__dt *a)
 {
     dync__arg args[1] = {dync__arg_t(a)};
@@ -24868,7 +23858,6 @@ DYNC__FN dync_status dync__chain_end(dync__chain *c, dync__opcall *call, dync__d
 {
     return dync__chain_end_n(c, call, 1, &result);
 }
-
 DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *call, int i)
 {
     return i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
@@ -24878,7 +23867,6 @@ DYNC__FN dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
 {
     return dync__infer_tensor(call, 0, out);
 }
-
 DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start, int64_t end)
 {
     dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
@@ -24886,35 +23874,29 @@ DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, i
     dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
     return out;
 }
-
 DYNC__FN dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64_t dim)
 {
     dync__arg l = {.kind = DYNC__A_LIST, .n = n, .as = {.list = list}};
     return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
 }
-
 DYNC__FN dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
 {
     return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
 }
-
 DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
 {
     return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
 }
-
 DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__arg yes, dync__arg no)
 {
     return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
 }
-
 DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
 {
     if (c->status == DYNC_OK) c->status = status;
 }
 
 /* ---- inference by decomposition ------------------------------------------------------------------------------------ */
-
 static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call)
 {
     (void)self;
@@ -24947,7 +23929,6 @@ static dync_status dync__composite_run(const dync__opcall *call, dync__info *out
     }
     return DYNC_OK;
 }
-
 static bool dync__composite_has_tokens(const dync__opcall *call)
 {
     dync__tensor *arg[DYNC__MAX_ARGS];
@@ -24956,7 +23937,6 @@ static bool dync__composite_has_tokens(const dync__opcall *call)
         if (dync__layout_has_tokens(&arg[i]->lay)) return true;
     return false;
 }
-
 static void dync__composite_specialise(const dync__opcall *call)
 {
     dync__tensor *arg[DYNC__MAX_ARGS];
@@ -25015,7 +23995,6 @@ DYNC__FN dync_status dync__d_reshape(dync__opcall *call) { return dync__decompos
 DYNC__FN dync_status dync__d_flatten(dync__opcall *call) { return dync__decompose_reshape(call); }
 DYNC__FN dync_status dync__d_unflatten(dync__opcall *call) { return dync__decompose_reshape(call); }
 DYNC__FN dync_status dync__d_view_as(dync__opcall *call) { return dync__decompose_reshape(call); }
-
 DYNC__FN dync_status dync__d_expand_as(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25025,7 +24004,6 @@ DYNC__FN dync_status dync__d_expand_as(dync__opcall *call)
     DYNC__TRY(dync__op_infer(call, &info));
     return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, info.lay.shape));
 }
-
 DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25036,7 +24014,6 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
                                ? x
                                : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
-
 DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25076,7 +24053,6 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     if (!copied) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
     return dync__chain_end(&c, call, x);
 }
-
 static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, int64_t dim_arg)
 {
     int dim;
@@ -25088,7 +24064,6 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
     dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};
     return dync__chain_cat(c, 2, list, dim);
 }
-
 DYNC__FN dync_status dync__d_roll(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25103,7 +24078,6 @@ DYNC__FN dync_status dync__d_roll(dync__opcall *call)
     if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP__clone_contiguous, y);
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_stack(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25120,7 +24094,6 @@ DYNC__FN dync_status dync__d_stack(dync__opcall *call)
     dync__free(list, (size_t)in->n * sizeof *list);
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25139,7 +24112,6 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
                            dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim),
                                         dync__arg_t(index)));
 }
-
 DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25147,7 +24119,6 @@ DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
     dync__chain_call(&c, DYNC__OP_sort, 3, call->args, both);
     return dync__chain_end(&c, call, both[1]);
 }
-
 DYNC__FN dync_status dync__d_topk(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25187,7 +24158,6 @@ static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, cons
     a = dync__chain_tt(c, b->lay.ndim == 1 ? DYNC__OP_mv : DYNC__OP_mm, a, b);
     return dync__chain_shape(c, DYNC__OP_view, a, out->lay.ndim, out->lay.shape);
 }
-
 DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25230,7 +24200,6 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call)
     if (n != 2) y = dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape);
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_outer(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25241,7 +24210,6 @@ DYNC__FN dync_status dync__d_outer(dync__opcall *call)
 }
 
 /* ---- layers ---------------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__d_conv2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25254,7 +24222,6 @@ DYNC__FN dync_status dync__d_conv2d(dync__opcall *call)
     if (x->lay.ndim == 3) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25262,7 +24229,6 @@ DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call)
     dync__chain_call(&c, DYNC__OP_max_pool2d_with_indices, call->nargs, call->args, both);
     return dync__chain_end(&c, call, both[0]);
 }
-
 DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25278,7 +24244,6 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_layer_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25303,7 +24268,6 @@ static dync__dt *dync__chain_channels(dync__chain *c, dync__dt *v, const dync__d
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? x->lay.shape[1] : 1;
     return v ? dync__chain_shape(c, DYNC__OP_view, v, x->lay.ndim, shape) : NULL;
 }
-
 static dync__dt *dync__chain_empty(dync__chain *c, int dtype, int device)
 {
     static const int64_t none = 0;
@@ -25320,7 +24284,6 @@ static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt
                                             dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
                              running->dtype);
 }
-
 DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25376,7 +24339,6 @@ DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
     dync__tls.grad_enabled_off = off;
     return dync__chain_end(&c, call, all[0]);
 }
-
 DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25414,7 +24376,6 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
     out[2] = dync__chain_dtype(&c, dync__chain_shape(&c, DYNC__OP_view, sum_g, 1, &x->lay.shape[1]), stats);
     return dync__chain_end_n(&c, call, 3, out);
 }
-
 DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25430,7 +24391,6 @@ DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
                            dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep),
                                           1 / (1 - p)));
 }
-
 DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25449,7 +24409,6 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
 }
 
 /* ---- pointwise, for gradients ---------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__d_addcmul(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25457,7 +24416,6 @@ DYNC__FN dync_status dync__d_addcmul(dync__opcall *call)
     p = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(p), call->args[3]);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, dync__dt_arg(call, 0), p));
 }
-
 DYNC__FN dync_status dync__d_addcdiv(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25465,7 +24423,6 @@ DYNC__FN dync_status dync__d_addcdiv(dync__opcall *call)
     q = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(q), call->args[3]);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, dync__dt_arg(call, 0), q));
 }
-
 DYNC__FN dync_status dync__d_lerp(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25473,7 +24430,6 @@ DYNC__FN dync_status dync__d_lerp(dync__opcall *call)
     gap = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(gap), call->args[2]);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, self, gap));
 }
-
 DYNC__FN dync_status dync__d_mish(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25483,14 +24439,12 @@ DYNC__FN dync_status dync__d_mish(dync__opcall *call)
                                           dync__chain1(&c, DYNC__OP_tanh,
                                                        dync__chain1(&c, DYNC__OP_softplus, x))));
 }
-
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
 {
     dync__chain c = {0};
     return dync__chain_end(&c, call,
                            dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
 }
-
 DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25499,7 +24453,6 @@ DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
     return dync__chain_end(&c, call,
                            dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
 }
-
 DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25520,7 +24473,6 @@ static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)),
                         dync__arg_t(zero), dync__arg_i(0));
 }
-
 DYNC__FN dync_status dync__d_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25545,21 +24497,18 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tf(&c, DYNC__OP_pow, y, p), n, dims, keepdim);
     return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
 }
-
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
     return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_abs, gap)));
 }
-
 DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
     return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, gap)));
 }
-
 DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25582,7 +24531,6 @@ static dync__dt *dync__chain_held_log(dync__chain *c, int op, dync__dt *x)
     return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(dync__chain1(c, op, x)), dync__arg_f(-100),
                         dync__arg_none());
 }
-
 DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25594,7 +24542,6 @@ DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
                            dync__chain1(&c, DYNC__OP_neg,
                                         dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_add, yes, no))));
 }
-
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25604,9 +24551,7 @@ DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call
                            dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear,
                                                                dync__chain1(&c, DYNC__OP_logsigmoid, x))));
 }
-
 enum { DYNC__IGNORE_INDEX = -100 };
-
 DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25625,7 +24570,6 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
         dync__chain_reduce(&c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, total, count));
 }
-
 DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25636,14 +24580,12 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 }
 
 /* ---- shapes that depend on data: eager only ---------------------------------------------------------------------------------------------- */
-
 static dync_status dync__decompose_real(const dync__dt *t)
 {
     if (!(t->flags & DYNC__T_FAKE) && t->device == DYNC_CPU) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,
                       "the shape of the result depends on data, which a fake or meta tensor does not have");
 }
-
 DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
 {
     dync__dt *t, *x, *y;
@@ -25677,7 +24619,6 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     call->nout = 1;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25704,7 +24645,6 @@ DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
  *
  * None has an inference of its own (dync__i_composite runs the decomposition over fakes), so what is checked about arguments
  * is checked here. Formulas: torch/nn/functional.py and torch/_decomp/decompositions.py. */
-
 static double dync__dn_number(const dync__opcall *call, int i) { return dync__arg_number(&call->args[i]); }
 
 /* The dim that argument i names, of rank ndim. */
@@ -25712,7 +24652,6 @@ static dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *
 {
     return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), ndim, dim);
 }
-
 static dync_status dync__dn_rank(const dync__dt *x, int rank)
 {
     if (x->lay.ndim == rank) return DYNC_OK;
@@ -25726,7 +24665,6 @@ static dync__dt *dync__dn_negative_part(dync__chain *c, dync__dt *x, dync__dt *p
 {
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(positive), dync__arg_i(0));
 }
-
 DYNC__FN dync_status dync__d_celu(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25740,7 +24678,6 @@ DYNC__FN dync_status dync__d_celu(dync__opcall *call)
     y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_expm1, y), alpha);
     return dync__chain_end(&c, call, dync__chain_where(&c, positive, dync__arg_t(x), dync__arg_t(y)));
 }
-
 DYNC__FN dync_status dync__d_selu(dync__opcall *call)
 {
     static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
@@ -25758,7 +24695,6 @@ static dync__dt *dync__dn_hard(dync__chain *c, int hold, dync__dt *x)
     y = dync__chain3(c, hold, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
     return dync__chain_tf(c, DYNC__OP_div, y, 6);
 }
-
 DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25767,7 +24703,6 @@ DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call)
     DYNC__TRY(dync__infer_floating(x));
     return dync__chain_end(&c, call, dync__dn_hard(&c, DYNC__OP_hardtanh, x));
 }
-
 DYNC__FN dync_status dync__d_hardswish(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25776,7 +24711,6 @@ DYNC__FN dync_status dync__d_hardswish(dync__opcall *call)
     DYNC__TRY(dync__infer_floating(x));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, DYNC__OP_clamp, x)));
 }
-
 DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25785,7 +24719,6 @@ DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
     dync__dt *d = dync__chain_ti(&c, DYNC__OP_add, dync__chain1(&c, DYNC__OP_abs, x), 1);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, d));
 }
-
 DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25793,7 +24726,6 @@ DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
 }
-
 DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25809,7 +24741,6 @@ DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
                           dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)), dync__arg_t(y));
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25821,7 +24752,6 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
                                       dync__chain_tf(&c, DYNC__OP_le, x, lambd));
     return dync__chain_end(&c, call, dync__dn_negative_part(&c, x, inside));
 }
-
 DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25852,7 +24782,6 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
                                     dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, w, x)));
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_glu(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25869,7 +24798,6 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call)
     return dync__chain_end(&c, call,
                            dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, size / 2), gate));
 }
-
 DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25912,7 +24840,6 @@ DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
     dync__dt *safe = dync__chain_where(&c, bad, dync__arg_i(1), dync__arg_t(other));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, self, dync__chain1(&c, DYNC__OP_log, safe)));
 }
-
 static double dync__dn_largest(int dtype)
 {
     switch (dtype) {
@@ -25940,7 +24867,6 @@ DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
         x = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(test[i]), dync__arg_f(to[i]));
     return dync__chain_end(&c, call, x);
 }
-
 DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25967,7 +24893,6 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
                                            dync__chain_tt(&c, DYNC__OP_le, gap, allowed));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_logical_or, close, near_enough));
 }
-
 DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25977,7 +24902,6 @@ DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call)
     return dync__chain_end(&c, call,
                            dync__chain3(&c, DYNC__OP_sum, dync__arg_t(x), call->args[1], dync__arg_b(false)));
 }
-
 DYNC__FN dync_status dync__d_trace(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -25990,7 +24914,6 @@ DYNC__FN dync_status dync__d_trace(dync__opcall *call)
 }
 
 /* ---- norms and distances -------------------------------------------------------------------------------------------- */
-
 static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim)
 {
     dync__arg args[4] = {dync__arg_t(x), p, dync__arg_dims(1, &dim), dync__arg_b(keepdim)};
@@ -25998,12 +24921,10 @@ static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t
     dync__chain_call(c, DYNC__OP_norm, 4, args, &y);
     return y;
 }
-
 static dync__dt *dync__dn_at_least(dync__chain *c, dync__dt *x, double low)
 {
     return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(x), dync__arg_f(low), dync__arg_none());
 }
-
 DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26014,7 +24935,6 @@ DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
     dync__dt *n = dync__dn_at_least(&c, dync__dn_norm(&c, x, call->args[1], dim, true), dync__dn_number(call, 3));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, n));
 }
-
 DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26057,7 +24977,6 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     if (b) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
 {
     dync__dt *x;
@@ -26070,7 +24989,6 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
                           "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
     return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3), dync__dn_number(call, 4));
 }
-
 DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
 {
     dync__dt *x;
@@ -26080,7 +24998,6 @@ DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 spatial element when training, got a %dD input", x->lay.ndim);
     return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1), dync__dt_arg(call, 2), dync__dn_number(call, 3));
 }
-
 DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26135,7 +25052,6 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain_ti(c, DYNC__OP_softmax, scores, -1)),
                         dync__arg_t(blind), dync__arg_i(0));
 }
-
 DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26163,7 +25079,6 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__dn_add_product(dync__opcall *call, int product)
 {
     dync__chain c = {0};
@@ -26272,14 +25187,12 @@ static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t 
     dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
     return y;
 }
-
 static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
 {
     int n = x ? x->lay.ndim : 0;
     for (int i = 0; i < pad->n / 2; i++) x = dync__dn_pad_dim(c, x, n - 1 - i, pad->as.dims[2 * i], pad->as.dims[2 * i + 1]);
     return x;
 }
-
 DYNC__FN dync_status dync__d_pad(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26311,7 +25224,6 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
     if (y == x) y = dync__chain1(&c, DYNC__OP_clone, x);
     return dync__chain_end(&c, call, y);
 }
-
 DYNC__FN dync_status dync__d_movedim(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26379,7 +25291,6 @@ static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t 
     index = dync__chain_ti(c, DYNC__OP_floor_divide, index, n);
     return dync__chain3(c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index));
 }
-
 DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26392,7 +25303,6 @@ DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
     for (int i = 0; i < 2; i++) x = dync__dn_nearest(&c, x, 2 + i, size->as.dims[i]);
     return dync__chain_end(&c, call, x);
 }
-
 DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26424,7 +25334,6 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
 }
 
 /* ---- losses ---------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26439,7 +25348,6 @@ DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
     dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta), dync__arg_t(curve), dync__arg_t(line));
     return dync__chain_end(&c, call, dync__chain_mean(&c, y));
 }
-
 DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26454,7 +25362,6 @@ DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
 }
 
 /* ---- random numbers and data-dependent shapes -------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -26489,7 +25396,6 @@ DYNC__FN dync_status dync__d_unique(dync__opcall *call)
  * Operands are taken in one after another; of each pair, labels that nothing later needs are summed: alone by sum, shared ones by
  * bmm of [batch, left, summed] and [batch, summed, right]. Labels are small numbers: A-Z a-z, then the dims of an ellipsis.
  * Source: the contraction of aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
-
 enum { DYNC__ES_LETTERS = 52, DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS, DYNC__ES_OPERANDS = 32 };
 typedef struct dync__es_term { int n, label[DYNC_MAX_DIMS]; dync__dt *t; } dync__es_term;
 typedef struct dync__einsum {
@@ -26498,14 +25404,12 @@ typedef struct dync__einsum {
     dync__es_term in[DYNC__ES_OPERANDS], out;
     int64_t size[DYNC__ES_LABELS];
 } dync__einsum;
-
 static int dync__es_letter(char ch)
 {
     if (ch >= 'A' && ch <= 'Z') return ch - 'A';
     if (ch >= 'a' && ch <= 'z') return 26 + ch - 'a';
     return -1;
 }
-
 static int dync__es_find(const dync__es_term *e, int label)
 {
     for (int i = 0; i < e->n; i++)
@@ -26553,13 +25457,11 @@ static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int
                           "dimensions (%d) for operand %d", plain.n, t->lay.ndim, i);
     return DYNC_OK;
 }
-
 static const char *dync__es_next(const char *s)
 {
     while (*s && *s != ',' && *s != '-') s++;
     return *s == ',' ? s + 1 : s;
 }
-
 static dync_status dync__es_operands(dync__einsum *e, const char **equation, const dync__arg *list)
 {
     int dims[DYNC__ES_OPERANDS];
@@ -26607,7 +25509,6 @@ static dync_status dync__es_output(dync__einsum *e, const char *s, const int *oc
     }
     return DYNC_OK;
 }
-
 static dync_status dync__es_parse(dync__einsum *e, const char *equation, const dync__arg *operands)
 {
     int occurs[DYNC__ES_LABELS] = {0};
@@ -26680,7 +25581,6 @@ static dync__dt *dync__es_arrange(dync__einsum *e, const dync__es_term *x, int n
         if (dync__es_find(x, label[i]) < 0) t = dync__chain_ti(&e->c, DYNC__OP_unsqueeze, t, i);
     return t;
 }
-
 static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, const int *label, const int *count)
 {
     int64_t shape[3] = {1, 1, 1};
@@ -26701,7 +25601,6 @@ static void dync__es_sort(const dync__einsum *e, int n, int *label)
         if (dync__es_find(&e->out, label[j]) < 0) sorted[k++] = label[j];
     memcpy(label, sorted, (size_t)n * sizeof *label);
 }
-
 static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_term *b, const bool *needed)
 {
     int batch[DYNC_MAX_DIMS], left[DYNC_MAX_DIMS], summed[DYNC_MAX_DIMS], right[DYNC_MAX_DIMS], nb = 0, nl = 0, ns = 0, nr = 0;
@@ -26739,7 +25638,6 @@ static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_ter
     memcpy(a->label, all, sizeof all);
     return DYNC_OK;
 }
-
 static dync_status dync__es_contract(dync__einsum *e)
 {
     dync__es_term *acc = &e->in[0];
@@ -26758,7 +25656,6 @@ static dync_status dync__es_contract(dync__einsum *e)
     acc->t = dync__es_arrange(e, acc, e->out.n, e->out.label);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__d_einsum(dync__opcall *call)
 {
     const char *equation = call->args[0].kind == DYNC__A_STR ? call->args[0].as.s : NULL;
@@ -26786,13 +25683,11 @@ DYNC__COLD_END
  *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom: eager, or a tracer in its place
  *
  * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for messages; both are put back. */
-
 #if defined(DYNC__SPLIT)
 const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif
 
 /* ---- the stack ----------------------------------------------------------------------------------------------------------- */
-
 static void dync__op_state_end(dync__thread *t)
 {
     dync__op_state *s = t->op_state;
@@ -26801,7 +25696,6 @@ static void dync__op_state_end(dync__thread *t)
     dync__free(s, sizeof *s);
     t->op_state = NULL;
 }
-
 DYNC__FN dync__op_state *dync__op_state_get(void)
 {
     dync__op_state *s = dync__tls.op_state;
@@ -26810,26 +25704,22 @@ DYNC__FN dync__op_state *dync__op_state_get(void)
     dync__thread_arm();
     return dync__tls.op_state = dync__calloc(sizeof *s);
 }
-
 DYNC__FN void dync__handler_push(dync__handler *h)
 {
     h->below = dync__tls.handler;
     dync__tls.handler = h;
 }
-
 DYNC__FN void dync__handler_pop(dync__handler *h)
 {
     DYNC__ASSERT(dync__tls.handler == h);
     dync__tls.handler = h->below;
 }
-
 DYNC__FN dync__handler *dync__handler_swap(dync__handler *top)
 {
     dync__handler *old = dync__tls.handler;
     dync__tls.handler = top;
     return old;
 }
-
 DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
 {
     dync__op_state *s = bottom ? dync__op_state_get() : dync__tls.op_state;
@@ -26839,14 +25729,12 @@ DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
     dync__tls.recording = bottom != NULL;
     return old;
 }
-
 DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *call)
 {
     const dync__op_state *s = dync__tls.op_state;
     if (DYNC__UNLIKELY(s && s->bottom)) return s->bottom->call(s->bottom, call);
     return dync__eager(call);
 }
-
 static dync_status dync__dispatch_tape(dync__opcall *call)
 {
     return dync__tape_hook ? dync__tape_hook(call) : dync__dispatch_bottom(call);
@@ -26877,21 +25765,18 @@ static dync_status dync__dispatch_profiled(dync__opcall *call)
     dync__str_free(&shapes);
     return status;
 }
-
 DYNC__FN dync_status dync__dispatch(dync__opcall *call)
 {
     dync__handler *top = dync__tls.handler;
     if (dync__profile_on() && !top && !dync__tls.recording) return dync__dispatch_profiled(call);
     return top ? top->call(top, call) : dync__dispatch_tape(call);
 }
-
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *call)
 {
     return self->below ? self->below->call(self->below, call) : dync__dispatch_tape(call);
 }
 
 /* ---- entry points ---------------------------------------------------------------------------------------------------------- */
-
 enum { DYNC__LIST_INLINE = 32 };
 typedef struct dync__entering {        /* what an entry point has to undo */
     const char *op;
@@ -26899,7 +25784,6 @@ typedef struct dync__entering {        /* what an entry point has to undo */
     dync__arg inline_items[DYNC__LIST_INLINE], *items;
     int n_items;
 } dync__entering;
-
 static bool dync__open_arg(dync__arg *a)
 {
     dync__tensor *t = dync__open(a->as.h);
@@ -26924,7 +25808,6 @@ static bool dync__open_list(dync__entering *e, dync__arg *a)
     a->as.list = e->items;
     return true;
 }
-
 static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
 {
     for (int i = 0; i < nargs; i++) {
@@ -26958,7 +25841,6 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     dync__tls.at = e.at;
     return ok;
 }
-
 DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
@@ -26966,7 +25848,6 @@ DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc
     for (int i = 1; i < call.nout; i++) dync__unref(call.out[i]);
     return call.nout ? dync__give(call.out[0]) : NULL;
 }
-
 DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
@@ -26980,7 +25861,6 @@ DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_
     }
     return list;
 }
-
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out)
 {
     dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = nargs, .args = args, .at = dync__tls.at};
@@ -27003,7 +25883,6 @@ DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tens
  * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain numbers of pointwise operators
  * are inputs of the plan, so a learning rate that changes costs nothing. Entries are compared word for word, never by hash
  * alone. The cache is the thread's own (no lock), two-way, bounded, and freed when the thread ends. */
-
 enum {
     DYNC__EAGER_WORDS = 160,
 #if defined(DYNC_SMALL)
@@ -27013,7 +25892,6 @@ enum {
 #endif
 };
 typedef struct dync__eager_key { int n; uint64_t hash, word[DYNC__EAGER_WORDS]; bool fits; } dync__eager_key;
-
 typedef struct dync__eager_entry {
     uint64_t hash;
     dync__plan *plan;                  /* NULL: nothing to run */
@@ -27024,7 +25902,6 @@ typedef struct dync__eager_entry {
 } dync__eager_entry;
 
 /* ---- the key ---------------------------------------------------------------------------------------------------------------- */
-
 static const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
 {
     *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of : call->op;
@@ -27038,13 +25915,11 @@ static bool dync__eager_numbers_float(const dync__opcall *call)
     const dync__op_row *row = dync__eager_functional(call, &op);
     return (row->cls == DYNC__POINTWISE && op != DYNC__OP_pow) || op == DYNC__OP_full || op == DYNC__OP_full_like;
 }
-
 static void dync__key_add(dync__eager_key *k, uint64_t w)
 {
     if (k->n < DYNC__EAGER_WORDS) k->word[k->n] = w;
     k->n++;
 }
-
 static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
 {
     unsigned n = (unsigned)t->lay.ndim;
@@ -27055,7 +25930,6 @@ static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
         dync__key_add(k, (uint64_t)t->lay.stride[d]);
     }
 }
-
 static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_float)
 {
     uint64_t bits;
@@ -27085,7 +25959,6 @@ static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_f
     case DYNC__A_PTR: k->fits = false; break;
     }
 }
-
 static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
 {
     bool numbers_float = dync__eager_numbers_float(call);
@@ -27104,7 +25977,6 @@ static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
 }
 
 /* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
-
 static void dync__eager_entry_free(dync__eager_entry *e)
 {
     if (!e) return;
@@ -27112,7 +25984,6 @@ static void dync__eager_entry_free(dync__eager_entry *e)
     dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
     dync__free(e, sizeof *e);
 }
-
 DYNC__FN void dync__eager_forget(dync__op_state *s)
 {
     for (int i = 0; i < DYNC__EAGER_SETS; i++) {
@@ -27122,7 +25993,6 @@ DYNC__FN void dync__eager_forget(dync__op_state *s)
         }
     }
 }
-
 static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
 {
     dync__op_state *s = dync__tls.op_state;
@@ -27198,7 +26068,6 @@ static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, con
     pb->number_slot = NULL;
     return status;
 }
-
 static bool dync__eager_checks_data(const dync__opcall *call)
 {
     int op;
@@ -27216,7 +26085,6 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     default: return false;
     }
 }
-
 static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
 {
     dync__arena arena = {0};
@@ -27241,7 +26109,6 @@ static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_entry *e)
 {
     call->nout = call->row->nout;
@@ -27261,7 +26128,6 @@ static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_ent
     }
     return DYNC_OK;
 }
-
 static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
@@ -27304,7 +26170,6 @@ static dync_status dync__eager_check_kept(const dync__opcall *call)
                               t[i]->op ? t[i]->op : "?");
     return DYNC_OK;
 }
-
 static bool dync__eager_has_no_data(const dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
@@ -27315,7 +26180,6 @@ static bool dync__eager_has_no_data(const dync__opcall *call)
         if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
     return false;
 }
-
 static dync_status dync__eager_plan(dync__opcall *call)
 {
     dync__eager_key k;
@@ -27341,7 +26205,6 @@ static dync_status dync__eager_plan(dync__opcall *call)
 }
 
 /* ---- in place: what is written must not be read elsewhere in the same call ------------------------------------------------------------------ */
-
 typedef enum { DYNC__OVERLAP_NONE, DYNC__OVERLAP_SAME, DYNC__OVERLAP_PART, DYNC__OVERLAP_MAYBE } dync__overlap;
 
 /* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp). */
@@ -27422,7 +26285,6 @@ static dync_status dync__eager_long_cat(dync__opcall *call)
 }
 
 /* ---- the handler --------------------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__eager_view(dync__opcall *call)
 {
     dync__info info;
@@ -27431,7 +26293,6 @@ static dync_status dync__eager_view(dync__opcall *call)
     call->nout = 1;
     return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 static dync_status dync__eager_composite(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -27439,7 +26300,6 @@ static dync_status dync__eager_composite(dync__opcall *call)
     if (!checks_itself) DYNC__TRY(call->row->infer(call, info));
     return call->row->decompose(call);
 }
-
 DYNC__FN dync_status dync__eager(dync__opcall *call)
 {
     switch (call->row->cls) {
@@ -27459,13 +26319,11 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
 }
 
 /* ---- effects ---------------------------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
 {
     dync__tls.grad_enabled_off = call->args[0].as.i == 0;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
 {
     dync__tls.rng_seed = (uint64_t)call->args[0].as.i;
@@ -27509,7 +26367,6 @@ static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t 
     dync__unref(dense);
     return DYNC_OK;
 }
-
 static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size)
 {
     int64_t bad = 0;
@@ -27521,7 +26378,6 @@ static dync_status dync__eager_check_index(const dync__tensor *index, int64_t si
                               (long long)bad, (long long)size)
                  : DYNC_OK;
 }
-
 static dync_status dync__eager_check_divisor(const dync__opcall *call)
 {
     const dync__arg *a = &call->args[1];
@@ -27530,7 +26386,6 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
     return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 {
     int op, dim;
@@ -27553,7 +26408,6 @@ DYNC__COLD_BEGIN
 /* op/entries.c: the public functions of the operators. After api/, before dispatch.c, which opens the handles packed here.
  *
  * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_value x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27561,7 +26415,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_v
     args[1] = dync__arg_value(x1);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at)
 {
     dync__arg args[4];
@@ -27571,7 +26424,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dy
     args[3] = dync__arg_value(x3);
     return dync__op_call(op, 4, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27580,7 +26432,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dyn
     args[2] = dync__arg_value(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27589,14 +26440,12 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dyn
     args[2] = dync__arg_value(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1T(int op, dync_tensor *x0, dync_loc at)
 {
     dync__arg args[1];
     args[0] = dync__arg_h(x0);
     return dync__op_call(op, 1, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, double x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27604,7 +26453,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, doub
     args[1] = dync__arg_f(x1);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27613,7 +26461,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, dou
     args[2] = dync__arg_f(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27621,7 +26468,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync
     args[1] = dync__arg_value(x1);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at)
 {
     dync__arg args[4];
@@ -27631,7 +26477,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, in
     args[3] = dync__arg_h(x3);
     return dync__op_call(op, 4, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at)
 {
     dync__arg args[4];
@@ -27641,7 +26486,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, in
     args[3] = dync__arg_value(x3);
     return dync__op_call(op, 4, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27650,7 +26494,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dyn
     args[2] = dync__arg_b(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27659,7 +26502,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int
     args[2] = dync__arg_b(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27667,7 +26509,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int 
     args[1] = dync__arg_i(x1);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27676,7 +26517,6 @@ static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x
     args[2] = dync__arg_b(x2);
     return dync__op_call_list(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at)
 {
     dync__arg args[4];
@@ -27686,7 +26526,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dy
     args[3] = dync__arg_b(x3);
     return dync__op_call(op, 4, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27695,7 +26534,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dyn
     args[2] = dync__arg_h(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27703,7 +26541,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync
     args[1] = dync__arg_h(x1);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27711,7 +26548,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync
     args[1] = dync__arg_dims(x1.n, x1.d);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at)
 {
     dync__arg args[7];
@@ -27724,7 +26560,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0,
     args[6] = dync__arg_i(x6);
     return dync__op_call(op, 7, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27732,7 +26567,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int6
     args[1] = dync__arg_i(x1);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27741,7 +26575,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dyn
     args[2] = dync__arg_dims(x2.n, x2.d);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at)
 {
     dync__arg args[4];
@@ -27751,7 +26584,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, in
     args[3] = dync__arg_i(x3);
     return dync__op_call(op, 4, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27760,7 +26592,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dyn
     args[2] = dync__arg_f(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27769,7 +26600,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int
     args[2] = dync__arg_i(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1, dync_loc at)
 {
     dync__arg args[2];
@@ -27777,7 +26607,6 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1
     args[1] = dync__arg_i(x1);
     return dync__op_call(op, 2, args, at);
 }
-
 static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at)
 {
     dync__arg args[3];
@@ -27786,667 +26615,556 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int
     args[2] = dync__arg_h(x2);
     return dync__op_call(op, 3, args, at);
 }
-
 DYNC_API dync_tensor *dync_add_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_add, self, other, at);
 }
 DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other) { return dync_add_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_atan2_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_atan2, self, other, at);
 }
 DYNC_API dync_tensor *(dync_atan2)(dync_value self, dync_value other) { return dync_atan2_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_bitwise_and_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_bitwise_and, self, other, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_and)(dync_value self, dync_value other) { return dync_bitwise_and_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_bitwise_or_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_bitwise_or, self, other, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_or)(dync_value self, dync_value other) { return dync_bitwise_or_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_bitwise_xor_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_bitwise_xor, self, other, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_xor)(dync_value self, dync_value other) { return dync_bitwise_xor_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_div_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_div, self, other, at);
 }
 DYNC_API dync_tensor *(dync_div)(dync_value self, dync_value other) { return dync_div_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_eq_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_eq, self, other, at);
 }
 DYNC_API dync_tensor *(dync_eq)(dync_value self, dync_value other) { return dync_eq_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_floor_divide_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_floor_divide, self, other, at);
 }
 DYNC_API dync_tensor *(dync_floor_divide)(dync_value self, dync_value other) { return dync_floor_divide_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_fmod_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_fmod, self, other, at);
 }
 DYNC_API dync_tensor *(dync_fmod)(dync_value self, dync_value other) { return dync_fmod_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_ge_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_ge, self, other, at);
 }
 DYNC_API dync_tensor *(dync_ge)(dync_value self, dync_value other) { return dync_ge_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_gt_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_gt, self, other, at);
 }
 DYNC_API dync_tensor *(dync_gt)(dync_value self, dync_value other) { return dync_gt_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_le_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_le, self, other, at);
 }
 DYNC_API dync_tensor *(dync_le)(dync_value self, dync_value other) { return dync_le_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_logical_and_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_logical_and, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logical_and)(dync_value self, dync_value other) { return dync_logical_and_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_logical_or_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_logical_or, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logical_or)(dync_value self, dync_value other) { return dync_logical_or_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_logical_xor_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_logical_xor, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logical_xor)(dync_value self, dync_value other) { return dync_logical_xor_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_lt_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_lt, self, other, at);
 }
 DYNC_API dync_tensor *(dync_lt)(dync_value self, dync_value other) { return dync_lt_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_maximum_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_maximum, self, other, at);
 }
 DYNC_API dync_tensor *(dync_maximum)(dync_value self, dync_value other) { return dync_maximum_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_minimum_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_minimum, self, other, at);
 }
 DYNC_API dync_tensor *(dync_minimum)(dync_value self, dync_value other) { return dync_minimum_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_mul_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_mul, self, other, at);
 }
 DYNC_API dync_tensor *(dync_mul)(dync_value self, dync_value other) { return dync_mul_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_ne_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_ne, self, other, at);
 }
 DYNC_API dync_tensor *(dync_ne)(dync_value self, dync_value other) { return dync_ne_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_pow_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_pow, self, other, at);
 }
 DYNC_API dync_tensor *(dync_pow)(dync_value self, dync_value other) { return dync_pow_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_remainder_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_remainder, self, other, at);
 }
 DYNC_API dync_tensor *(dync_remainder)(dync_value self, dync_value other) { return dync_remainder_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sub_at(dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1VV(DYNC__OP_sub, self, other, at);
 }
 DYNC_API dync_tensor *(dync_sub)(dync_value self, dync_value other) { return dync_sub_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_addcdiv_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
     return dync__entry_1TTTV(DYNC__OP_addcdiv, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcdiv)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcdiv_at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_addcmul_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
     return dync__entry_1TTTV(DYNC__OP_addcmul, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcmul)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcmul_at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_clamp_at(dync_tensor *self, dync_value low, dync_value high, dync_loc at)
 {
     return dync__entry_1TVV(DYNC__OP_clamp, self, low, high, at);
 }
 DYNC_API dync_tensor *(dync_clamp)(dync_tensor *self, dync_value low, dync_value high) { return dync_clamp_at(self, low, high, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_lerp_at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at)
 {
     return dync__entry_1TTV(DYNC__OP_lerp, self, end, weight, at);
 }
 DYNC_API dync_tensor *(dync_lerp)(dync_tensor *self, dync_tensor *end, dync_value weight) { return dync_lerp_at(self, end, weight, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_masked_fill_at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at)
 {
     return dync__entry_1TTV(DYNC__OP_masked_fill, self, mask, value, at);
 }
 DYNC_API dync_tensor *(dync_masked_fill)(dync_tensor *self, dync_tensor *mask, dync_value value) { return dync_masked_fill_at(self, mask, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_where_at(dync_tensor *condition, dync_value self, dync_value other, dync_loc at)
 {
     return dync__entry_1TVV(DYNC__OP_where, condition, self, other, at);
 }
 DYNC_API dync_tensor *(dync_where)(dync_tensor *condition, dync_value self, dync_value other) { return dync_where_at(condition, self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_abs_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_abs, self, at);
 }
 DYNC_API dync_tensor *(dync_abs)(dync_tensor *self) { return dync_abs_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_acos_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_acos, self, at);
 }
 DYNC_API dync_tensor *(dync_acos)(dync_tensor *self) { return dync_acos_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_asin_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_asin, self, at);
 }
 DYNC_API dync_tensor *(dync_asin)(dync_tensor *self) { return dync_asin_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_atan_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_atan, self, at);
 }
 DYNC_API dync_tensor *(dync_atan)(dync_tensor *self) { return dync_atan_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_bitwise_not_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_bitwise_not, self, at);
 }
 DYNC_API dync_tensor *(dync_bitwise_not)(dync_tensor *self) { return dync_bitwise_not_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_ceil_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_ceil, self, at);
 }
 DYNC_API dync_tensor *(dync_ceil)(dync_tensor *self) { return dync_ceil_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_cos_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_cos, self, at);
 }
 DYNC_API dync_tensor *(dync_cos)(dync_tensor *self) { return dync_cos_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_cosh_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_cosh, self, at);
 }
 DYNC_API dync_tensor *(dync_cosh)(dync_tensor *self) { return dync_cosh_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_elu_at(dync_tensor *self, double alpha, dync_loc at)
 {
     return dync__entry_1Tf(DYNC__OP_elu, self, alpha, at);
 }
 DYNC_API dync_tensor *(dync_elu)(dync_tensor *self, double alpha) { return dync_elu_at(self, alpha, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_erf_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_erf, self, at);
 }
 DYNC_API dync_tensor *(dync_erf)(dync_tensor *self) { return dync_erf_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_erfc_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_erfc, self, at);
 }
 DYNC_API dync_tensor *(dync_erfc)(dync_tensor *self) { return dync_erfc_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_exp_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_exp, self, at);
 }
 DYNC_API dync_tensor *(dync_exp)(dync_tensor *self) { return dync_exp_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_exp2_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_exp2, self, at);
 }
 DYNC_API dync_tensor *(dync_exp2)(dync_tensor *self) { return dync_exp2_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_expm1_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_expm1, self, at);
 }
 DYNC_API dync_tensor *(dync_expm1)(dync_tensor *self) { return dync_expm1_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_floor_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_floor, self, at);
 }
 DYNC_API dync_tensor *(dync_floor)(dync_tensor *self) { return dync_floor_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_frac_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_frac, self, at);
 }
 DYNC_API dync_tensor *(dync_frac)(dync_tensor *self) { return dync_frac_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_gelu_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_gelu, self, at);
 }
 DYNC_API dync_tensor *(dync_gelu)(dync_tensor *self) { return dync_gelu_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_gelu_tanh_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_gelu_tanh, self, at);
 }
 DYNC_API dync_tensor *(dync_gelu_tanh)(dync_tensor *self) { return dync_gelu_tanh_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_hardtanh_at(dync_tensor *self, double low, double high, dync_loc at)
 {
     return dync__entry_1Tff(DYNC__OP_hardtanh, self, low, high, at);
 }
 DYNC_API dync_tensor *(dync_hardtanh)(dync_tensor *self, double low, double high) { return dync_hardtanh_at(self, low, high, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_isfinite_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_isfinite, self, at);
 }
 DYNC_API dync_tensor *(dync_isfinite)(dync_tensor *self) { return dync_isfinite_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_isinf_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_isinf, self, at);
 }
 DYNC_API dync_tensor *(dync_isinf)(dync_tensor *self) { return dync_isinf_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_isnan_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_isnan, self, at);
 }
 DYNC_API dync_tensor *(dync_isnan)(dync_tensor *self) { return dync_isnan_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_leaky_relu_at(dync_tensor *self, double negative_slope, dync_loc at)
 {
     return dync__entry_1Tf(DYNC__OP_leaky_relu, self, negative_slope, at);
 }
 DYNC_API dync_tensor *(dync_leaky_relu)(dync_tensor *self, double negative_slope) { return dync_leaky_relu_at(self, negative_slope, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_log_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_log, self, at);
 }
 DYNC_API dync_tensor *(dync_log)(dync_tensor *self) { return dync_log_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_log10_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_log10, self, at);
 }
 DYNC_API dync_tensor *(dync_log10)(dync_tensor *self) { return dync_log10_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_log1p_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_log1p, self, at);
 }
 DYNC_API dync_tensor *(dync_log1p)(dync_tensor *self) { return dync_log1p_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_log2_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_log2, self, at);
 }
 DYNC_API dync_tensor *(dync_log2)(dync_tensor *self) { return dync_log2_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_logical_not_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_logical_not, self, at);
 }
 DYNC_API dync_tensor *(dync_logical_not)(dync_tensor *self) { return dync_logical_not_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_logsigmoid_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_logsigmoid, self, at);
 }
 DYNC_API dync_tensor *(dync_logsigmoid)(dync_tensor *self) { return dync_logsigmoid_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_mish_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_mish, self, at);
 }
 DYNC_API dync_tensor *(dync_mish)(dync_tensor *self) { return dync_mish_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_neg_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_neg, self, at);
 }
 DYNC_API dync_tensor *(dync_neg)(dync_tensor *self) { return dync_neg_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_reciprocal_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_reciprocal, self, at);
 }
 DYNC_API dync_tensor *(dync_reciprocal)(dync_tensor *self) { return dync_reciprocal_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_relu_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_relu, self, at);
 }
 DYNC_API dync_tensor *(dync_relu)(dync_tensor *self) { return dync_relu_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_relu6_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_relu6, self, at);
 }
 DYNC_API dync_tensor *(dync_relu6)(dync_tensor *self) { return dync_relu6_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_round_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_round, self, at);
 }
 DYNC_API dync_tensor *(dync_round)(dync_tensor *self) { return dync_round_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_rsqrt_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_rsqrt, self, at);
 }
 DYNC_API dync_tensor *(dync_rsqrt)(dync_tensor *self) { return dync_rsqrt_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sgn_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sgn, self, at);
 }
 DYNC_API dync_tensor *(dync_sgn)(dync_tensor *self) { return dync_sgn_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sigmoid_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sigmoid, self, at);
 }
 DYNC_API dync_tensor *(dync_sigmoid)(dync_tensor *self) { return dync_sigmoid_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sign_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sign, self, at);
 }
 DYNC_API dync_tensor *(dync_sign)(dync_tensor *self) { return dync_sign_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_silu_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_silu, self, at);
 }
 DYNC_API dync_tensor *(dync_silu)(dync_tensor *self) { return dync_silu_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sin_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sin, self, at);
 }
 DYNC_API dync_tensor *(dync_sin)(dync_tensor *self) { return dync_sin_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sinh_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sinh, self, at);
 }
 DYNC_API dync_tensor *(dync_sinh)(dync_tensor *self) { return dync_sinh_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_softplus_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_softplus, self, at);
 }
 DYNC_API dync_tensor *(dync_softplus)(dync_tensor *self) { return dync_softplus_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sqrt_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sqrt, self, at);
 }
 DYNC_API dync_tensor *(dync_sqrt)(dync_tensor *self) { return dync_sqrt_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_square_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_square, self, at);
 }
 DYNC_API dync_tensor *(dync_square)(dync_tensor *self) { return dync_square_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_tan_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_tan, self, at);
 }
 DYNC_API dync_tensor *(dync_tan)(dync_tensor *self) { return dync_tan_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_tanh_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_tanh, self, at);
 }
 DYNC_API dync_tensor *(dync_tanh)(dync_tensor *self) { return dync_tanh_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_trunc_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_trunc, self, at);
 }
 DYNC_API dync_tensor *(dync_trunc)(dync_tensor *self) { return dync_trunc_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_abs__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_abs_, self, at);
 }
 DYNC_API dync_tensor *(dync_abs_)(dync_tensor *self) { return dync_abs__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_add__at(dync_tensor *self, dync_value other, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_add_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_add_)(dync_tensor *self, dync_value other) { return dync_add__at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_addcdiv__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
     return dync__entry_1TTTV(DYNC__OP_addcdiv_, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcdiv_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcdiv__at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_addcmul__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at)
 {
     return dync__entry_1TTTV(DYNC__OP_addcmul_, self, tensor1, tensor2, value, at);
 }
 DYNC_API dync_tensor *(dync_addcmul_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value) { return dync_addcmul__at(self, tensor1, tensor2, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_ceil__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_ceil_, self, at);
 }
 DYNC_API dync_tensor *(dync_ceil_)(dync_tensor *self) { return dync_ceil__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_clamp__at(dync_tensor *self, dync_value low, dync_value high, dync_loc at)
 {
     return dync__entry_1TVV(DYNC__OP_clamp_, self, low, high, at);
 }
 DYNC_API dync_tensor *(dync_clamp_)(dync_tensor *self, dync_value low, dync_value high) { return dync_clamp__at(self, low, high, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_copy__at(dync_tensor *self, dync_value src, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_copy_, self, src, at);
 }
 DYNC_API dync_tensor *(dync_copy_)(dync_tensor *self, dync_value src) { return dync_copy__at(self, src, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_cos__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_cos_, self, at);
 }
 DYNC_API dync_tensor *(dync_cos_)(dync_tensor *self) { return dync_cos__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_div__at(dync_tensor *self, dync_value other, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_div_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_div_)(dync_tensor *self, dync_value other) { return dync_div__at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_exp__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_exp_, self, at);
 }
 DYNC_API dync_tensor *(dync_exp_)(dync_tensor *self) { return dync_exp__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_fill__at(dync_tensor *self, dync_value value, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_fill_, self, value, at);
 }
 DYNC_API dync_tensor *(dync_fill_)(dync_tensor *self, dync_value value) { return dync_fill__at(self, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_floor__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_floor_, self, at);
 }
 DYNC_API dync_tensor *(dync_floor_)(dync_tensor *self) { return dync_floor__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_index_add__at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source, dync_loc at)
 {
     return dync__entry_1TiTT(DYNC__OP_index_add_, self, dim, index, source, at);
 }
 DYNC_API dync_tensor *(dync_index_add_)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source) { return dync_index_add__at(self, dim, index, source, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_lerp__at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at)
 {
     return dync__entry_1TTV(DYNC__OP_lerp_, self, end, weight, at);
 }
 DYNC_API dync_tensor *(dync_lerp_)(dync_tensor *self, dync_tensor *end, dync_value weight) { return dync_lerp__at(self, end, weight, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_log__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_log_, self, at);
 }
 DYNC_API dync_tensor *(dync_log_)(dync_tensor *self) { return dync_log__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_masked_fill__at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at)
 {
     return dync__entry_1TTV(DYNC__OP_masked_fill_, self, mask, value, at);
 }
 DYNC_API dync_tensor *(dync_masked_fill_)(dync_tensor *self, dync_tensor *mask, dync_value value) { return dync_masked_fill__at(self, mask, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_mul__at(dync_tensor *self, dync_value other, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_mul_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_mul_)(dync_tensor *self, dync_value other) { return dync_mul__at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_neg__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_neg_, self, at);
 }
 DYNC_API dync_tensor *(dync_neg_)(dync_tensor *self) { return dync_neg__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_normal__at(dync_tensor *self, double mean, double std, dync_loc at)
 {
     return dync__entry_1Tff(DYNC__OP_normal_, self, mean, std, at);
 }
 DYNC_API dync_tensor *(dync_normal_)(dync_tensor *self, double mean, double std) { return dync_normal__at(self, mean, std, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_pow__at(dync_tensor *self, dync_value exponent, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_pow_, self, exponent, at);
 }
 DYNC_API dync_tensor *(dync_pow_)(dync_tensor *self, dync_value exponent) { return dync_pow__at(self, exponent, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_relu__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_relu_, self, at);
 }
 DYNC_API dync_tensor *(dync_relu_)(dync_tensor *self) { return dync_relu__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_round__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_round_, self, at);
 }
 DYNC_API dync_tensor *(dync_round_)(dync_tensor *self) { return dync_round__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_scatter__at(dync_tensor *self, int dim, dync_tensor *index, dync_value src, dync_loc at)
 {
     return dync__entry_1TiTV(DYNC__OP_scatter_, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter_)(dync_tensor *self, int dim, dync_tensor *index, dync_value src) { return dync_scatter__at(self, dim, index, src, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_scatter_add__at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src, dync_loc at)
 {
     return dync__entry_1TiTT(DYNC__OP_scatter_add_, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter_add_)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src) { return dync_scatter_add__at(self, dim, index, src, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sigmoid__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sigmoid_, self, at);
 }
 DYNC_API dync_tensor *(dync_sigmoid_)(dync_tensor *self) { return dync_sigmoid__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sin__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sin_, self, at);
 }
 DYNC_API dync_tensor *(dync_sin_)(dync_tensor *self) { return dync_sin__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sqrt__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_sqrt_, self, at);
 }
 DYNC_API dync_tensor *(dync_sqrt_)(dync_tensor *self) { return dync_sqrt__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sub__at(dync_tensor *self, dync_value other, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_sub_, self, other, at);
 }
 DYNC_API dync_tensor *(dync_sub_)(dync_tensor *self, dync_value other) { return dync_sub__at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_tanh__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_tanh_, self, at);
 }
 DYNC_API dync_tensor *(dync_tanh_)(dync_tensor *self) { return dync_tanh__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_trunc__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_trunc_, self, at);
 }
 DYNC_API dync_tensor *(dync_trunc_)(dync_tensor *self) { return dync_trunc__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_uniform__at(dync_tensor *self, double from, double to, dync_loc at)
 {
     return dync__entry_1Tff(DYNC__OP_uniform_, self, from, to, at);
 }
 DYNC_API dync_tensor *(dync_uniform_)(dync_tensor *self, double from, double to) { return dync_uniform__at(self, from, to, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_zero__at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_zero_, self, at);
 }
 DYNC_API dync_tensor *(dync_zero_)(dync_tensor *self) { return dync_zero__at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_empty_like_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_empty_like, self, at);
 }
 DYNC_API dync_tensor *(dync_empty_like)(dync_tensor *self) { return dync_empty_like_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_device device, dync_loc at)
 {
     dync__arg args[4];
@@ -28457,109 +27175,91 @@ DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_d
     return dync__op_call(DYNC__OP_eye, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_device device) { return dync_eye_at(n, m, dtype, device, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_full_like_at(dync_tensor *self, dync_value fill_value, dync_loc at)
 {
     return dync__entry_1TV(DYNC__OP_full_like, self, fill_value, at);
 }
 DYNC_API dync_tensor *(dync_full_like)(dync_tensor *self, dync_value fill_value) { return dync_full_like_at(self, fill_value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_ones_like_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_ones_like, self, at);
 }
 DYNC_API dync_tensor *(dync_ones_like)(dync_tensor *self) { return dync_ones_like_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_rand_like_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_rand_like, self, at);
 }
 DYNC_API dync_tensor *(dync_rand_like)(dync_tensor *self) { return dync_rand_like_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_randn_like_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_randn_like, self, at);
 }
 DYNC_API dync_tensor *(dync_randn_like)(dync_tensor *self) { return dync_randn_like_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_zeros_like_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_zeros_like, self, at);
 }
 DYNC_API dync_tensor *(dync_zeros_like)(dync_tensor *self) { return dync_zeros_like_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_all_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_all, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_all)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_all_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_amax_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_amax, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_amax)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_amax_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_amin_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_amin, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_amin)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_amin_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_any_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_any, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_any)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_any_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_argmax_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tib(DYNC__OP_argmax, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_argmax)(dync_tensor *self, int dim, bool keepdim) { return dync_argmax_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_argmin_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tib(DYNC__OP_argmin, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_argmin)(dync_tensor *self, int dim, bool keepdim) { return dync_argmin_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_cumsum_at(dync_tensor *self, int dim, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_cumsum, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_cumsum)(dync_tensor *self, int dim) { return dync_cumsum_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_log_softmax_at(dync_tensor *self, int dim, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_log_softmax, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_log_softmax)(dync_tensor *self, int dim) { return dync_log_softmax_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_logsumexp_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_logsumexp, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_logsumexp)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_logsumexp_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_value dync_max_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
     return dync__entry_nTib(DYNC__OP_max_dim, self, dim, keepdim, at);
 }
 DYNC_API dync_value (dync_max_dim)(dync_tensor *self, int dim, bool keepdim) { return dync_max_dim_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_mean_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_mean, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_mean)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_mean_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_value dync_min_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at)
 {
     return dync__entry_nTib(DYNC__OP_min_dim, self, dim, keepdim, at);
 }
 DYNC_API dync_value (dync_min_dim)(dync_tensor *self, int dim, bool keepdim) { return dync_min_dim_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim, dync_loc at)
 {
     dync__arg args[4];
@@ -28570,55 +27270,46 @@ DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims di
     return dync__op_call(DYNC__OP_norm, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim) { return dync_norm_at(self, p, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_prod_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_prod, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_prod)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_prod_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_softmax_at(dync_tensor *self, int dim, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_softmax, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_softmax)(dync_tensor *self, int dim) { return dync_softmax_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_std_at(dync_tensor *self, dync_dims dim, int correction, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdib(DYNC__OP_std, self, dim, correction, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_std)(dync_tensor *self, dync_dims dim, int correction, bool keepdim) { return dync_std_at(self, dim, correction, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_sum_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdb(DYNC__OP_sum, self, dim, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_sum)(dync_tensor *self, dync_dims dim, bool keepdim) { return dync_sum_at(self, dim, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_var_at(dync_tensor *self, dync_dims dim, int correction, bool keepdim, dync_loc at)
 {
     return dync__entry_1Tdib(DYNC__OP_var, self, dim, correction, keepdim, at);
 }
 DYNC_API dync_tensor *(dync_var)(dync_tensor *self, dync_dims dim, int correction, bool keepdim) { return dync_var_at(self, dim, correction, keepdim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_addmm_at(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2, dync_loc at)
 {
     return dync__entry_1TTT(DYNC__OP_addmm, self, mat1, mat2, at);
 }
 DYNC_API dync_tensor *(dync_addmm)(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2) { return dync_addmm_at(self, mat1, mat2, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_bmm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_bmm, self, mat2, at);
 }
 DYNC_API dync_tensor *(dync_bmm)(dync_tensor *self, dync_tensor *mat2) { return dync_bmm_at(self, mat2, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_dot_at(dync_tensor *self, dync_tensor *tensor, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_dot, self, tensor, at);
 }
 DYNC_API dync_tensor *(dync_dot)(dync_tensor *self, dync_tensor *tensor) { return dync_dot_at(self, tensor, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at)
 {
     dync__arg args[3];
@@ -28628,43 +27319,36 @@ DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dy
     return dync__op_call(DYNC__OP_linear, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias) { return dync_linear_at(input, weight, bias, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_matmul_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_matmul, self, other, at);
 }
 DYNC_API dync_tensor *(dync_matmul)(dync_tensor *self, dync_tensor *other) { return dync_matmul_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_mm, self, mat2, at);
 }
 DYNC_API dync_tensor *(dync_mm)(dync_tensor *self, dync_tensor *mat2) { return dync_mm_at(self, mat2, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_mv_at(dync_tensor *self, dync_tensor *vec, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_mv, self, vec, at);
 }
 DYNC_API dync_tensor *(dync_mv)(dync_tensor *self, dync_tensor *vec) { return dync_mv_at(self, vec, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_outer, self, vec2, at);
 }
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2) { return dync_outer_at(self, vec2, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_bernoulli_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_bernoulli, self, at);
 }
 DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self) { return dync_bernoulli_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_count_nonzero_at(dync_tensor *self, dync_dims dim, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_count_nonzero, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim) { return dync_count_nonzero_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan, dync_loc at)
 {
     dync__arg args[5];
@@ -28676,13 +27360,11 @@ DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, dou
     return dync__op_call(DYNC__OP_isclose, 5, args, at);
 }
 DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_logaddexp_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_logaddexp, self, other, at);
 }
 DYNC_API dync_tensor *(dync_logaddexp)(dync_tensor *self, dync_tensor *other) { return dync_logaddexp_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at)
 {
     dync__arg args[4];
@@ -28693,13 +27375,11 @@ DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync
     return dync__op_call(DYNC__OP_nan_to_num, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_xlogy_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_xlogy, self, other, at);
 }
 DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other) { return dync_xlogy_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at)
 {
     dync__arg args[4];
@@ -28710,7 +27390,6 @@ DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2
     return dync__op_call(DYNC__OP_cosine_similarity, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at)
 {
     dync__arg args[4];
@@ -28721,19 +27400,16 @@ DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim
     return dync__op_call(DYNC__OP_normalize, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_addmv_at(dync_tensor *self, dync_tensor *mat, dync_tensor *vec, dync_loc at)
 {
     return dync__entry_1TTT(DYNC__OP_addmv, self, mat, vec, at);
 }
 DYNC_API dync_tensor *(dync_addmv)(dync_tensor *self, dync_tensor *mat, dync_tensor *vec) { return dync_addmv_at(self, mat, vec, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_baddbmm_at(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2, dync_loc at)
 {
     return dync__entry_1TTT(DYNC__OP_baddbmm, self, batch1, batch2, at);
 }
 DYNC_API dync_tensor *(dync_baddbmm)(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2) { return dync_baddbmm_at(self, batch1, batch2, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at)
 {
     dync__arg args[2];
@@ -28742,19 +27418,16 @@ DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, 
     return dync__op_call(DYNC__OP_einsum, 2, args, at);
 }
 DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_trace_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_trace, self, at);
 }
 DYNC_API dync_tensor *(dync_trace)(dync_tensor *self) { return dync_trace_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_adaptive_avg_pool2d, self, output_size, at);
 }
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size) { return dync_adaptive_avg_pool2d_at(self, output_size, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_avg_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad, dync_loc at)
 {
     dync__arg args[6];
@@ -28767,7 +27440,6 @@ DYNC_API dync_tensor *dync_avg_pool2d_at(dync_tensor *self, dync_dims kernel_siz
     return dync__op_call(DYNC__OP_avg_pool2d, 6, args, at);
 }
 DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad) { return dync_avg_pool2d_at(self, kernel_size, stride, padding, ceil_mode, count_include_pad, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps, dync_loc at)
 {
     dync__arg args[8];
@@ -28782,13 +27454,11 @@ DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight
     return dync__op_call(DYNC__OP_batch_norm, 8, args, at);
 }
 DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps) { return dync_batch_norm_at(input, weight, bias, running_mean, running_var, training, momentum, eps, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_conv2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at)
 {
     return dync__entry_1TTOdddi(DYNC__OP_conv2d, input, weight, bias, stride, padding, dilation, groups, at);
 }
 DYNC_API dync_tensor *(dync_conv2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups) { return dync_conv2d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training, dync_loc at)
 {
     dync__arg args[3];
@@ -28798,13 +27468,11 @@ DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training
     return dync__op_call(DYNC__OP_dropout, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training) { return dync_dropout_at(self, p, training, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_embedding_at(dync_tensor *weight, dync_tensor *indices, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_embedding, weight, indices, at);
 }
 DYNC_API dync_tensor *(dync_embedding)(dync_tensor *weight, dync_tensor *indices) { return dync_embedding_at(weight, indices, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
 {
     dync__arg args[5];
@@ -28816,7 +27484,6 @@ DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalize
     return dync__op_call(DYNC__OP_layer_norm, 5, args, at);
 }
 DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_layer_norm_at(input, normalized_shape, weight, bias, eps, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_max_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at)
 {
     dync__arg args[6];
@@ -28829,7 +27496,6 @@ DYNC_API dync_tensor *dync_max_pool2d_at(dync_tensor *self, dync_dims kernel_siz
     return dync__op_call(DYNC__OP_max_pool2d, 6, args, at);
 }
 DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_at(self, kernel_size, stride, padding, dilation, ceil_mode, DYNC_NOWHERE); }
-
 DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at)
 {
     dync__arg args[6];
@@ -28842,79 +27508,66 @@ DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims
     return dync__op_call_list(DYNC__OP_max_pool2d_with_indices, 6, args, at);
 }
 DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_with_indices_at(self, kernel_size, stride, padding, dilation, ceil_mode, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dync_loc at)
 {
     return dync__entry_1Tl(DYNC__OP_one_hot, self, num_classes, at);
 }
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes) { return dync_one_hot_at(self, num_classes, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_celu_at(dync_tensor *self, double alpha, dync_loc at)
 {
     return dync__entry_1Tf(DYNC__OP_celu, self, alpha, at);
 }
 DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha) { return dync_celu_at(self, alpha, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_glu_at(dync_tensor *self, int dim, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_glu, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim) { return dync_glu_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_hardshrink_at(dync_tensor *self, double lambd, dync_loc at)
 {
     return dync__entry_1Tf(DYNC__OP_hardshrink, self, lambd, at);
 }
 DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd) { return dync_hardshrink_at(self, lambd, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_hardsigmoid_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_hardsigmoid, self, at);
 }
 DYNC_API dync_tensor *(dync_hardsigmoid)(dync_tensor *self) { return dync_hardsigmoid_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_hardswish_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_hardswish, self, at);
 }
 DYNC_API dync_tensor *(dync_hardswish)(dync_tensor *self) { return dync_hardswish_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_prelu_at(dync_tensor *self, dync_tensor *weight, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_prelu, self, weight, at);
 }
 DYNC_API dync_tensor *(dync_prelu)(dync_tensor *self, dync_tensor *weight) { return dync_prelu_at(self, weight, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_selu_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_selu, self, at);
 }
 DYNC_API dync_tensor *(dync_selu)(dync_tensor *self) { return dync_selu_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_softmin_at(dync_tensor *self, int dim, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_softmin, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim) { return dync_softmin_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_softshrink_at(dync_tensor *self, double lambd, dync_loc at)
 {
     return dync__entry_1Tf(DYNC__OP_softshrink, self, lambd, at);
 }
 DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd) { return dync_softshrink_at(self, lambd, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_softsign_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_softsign, self, at);
 }
 DYNC_API dync_tensor *(dync_softsign)(dync_tensor *self) { return dync_softsign_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_tanhshrink_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_tanhshrink, self, at);
 }
 DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self) { return dync_tanhshrink_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dync_value value, dync_loc at)
 {
     dync__arg args[3];
@@ -28924,13 +27577,11 @@ DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dyn
     return dync__op_call(DYNC__OP_threshold, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_conv1d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at)
 {
     return dync__entry_1TTOdddi(DYNC__OP_conv1d, input, weight, bias, stride, padding, dilation, groups, at);
 }
 DYNC_API dync_tensor *(dync_conv1d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups) { return dync_conv1d_at(input, weight, bias, stride, padding, dilation, groups, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at)
 {
     dync__arg args[8];
@@ -28945,7 +27596,6 @@ DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *
     return dync__op_call(DYNC__OP_conv_transpose2d, 8, args, at);
 }
 DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
 {
     dync__arg args[5];
@@ -28957,7 +27607,6 @@ DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups,
     return dync__op_call(DYNC__OP_group_norm, 5, args, at);
 }
 DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
 {
     dync__arg args[4];
@@ -28968,7 +27617,6 @@ DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *wei
     return dync__op_call(DYNC__OP_instance_norm, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at)
 {
     dync__arg args[4];
@@ -28979,7 +27627,6 @@ DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_
     return dync__op_call(DYNC__OP_rms_norm, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at)
 {
     dync__arg args[7];
@@ -28993,19 +27640,16 @@ DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, d
     return dync__op_call(DYNC__OP_scaled_dot_product_attention, 7, args, at);
 }
 DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_pixel_shuffle_at(dync_tensor *self, int64_t upscale_factor, dync_loc at)
 {
     return dync__entry_1Tl(DYNC__OP_pixel_shuffle, self, upscale_factor, at);
 }
 DYNC_API dync_tensor *(dync_pixel_shuffle)(dync_tensor *self, int64_t upscale_factor) { return dync_pixel_shuffle_at(self, upscale_factor, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_upsample_nearest2d_at(dync_tensor *self, dync_dims output_size, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_upsample_nearest2d, self, output_size, at);
 }
 DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims output_size) { return dync_upsample_nearest2d_at(self, output_size, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at)
 {
     dync__arg args[3];
@@ -29015,25 +27659,21 @@ DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value v
     return dync__op_call(DYNC__OP_pad, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_movedim_at(dync_tensor *self, dync_dims source, dync_dims destination, dync_loc at)
 {
     return dync__entry_1Tdd(DYNC__OP_movedim, self, source, destination, at);
 }
 DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination) { return dync_movedim_at(self, source, destination, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_unfold_at(dync_tensor *self, int dim, int64_t size, int64_t step, dync_loc at)
 {
     return dync__entry_1Till(DYNC__OP_unfold, self, dim, size, step, at);
 }
 DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step) { return dync_unfold_at(self, dim, size, step, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_huber_loss_at(dync_tensor *self, dync_tensor *target, double delta, dync_loc at)
 {
     return dync__entry_1TTf(DYNC__OP_huber_loss, self, target, delta, at);
 }
 DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta) { return dync_huber_loss_at(self, target, delta, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, bool log_target, dync_loc at)
 {
     dync__arg args[3];
@@ -29043,49 +27683,41 @@ DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, boo
     return dync__op_call(DYNC__OP_kl_div, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_binary_cross_entropy, self, target, at);
 }
 DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor *target) { return dync_binary_cross_entropy_at(self, target, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_binary_cross_entropy_with_logits_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_binary_cross_entropy_with_logits, self, target, at);
 }
 DYNC_API dync_tensor *(dync_binary_cross_entropy_with_logits)(dync_tensor *self, dync_tensor *target) { return dync_binary_cross_entropy_with_logits_at(self, target, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_cross_entropy, self, target, at);
 }
 DYNC_API dync_tensor *(dync_cross_entropy)(dync_tensor *self, dync_tensor *target) { return dync_cross_entropy_at(self, target, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_l1_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_l1_loss, self, target, at);
 }
 DYNC_API dync_tensor *(dync_l1_loss)(dync_tensor *self, dync_tensor *target) { return dync_l1_loss_at(self, target, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_mse_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_mse_loss, self, target, at);
 }
 DYNC_API dync_tensor *(dync_mse_loss)(dync_tensor *self, dync_tensor *target) { return dync_mse_loss_at(self, target, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_nll_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_nll_loss, self, target, at);
 }
 DYNC_API dync_tensor *(dync_nll_loss)(dync_tensor *self, dync_tensor *target) { return dync_nll_loss_at(self, target, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_smooth_l1_loss_at(dync_tensor *self, dync_tensor *target, double beta, dync_loc at)
 {
     return dync__entry_1TTf(DYNC__OP_smooth_l1_loss, self, target, beta, at);
 }
 DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *target, double beta) { return dync_smooth_l1_loss_at(self, target, beta, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset, dync_loc at)
 {
     dync__arg args[4];
@@ -29096,13 +27728,11 @@ DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync
     return dync__op_call(DYNC__OP_as_strided, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset) { return dync_as_strided_at(self, size, stride, storage_offset, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_contiguous_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_contiguous, self, at);
 }
 DYNC_API dync_tensor *(dync_contiguous)(dync_tensor *self) { return dync_contiguous_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_diagonal_at(dync_tensor *self, int offset, int dim1, int dim2, dync_loc at)
 {
     dync__arg args[4];
@@ -29113,43 +27743,36 @@ DYNC_API dync_tensor *dync_diagonal_at(dync_tensor *self, int offset, int dim1, 
     return dync__op_call(DYNC__OP_diagonal, 4, args, at);
 }
 DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, int dim2) { return dync_diagonal_at(self, offset, dim1, dim2, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_expand_at(dync_tensor *self, dync_dims size, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_expand, self, size, at);
 }
 DYNC_API dync_tensor *(dync_expand)(dync_tensor *self, dync_dims size) { return dync_expand_at(self, size, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_expand_as_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_expand_as, self, other, at);
 }
 DYNC_API dync_tensor *(dync_expand_as)(dync_tensor *self, dync_tensor *other) { return dync_expand_as_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_flatten_at(dync_tensor *self, int start_dim, int end_dim, dync_loc at)
 {
     return dync__entry_1Tii(DYNC__OP_flatten, self, start_dim, end_dim, at);
 }
 DYNC_API dync_tensor *(dync_flatten)(dync_tensor *self, int start_dim, int end_dim) { return dync_flatten_at(self, start_dim, end_dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_narrow_at(dync_tensor *self, int dim, int64_t start, int64_t length, dync_loc at)
 {
     return dync__entry_1Till(DYNC__OP_narrow, self, dim, start, length, at);
 }
 DYNC_API dync_tensor *(dync_narrow)(dync_tensor *self, int dim, int64_t start, int64_t length) { return dync_narrow_at(self, dim, start, length, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_permute_at(dync_tensor *self, dync_dims dims, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_permute, self, dims, at);
 }
 DYNC_API dync_tensor *(dync_permute)(dync_tensor *self, dync_dims dims) { return dync_permute_at(self, dims, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_reshape_at(dync_tensor *self, dync_dims shape, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_reshape, self, shape, at);
 }
 DYNC_API dync_tensor *(dync_reshape)(dync_tensor *self, dync_dims shape) { return dync_reshape_at(self, shape, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_select_at(dync_tensor *self, int dim, int64_t index, dync_loc at)
 {
     dync__arg args[3];
@@ -29159,7 +27782,6 @@ DYNC_API dync_tensor *dync_select_at(dync_tensor *self, int dim, int64_t index, 
     return dync__op_call(DYNC__OP_select, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index) { return dync_select_at(self, dim, index, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_slice_at(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step, dync_loc at)
 {
     dync__arg args[5];
@@ -29171,31 +27793,26 @@ DYNC_API dync_tensor *dync_slice_at(dync_tensor *self, int dim, int64_t start, i
     return dync__op_call(DYNC__OP_slice, 5, args, at);
 }
 DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step) { return dync_slice_at(self, dim, start, end, step, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_squeeze_at(dync_tensor *self, int dim, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_squeeze, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_squeeze)(dync_tensor *self, int dim) { return dync_squeeze_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_squeeze_all_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_squeeze_all, self, at);
 }
 DYNC_API dync_tensor *(dync_squeeze_all)(dync_tensor *self) { return dync_squeeze_all_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_t_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_t, self, at);
 }
 DYNC_API dync_tensor *(dync_t)(dync_tensor *self) { return dync_t_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_transpose_at(dync_tensor *self, int dim0, int dim1, dync_loc at)
 {
     return dync__entry_1Tii(DYNC__OP_transpose, self, dim0, dim1, at);
 }
 DYNC_API dync_tensor *(dync_transpose)(dync_tensor *self, int dim0, int dim1) { return dync_transpose_at(self, dim0, dim1, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_unflatten_at(dync_tensor *self, int dim, dync_dims sizes, dync_loc at)
 {
     dync__arg args[3];
@@ -29205,115 +27822,96 @@ DYNC_API dync_tensor *dync_unflatten_at(dync_tensor *self, int dim, dync_dims si
     return dync__op_call(DYNC__OP_unflatten, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims sizes) { return dync_unflatten_at(self, dim, sizes, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_unsqueeze_at(dync_tensor *self, int dim, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_unsqueeze, self, dim, at);
 }
 DYNC_API dync_tensor *(dync_unsqueeze)(dync_tensor *self, int dim) { return dync_unsqueeze_at(self, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_view_at(dync_tensor *self, dync_dims size, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_view, self, size, at);
 }
 DYNC_API dync_tensor *(dync_view)(dync_tensor *self, dync_dims size) { return dync_view_at(self, size, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_view_as_at(dync_tensor *self, dync_tensor *other, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_view_as, self, other, at);
 }
 DYNC_API dync_tensor *(dync_view_as)(dync_tensor *self, dync_tensor *other) { return dync_view_as_at(self, other, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_argsort_at(dync_tensor *self, int dim, bool descending, dync_loc at)
 {
     return dync__entry_1Tib(DYNC__OP_argsort, self, dim, descending, at);
 }
 DYNC_API dync_tensor *(dync_argsort)(dync_tensor *self, int dim, bool descending) { return dync_argsort_at(self, dim, descending, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_cat_at(dync_value tensors, int dim, dync_loc at)
 {
     return dync__entry_1Li(DYNC__OP_cat, tensors, dim, at);
 }
 DYNC_API dync_tensor *(dync_cat)(dync_value tensors, int dim) { return dync_cat_at(tensors, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_clone_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_clone, self, at);
 }
 DYNC_API dync_tensor *(dync_clone)(dync_tensor *self) { return dync_clone_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_flip_at(dync_tensor *self, dync_dims dims, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_flip, self, dims, at);
 }
 DYNC_API dync_tensor *(dync_flip)(dync_tensor *self, dync_dims dims) { return dync_flip_at(self, dims, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_gather_at(dync_tensor *self, int dim, dync_tensor *index, dync_loc at)
 {
     return dync__entry_1TiT(DYNC__OP_gather, self, dim, index, at);
 }
 DYNC_API dync_tensor *(dync_gather)(dync_tensor *self, int dim, dync_tensor *index) { return dync_gather_at(self, dim, index, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_index_add_at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source, dync_loc at)
 {
     return dync__entry_1TiTT(DYNC__OP_index_add, self, dim, index, source, at);
 }
 DYNC_API dync_tensor *(dync_index_add)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source) { return dync_index_add_at(self, dim, index, source, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_index_select_at(dync_tensor *self, int dim, dync_tensor *index, dync_loc at)
 {
     return dync__entry_1TiT(DYNC__OP_index_select, self, dim, index, at);
 }
 DYNC_API dync_tensor *(dync_index_select)(dync_tensor *self, int dim, dync_tensor *index) { return dync_index_select_at(self, dim, index, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_masked_select_at(dync_tensor *self, dync_tensor *mask, dync_loc at)
 {
     return dync__entry_1TT(DYNC__OP_masked_select, self, mask, at);
 }
 DYNC_API dync_tensor *(dync_masked_select)(dync_tensor *self, dync_tensor *mask) { return dync_masked_select_at(self, mask, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_nonzero_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_nonzero, self, at);
 }
 DYNC_API dync_tensor *(dync_nonzero)(dync_tensor *self) { return dync_nonzero_at(self, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_repeat_at(dync_tensor *self, dync_dims repeats, dync_loc at)
 {
     return dync__entry_1Td(DYNC__OP_repeat, self, repeats, at);
 }
 DYNC_API dync_tensor *(dync_repeat)(dync_tensor *self, dync_dims repeats) { return dync_repeat_at(self, repeats, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_roll_at(dync_tensor *self, dync_dims shifts, dync_dims dims, dync_loc at)
 {
     return dync__entry_1Tdd(DYNC__OP_roll, self, shifts, dims, at);
 }
 DYNC_API dync_tensor *(dync_roll)(dync_tensor *self, dync_dims shifts, dync_dims dims) { return dync_roll_at(self, shifts, dims, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_scatter_at(dync_tensor *self, int dim, dync_tensor *index, dync_value src, dync_loc at)
 {
     return dync__entry_1TiTV(DYNC__OP_scatter, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter)(dync_tensor *self, int dim, dync_tensor *index, dync_value src) { return dync_scatter_at(self, dim, index, src, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_scatter_add_at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src, dync_loc at)
 {
     return dync__entry_1TiTT(DYNC__OP_scatter_add, self, dim, index, src, at);
 }
 DYNC_API dync_tensor *(dync_scatter_add)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src) { return dync_scatter_add_at(self, dim, index, src, DYNC_NOWHERE); }
-
 DYNC_API dync_value dync_sort_at(dync_tensor *self, int dim, bool descending, dync_loc at)
 {
     return dync__entry_nTib(DYNC__OP_sort, self, dim, descending, at);
 }
 DYNC_API dync_value (dync_sort)(dync_tensor *self, int dim, bool descending) { return dync_sort_at(self, dim, descending, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_stack_at(dync_value tensors, int dim, dync_loc at)
 {
     return dync__entry_1Li(DYNC__OP_stack, tensors, dim, at);
 }
 DYNC_API dync_tensor *(dync_stack)(dync_value tensors, int dim) { return dync_stack_at(tensors, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *indices, int dim, dync_loc at)
 {
     dync__arg args[3];
@@ -29323,7 +27921,6 @@ DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *ind
     return dync__op_call(DYNC__OP_take_along_dim, 3, args, at);
 }
 DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim) { return dync_take_along_dim_at(self, indices, dim, DYNC_NOWHERE); }
-
 DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted, dync_loc at)
 {
     dync__arg args[5];
@@ -29335,19 +27932,16 @@ DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool lar
     return dync__op_call_list(DYNC__OP_topk, 5, args, at);
 }
 DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted) { return dync_topk_at(self, k, dim, largest, sorted, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_tril_at(dync_tensor *self, int diagonal, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_tril, self, diagonal, at);
 }
 DYNC_API dync_tensor *(dync_tril)(dync_tensor *self, int diagonal) { return dync_tril_at(self, diagonal, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_triu_at(dync_tensor *self, int diagonal, dync_loc at)
 {
     return dync__entry_1Ti(DYNC__OP_triu, self, diagonal, at);
 }
 DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal) { return dync_triu_at(self, diagonal, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at)
 {
     return dync__entry_1T(DYNC__OP_unique, self, at);
@@ -29362,7 +27956,6 @@ DYNC_API dync_tensor *(dync_unique)(dync_tensor *self) { return dync_unique_at(s
  * (aten/src/ATen/native/cpu/BinaryOpsKernel.cpp, UnaryOpsKernel.cpp, Activation.cpp), so that NaN, infinities and signed zeros agree. */
 
 /* ---- short names ------------------------------------------------------------------------------------------------------- */
-
 static int dync__ex1(dync__lb *b, int prim, int x) { return dync__lb_op(b, prim, x, -1, -1); }
 static int dync__ex2(dync__lb *b, int prim, int x, int y) { return dync__lb_op(b, prim, x, y, -1); }
 static int dync__ex_add(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_add, x, y); }
@@ -29371,7 +27964,6 @@ static int dync__ex_mul(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P
 static int dync__ex_div(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_div, x, y); }
 static int dync__ex_lt(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_lt, x, y); }
 static int dync__ex_select(dync__lb *b, int c, int x, int y) { return dync__lb_op(b, DYNC__P_select, c, x, y); }
-
 static bool dync__ex_is_float(const dync__lb *b, int v)
 {
     int type = dync__lb_type(b, v);
@@ -29389,49 +27981,41 @@ static int dync__ex_zero(dync__lb *b, int v) { return dync__ex_const(b, v, 0); }
 static int dync__ex_bool(dync__lb *b, int v) { return dync__lb_cast(b, v, DYNC_BOOL); }
 
 /* ---- binary ------------------------------------------------------------------------------------------------------------ */
-
 DYNC__FN int dync__e_add(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex2(b, dync__ex_is_bool(b, in[0]) ? DYNC__P_or_ : DYNC__P_add, in[0], in[1]);
 }
-
 DYNC__FN int dync__e_sub(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_sub(b, in[0], in[1]);
 }
-
 DYNC__FN int dync__e_mul(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex2(b, dync__ex_is_bool(b, in[0]) ? DYNC__P_and_ : DYNC__P_mul, in[0], in[1]);
 }
-
 DYNC__FN int dync__e_div(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_div(b, in[0], in[1]);
 }
-
 DYNC__FN int dync__e_atan2(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__vm_atan2(b, in[0], in[1]);
 }
-
 DYNC__FN int dync__e_maximum(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex2(b, dync__ex_is_bool(b, in[0]) ? DYNC__P_or_ : DYNC__P_max, in[0], in[1]);
 }
-
 DYNC__FN int dync__e_minimum(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex2(b, dync__ex_is_bool(b, in[0]) ? DYNC__P_and_ : DYNC__P_min, in[0], in[1]);
 }
-
 DYNC__FN int dync__e_fmod(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -29445,7 +28029,6 @@ static int dync__ex_wrong_sign(dync__lb *b, int rem, int y)
     int differ = dync__ex2(b, DYNC__P_xor_, dync__ex_lt(b, rem, zero), dync__ex_lt(b, y, zero));
     return dync__ex2(b, DYNC__P_and_, dync__ex2(b, DYNC__P_ne, rem, zero), differ);
 }
-
 DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int rem = dync__e_fmod(b, call, in);
@@ -29541,7 +28124,6 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
     }
 DYNC__COMPARES(DYNC__X)
 #undef DYNC__X
-
 #define DYNC__LOGICALS(X) X(logical_and, and_) X(logical_or, or_) X(logical_xor, xor_)
 #define DYNC__X(name, prim)                                                                                  \
     DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in)                        \
@@ -29551,13 +28133,11 @@ DYNC__COMPARES(DYNC__X)
     }
 DYNC__LOGICALS(DYNC__X)
 #undef DYNC__X
-
 DYNC__FN int dync__e_logical_not(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex1(b, DYNC__P_not_, dync__ex_bool(b, in[0]));
 }
-
 DYNC__FN int dync__e_bitwise_not(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -29565,19 +28145,16 @@ DYNC__FN int dync__e_bitwise_not(dync__lb *b, const dync__opcall *call, const in
 }
 
 /* ---- ternary ------------------------------------------------------------------------------------------------------------------ */
-
 DYNC__FN int dync__e_where(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_select(b, in[0], in[1], in[2]);
 }
-
 DYNC__FN int dync__e_masked_fill(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_select(b, in[1], in[2], in[0]);
 }
-
 DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
@@ -29585,7 +28162,6 @@ DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in)
     if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_min, x, in[2]);
     return x;
 }
-
 DYNC__FN int dync__e_hardtanh(dync__lb *b, const dync__opcall *call, const int *in)
 {
     return dync__e_clamp(b, call, in);
@@ -29601,13 +28177,11 @@ DYNC__FN int dync__e_lerp(dync__lb *b, const dync__opcall *call, const int *in)
     return dync__ex_select(b, dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, w), dync__ex_const(b, x, 0.5)), near_x,
                            near_end);
 }
-
 DYNC__FN int dync__e_addcmul(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_add(b, in[0], dync__ex_mul(b, dync__ex_mul(b, in[3], in[1]), in[2]));
 }
-
 DYNC__FN int dync__e_addcdiv(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -29615,7 +28189,6 @@ DYNC__FN int dync__e_addcdiv(dync__lb *b, const dync__opcall *call, const int *i
 }
 
 /* ---- unary: straight to vecmath or a primitive ----------------------------------------------------------------------------------- */
-
 #define DYNC__BY_VECMATH(X) X(acos) X(asin) X(atan) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) X(expm1) X(log) X(log10) X(log1p) X(log2) \
     X(rsqrt) X(sigmoid) X(sin) X(sinh) X(tan) X(tanh)
 #define DYNC__X(name)                                                                 \
@@ -29626,7 +28199,6 @@ DYNC__FN int dync__e_addcdiv(dync__lb *b, const dync__opcall *call, const int *i
     }
 DYNC__BY_VECMATH(DYNC__X)
 #undef DYNC__X
-
 #define DYNC__BY_PRIM(X) X(abs, abs) X(neg, neg) X(sqrt, sqrt)
 #define DYNC__X(name, prim)                                                           \
     DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
@@ -29649,39 +28221,33 @@ DYNC__ROUNDINGS(DYNC__X)
 #undef DYNC__X
 
 /* ---- unary: formulas ---------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN int dync__e_clone(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)b;
     (void)call;
     return in[0];
 }
-
 DYNC__FN int dync__e_copy(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)b;
     (void)call;
     return in[1];
 }
-
 DYNC__FN int dync__e_square(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_mul(b, in[0], in[0]);
 }
-
 DYNC__FN int dync__e_reciprocal(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_div(b, dync__ex_const(b, in[0], 1), in[0]);
 }
-
 DYNC__FN int dync__e_frac(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_sub(b, in[0], dync__ex1(b, DYNC__P_trunc, in[0]));
 }
-
 DYNC__FN int dync__e_sgn(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
@@ -29691,33 +28257,28 @@ DYNC__FN int dync__e_sgn(dync__lb *b, const dync__opcall *call, const int *in)
     int below = dync__ex_select(b, dync__ex_lt(b, x, zero), dync__ex_const(b, x, -1), zero);
     return dync__ex_select(b, dync__ex_lt(b, zero, x), dync__ex_const(b, x, 1), below);
 }
-
 DYNC__FN int dync__e_isnan(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_is_float(b, in[0]) ? dync__ex2(b, DYNC__P_ne, in[0], in[0]) : dync__lb_i(b, DYNC_BOOL, 0);
 }
-
 DYNC__FN int dync__e_isinf(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     if (!dync__ex_is_float(b, in[0])) return dync__lb_i(b, DYNC_BOOL, 0);
     return dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
 }
-
 DYNC__FN int dync__e_isfinite(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     if (!dync__ex_is_float(b, in[0])) return dync__lb_i(b, DYNC_BOOL, 1);
     return dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
 }
-
 DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex2(b, DYNC__P_max, in[0], dync__ex_zero(b, in[0]));
 }
-
 DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
 {
     return dync__ex2(b, DYNC__P_min, dync__e_relu(b, call, in), dync__ex_const(b, in[0], 6));
@@ -29728,19 +28289,16 @@ static int dync__ex_if_positive(dync__lb *b, int x, int other)
 {
     return dync__ex_select(b, dync__ex_lt(b, dync__ex_zero(b, x), x), x, other);
 }
-
 DYNC__FN int dync__e_leaky_relu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], in[1]));
 }
-
 DYNC__FN int dync__e_elu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_if_positive(b, in[0], dync__ex_mul(b, dync__vm_expm1(b, in[0]), in[1]));
 }
-
 DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], half = dync__ex_const(b, x, 0.5), one = dync__ex_const(b, x, 1);
@@ -29749,7 +28307,6 @@ DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in)
     (void)call;
     return dync__ex_mul(b, dync__ex_mul(b, x, half), phi);
 }
-
 DYNC__FN int dync__e_gelu_tanh(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], half = dync__ex_const(b, x, 0.5), one = dync__ex_const(b, x, 1);
@@ -29759,7 +28316,6 @@ DYNC__FN int dync__e_gelu_tanh(dync__lb *b, const dync__opcall *call, const int 
     (void)call;
     return dync__ex_mul(b, dync__ex_mul(b, half, x), dync__ex_add(b, one, dync__vm_tanh(b, inner)));
 }
-
 DYNC__FN int dync__e_logsigmoid(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], zero = dync__ex_zero(b, x);
@@ -29767,20 +28323,17 @@ DYNC__FN int dync__e_logsigmoid(dync__lb *b, const dync__opcall *call, const int
     (void)call;
     return dync__ex_sub(b, dync__ex2(b, DYNC__P_min, zero, x), tail);
 }
-
 DYNC__FN int dync__e_mish(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_mul(b, in[0], dync__vm_tanh(b, dync__vm_log1p(b, dync__vm_exp(b, in[0]))));
 }
-
 DYNC__FN int dync__e_silu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int one = dync__ex_const(b, in[0], 1);
     (void)call;
     return dync__ex_div(b, in[0], dync__ex_add(b, one, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, in[0]))));
 }
-
 DYNC__FN int dync__e_softplus(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], soft = dync__vm_log1p(b, dync__vm_exp(b, x));
@@ -29789,21 +28342,18 @@ DYNC__FN int dync__e_softplus(dync__lb *b, const dync__opcall *call, const int *
 }
 
 /* ---- gradients that PyTorch's graphs show as one operator ------------------------------------------------------------------------------ */
-
 DYNC__FN int dync__e_sigmoid_backward(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int g = in[0], y = in[1], one = dync__ex_const(b, y, 1);
     (void)call;
     return dync__ex_mul(b, dync__ex_mul(b, g, dync__ex_sub(b, one, y)), y);
 }
-
 DYNC__FN int dync__e_tanh_backward(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int g = in[0], y = in[1], one = dync__ex_const(b, y, 1);
     (void)call;
     return dync__ex_mul(b, g, dync__ex_sub(b, one, dync__ex_mul(b, y, y)));
 }
-
 DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -29819,7 +28369,6 @@ DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, c
  * Sources: PyTorch aten/src/ATen/TensorIterator.cpp (strides of outputs), native/TypeProperties.cpp (result_type). */
 
 /* ---- arguments ------------------------------------------------------------------------------------------------------- */
-
 static const char *dync__infer_kind_text(const dync__arg *a)
 {
     static const char *const names[] = {"none",     "a tensor", "an int",   "a float",  "a bool",
@@ -29827,7 +28376,6 @@ static const char *dync__infer_kind_text(const dync__arg *a)
                                         "a handle", "a node",   "a value"};
     return names[a->kind <= DYNC__A_PTR ? a->kind : 0];
 }
-
 DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__tensor **out)
 {
     *out = i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
@@ -29835,7 +28383,6 @@ DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__t
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
-
 DYNC__FN dync_status dync__infer_value(const dync__opcall *call, int i)
 {
     if (i < call->nargs && (call->args[i].kind == DYNC__A_TENSOR || dync__arg_is_number(&call->args[i])))
@@ -29843,14 +28390,12 @@ DYNC__FN dync_status dync__infer_value(const dync__opcall *call, int i)
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor or a number, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
-
 static dync_status dync__infer_number(const dync__opcall *call, int i)
 {
     if (i < call->nargs && dync__arg_is_number(&call->args[i])) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a number, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
-
 static const char *dync__infer_device_text(int device, char *out, size_t cap)
 {
     int kind = device & 0xff;
@@ -29868,7 +28413,6 @@ DYNC__FN dync_status dync__infer_device_known(int device)
                           device >> 8);
     return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
 }
-
 static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm)
 {
     bool movable = t->lay.ndim == 0 && t->device == DYNC_CPU;    /* 0-dim CPU tensors mix with any device */
@@ -29884,7 +28428,6 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
         "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
         dync__infer_device_text(*device, a, sizeof a), dync__infer_device_text(t->device, b, sizeof b));
 }
-
 DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
 {
     bool firm = false;
@@ -29899,26 +28442,22 @@ DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
     if (*device < 0) *device = DYNC_CPU;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *t)
 {
     if (dync__dtype_info(t->dtype)->kind == 'f') return DYNC_OK;
     return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
                       dync__dtype_info(t->dtype)->guard);
 }
-
 DYNC__FN dync_status dync__infer_index(const dync__tensor *t)
 {
     if (t->dtype == DYNC_I64 || t->dtype == DYNC_I32) return DYNC_OK;
     return dync__fail(DYNC_ERR_DTYPE, "expected an index tensor of dtype int64 or int32, got %s",
                       dync__dtype_info(t->dtype)->name);
 }
-
 DYNC__FN int dync__infer_int_dim(const dync__arg *a)
 {
     return a->as.i > INT_MAX ? INT_MAX : a->as.i < INT_MIN ? INT_MIN : (int)a->as.i;
 }
-
 DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, int ndim, const int64_t *shape)
 {
     out->dtype = dtype;
@@ -30009,12 +28548,10 @@ static unsigned dync__infer_promoting(const dync__opcall *call)
     default: return 3;
     }
 }
-
 static int dync__infer_number_dtype(const dync__arg *a)
 {
     return a->kind == DYNC__A_FLOAT ? dync__tls.default_dtype : a->kind == DYNC__A_INT ? DYNC_I64 : DYNC_BOOL;
 }
-
 DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
 {
     dync__promoter p = {-1, -1, -1};
@@ -30054,12 +28591,10 @@ static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dy
     out->alias = -1;
     return dync__infer_like(out, ndim, shape, n, t);
 }
-
 static bool dync__infer_is_bool(const dync__arg *a)
 {
     return a->kind == DYNC__A_BOOL || (a->kind == DYNC__A_TENSOR && a->as.t->dtype == DYNC_BOOL);
 }
-
 static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
 {
     bool subtracts = call->op == DYNC__OP_sub &&
@@ -30103,7 +28638,6 @@ static bool dync__infer_refuses_bool(int op)
     default: return false;
     }
 }
-
 DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30112,7 +28646,6 @@ DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
     if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
 }
-
 DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30135,7 +28668,6 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
 }
-
 DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
 {
     for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
@@ -30145,7 +28677,6 @@ DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
                           dync__dtype_info(dtype)->guard);
     return dync__infer_broadcast(call, dtype, out);
 }
-
 DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30158,7 +28689,6 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_no_bool(call, dtype));
     return dync__infer_broadcast(call, dtype, out);
 }
-
 DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *end;
@@ -30171,7 +28701,6 @@ DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_floating(self));
     return dync__infer_broadcast(call, self->dtype, out);
 }
-
 DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30184,14 +28713,12 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_no_bool(call, dtype));
     return dync__infer_broadcast(call, dtype, out);
 }
-
 static dync_status dync__infer_mask(const dync__tensor *t, const char *what)
 {
     if (t->dtype == DYNC_BOOL) return DYNC_OK;
     return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what,
                       dync__dtype_info(t->dtype)->name);
 }
-
 DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *condition;
@@ -30201,7 +28728,6 @@ DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_value(call, 2));
     return dync__infer_broadcast(call, dync__op_common_dtype(call), out);
 }
-
 DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *mask;
@@ -30215,14 +28741,12 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
                           call->args[2].as.t->lay.ndim);
     return dync__infer_broadcast(call, self->dtype, out);
 }
-
 DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     return dync__infer_broadcast(call, t->dtype, out);
 }
-
 DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30231,7 +28755,6 @@ DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)call->args[1].as.i);
     return dync__infer_broadcast(call, (int)call->args[1].as.i, out);
 }
-
 DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30280,7 +28803,6 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
 }
 
 /* ---- factories ------------------------------------------------------------------------------------------------------------------ */
-
 static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, const dync__arg *device, int ndim,
                                     const int64_t *shape)
 {
@@ -30289,32 +28811,27 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, con
     DYNC__TRY(dync__infer_device_known((int)device->as.i));
     return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
 }
-
 static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
 {
     if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f') return DYNC_OK;
     return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",
                       dync__dtype_info(dtype)->guard);
 }
-
 DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n, call->args[0].as.dims));
     return dync__infer_random_dtype(call, out->dtype);
 }
-
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_number(call, 1));
     return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
 }
-
 DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out)
 {
     int64_t shape[2] = {call->args[0].as.i, call->args[1].as.i};
     return dync__infer_made(out, &call->args[2], &call->args[3], 2, shape);
 }
-
 DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
 {
     int64_t n;
@@ -30366,7 +28883,6 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
 }
-
 DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
 {
     if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR && call->args[1].as.t->lay.ndim != 0)
@@ -30375,7 +28891,6 @@ DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
                           call->args[1].as.t->lay.ndim);
     return dync__i_like_self(call, out);
 }
-
 DYNC__FN dync_status dync__i_like_arg1(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *grad, *self;
@@ -30385,19 +28900,16 @@ DYNC__FN dync_status dync__i_like_arg1(const dync__opcall *call, dync__info *out
 }
 
 /* ---- views -------------------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
 {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
     *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0};
     return DYNC_OK;
 }
-
 static dync_status dync__infer_dim(const dync__arg *a, int ndim, int *out)
 {
     return dync__dim_wrap(dync__infer_int_dim(a), ndim, out);
 }
-
 DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30411,7 +28923,6 @@ static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const i
     DYNC__TRY(dync__layout_view(in, ndim, shape, out, possible));
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30437,14 +28948,12 @@ static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const in
     out->alias = -1;
     return dync__infer_as_view(&dense, ndim, shape, &out->lay, &possible);
 }
-
 DYNC__FN dync_status dync__i_reshape(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
     return dync__infer_reshape(t, call->args[1].n, call->args[1].as.dims, out);
 }
-
 DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *other;
@@ -30456,7 +28965,6 @@ DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
                ? DYNC_OK
                : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's size and stride");
 }
-
 DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30472,7 +28980,6 @@ DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
     for (int i = end + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
     return dync__infer_reshape(t, n, shape, out);
 }
-
 DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30497,7 +29004,6 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
     for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
     return dync__infer_reshape(t, n, shape, out);
 }
-
 DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30517,7 +29023,6 @@ DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
     }
     return DYNC_OK;
 }
-
 static void dync__infer_swap(dync__layout *l, int a, int b)
 {
     int64_t shape = l->shape[a], stride = l->stride[a];
@@ -30526,7 +29031,6 @@ static void dync__infer_swap(dync__layout *l, int a, int b)
     l->shape[b] = shape;
     l->stride[b] = stride;
 }
-
 DYNC__FN dync_status dync__i_transpose(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30537,7 +29041,6 @@ DYNC__FN dync_status dync__i_transpose(const dync__opcall *call, dync__info *out
     if (t->lay.ndim) dync__infer_swap(&out->lay, a, b);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30548,14 +29051,12 @@ DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
     if (t->lay.ndim == 2) dync__infer_swap(&out->lay, 0, 1);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_expand(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
     return dync__layout_expand(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay);
 }
-
 DYNC__FN dync_status dync__i_expand_as(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *other;
@@ -30563,7 +29064,6 @@ DYNC__FN dync_status dync__i_expand_as(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_tensor(call, 1, &other));
     return dync__layout_expand(&t->lay, other->lay.ndim, other->lay.shape, &out->lay);
 }
-
 static void dync__infer_drop_dim(dync__layout *l, int dim)
 {
     l->ndim--;
@@ -30572,7 +29072,6 @@ static void dync__infer_drop_dim(dync__layout *l, int dim)
         l->stride[i] = l->stride[i + 1];
     }
 }
-
 DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30582,7 +29081,6 @@ DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
     if (t->lay.ndim && t->lay.shape[dim] == 1) dync__infer_drop_dim(&out->lay, dim);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30591,7 +29089,6 @@ DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *o
         if (out->lay.shape[i] == 1) dync__infer_drop_dim(&out->lay, i);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30608,7 +29105,6 @@ DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out
     out->lay.shape[dim] = 1;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, int64_t index, dync__layout *out)
 {
     dync__arg d = dync__arg_i(dim_arg);
@@ -30625,7 +29121,6 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
     dync__infer_drop_dim(out, dim);
     return DYNC_OK;
 }
-
 static int64_t dync__slice_edge(int64_t edge, int64_t size)
 {
     if (edge == INT64_MAX) return size;
@@ -30655,7 +29150,6 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
         out->stride[dim] = dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset, int64_t dim1_arg,
                                          int64_t dim2_arg, dync__layout *out)
 {
@@ -30678,14 +29172,12 @@ DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset,
     out->stride[out->ndim++] = stride;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_select(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
     return dync__view_select(&t->lay, call->args[1].as.i, call->args[2].as.i, &out->lay);
 }
-
 DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30693,7 +29185,6 @@ DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out)
     return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
                             call->args[4].as.i, &out->lay);
 }
-
 DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30710,14 +29201,12 @@ DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
                           (long long)dync__sz_hint(call->args[2].as.i), (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
     return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
 }
-
 DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
     return dync__view_diagonal(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i, &out->lay);
 }
-
 DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride, int64_t offset,
                                          int64_t items, dync__layout *out)
 {
@@ -30744,7 +29233,6 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
                           (long long)last, (long long)items);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_as_strided(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30770,7 +29258,6 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
     out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30778,7 +29265,6 @@ DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *ou
     if (call->op == DYNC__OP_contiguous && dync__layout_is_contiguous(&t->lay)) return DYNC_OK;
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
-
 DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *source;
@@ -30792,7 +29278,6 @@ DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
     out->alias = 1;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
 {
     (void)call;
@@ -30801,13 +29286,11 @@ DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
 }
 
 /* ---- for all rows -------------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
 {
     if (call->row->infer) return call->row->infer(call, out);
     return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", call->row->name);
 }
-
 DYNC__FN dync_status dync__op_fake(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -30844,12 +29327,10 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call)
 /* op/infer_nn.c: shapes, dtypes and argument errors of reductions, products, layers, losses and movers. After infer.c.
  *
  * What is not said otherwise gives fresh row-major outputs, as PyTorch does for these. */
-
 static dync_status dync__infer_axis(const dync__opcall *call, int i, const dync__tensor *t, int *dim)
 {
     return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), t->lay.ndim, dim);
 }
-
 static bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b)
 {
     return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
@@ -30866,7 +29347,6 @@ static dync_status dync__infer_pair_error(const char *text, const dync__layout *
     dync__str_free(&s);
     return DYNC_ERR_SHAPE;
 }
-
 static dync_status dync__infer_rank(const dync__tensor *t, int rank, const char *what)
 {
     if (t->lay.ndim == rank) return DYNC_OK;
@@ -30874,7 +29354,6 @@ static dync_status dync__infer_rank(const dync__tensor *t, int rank, const char 
 }
 
 /* ---- reductions --------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced)
 {
     int64_t one = dims->kind == DYNC__A_INT ? dims->as.i : 0;
@@ -30893,7 +29372,6 @@ DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *red
     }
     return DYNC_OK;
 }
-
 static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim, int dtype,
                                        dync__info *out)
 {
@@ -30914,7 +29392,6 @@ static dync_status dync__infer_not_empty(const dync__tensor *t, const bool *redu
             return dync__fail(DYNC_ERR_INDEX, "Expected reduction dim %d to have non-zero size.", i);
     return DYNC_OK;
 }
-
 static int dync__infer_reduce_dtype(const dync__opcall *call, const dync__tensor *t)
 {
     bool floating = dync__dtype_info(t->dtype)->kind == 'f';
@@ -30923,7 +29400,6 @@ static int dync__infer_reduce_dtype(const dync__opcall *call, const dync__tensor
     if ((call->row->flags & DYNC__OP_FLOAT) && !floating) return dync__tls.default_dtype;
     return t->dtype;
 }
-
 DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30939,7 +29415,6 @@ DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
     if (call->op == DYNC__OP_amax || call->op == DYNC__OP_amin) DYNC__TRY(dync__infer_not_empty(t, reduced));
     return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, dync__infer_reduce_dtype(call, t), out);
 }
-
 DYNC__FN dync_status dync__i_var(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30950,7 +29425,6 @@ DYNC__FN dync_status dync__i_var(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
     return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
 }
-
 DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30963,7 +29437,6 @@ DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_dims(&call->args[2], t->lay.ndim, reduced));
     return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
 }
-
 DYNC__FN dync_status dync__i_arg_reduce(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30974,7 +29447,6 @@ DYNC__FN dync_status dync__i_arg_reduce(const dync__opcall *call, dync__info *ou
     DYNC__TRY(dync__infer_not_empty(t, reduced));
     return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, out);
 }
-
 DYNC__FN dync_status dync__i_max_dim(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30985,7 +29457,6 @@ DYNC__FN dync_status dync__i_max_dim(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_reduced(t, reduced, call->args[2].as.i != 0, t->dtype, &out[0]));
     return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, &out[1]);
 }
-
 DYNC__FN dync_status dync__i_cumsum(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -30994,7 +29465,6 @@ DYNC__FN dync_status dync__i_cumsum(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     return dync__infer_fresh(out, dync__infer_reduce_dtype(call, t), t->device, t->lay.ndim, t->lay.shape);
 }
-
 DYNC__FN dync_status dync__i_softmax(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31006,7 +29476,6 @@ DYNC__FN dync_status dync__i_softmax(const dync__opcall *call, dync__info *out)
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------------------ */
-
 static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b, int *device)
 {
     DYNC__TRY(dync__infer_tensor(call, 0, a));
@@ -31018,7 +29487,6 @@ static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, d
     if ((*a)->dtype == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
     return DYNC_OK;
 }
-
 static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, const dync__tensor *b, int64_t inner_b)
 {
     if (dync__sz_eq(inner_a, inner_b)) return DYNC_OK;
@@ -31031,7 +29499,6 @@ static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, con
     dync__str_free(&s);
     return DYNC_ERR_SHAPE;
 }
-
 DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -31043,7 +29510,6 @@ DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
     int64_t shape[2] = {a->lay.shape[0], b->lay.shape[1]};
     return dync__infer_fresh(out, a->dtype, device, 2, shape);
 }
-
 DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -31057,7 +29523,6 @@ DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
     int64_t shape[3] = {a->lay.shape[0], a->lay.shape[1], b->lay.shape[2]};
     return dync__infer_fresh(out, a->dtype, device, 3, shape);
 }
-
 DYNC__FN dync_status dync__i_mv(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -31068,7 +29533,6 @@ DYNC__FN dync_status dync__i_mv(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
     return dync__infer_fresh(out, a->dtype, device, 1, a->lay.shape);
 }
-
 DYNC__FN dync_status dync__i_dot(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -31079,7 +29543,6 @@ DYNC__FN dync_status dync__i_dot(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[0], b, b->lay.shape[0]));
     return dync__infer_fresh(out, a->dtype, device, 0, NULL);
 }
-
 DYNC__FN dync_status dync__i_outer(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -31092,7 +29555,6 @@ DYNC__FN dync_status dync__i_outer(const dync__opcall *call, dync__info *out)
     int64_t shape[2] = {a->lay.shape[0], b->lay.shape[0]};
     return dync__infer_fresh(out, dync__promote(a->dtype, b->dtype), device, 2, shape);
 }
-
 DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *a, *b;
@@ -31107,7 +29569,6 @@ DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
                           dync__dtype_info(self->dtype)->name, dync__dtype_info(a->dtype)->name);
     return dync__layout_expand(&self->lay, 2, out->lay.shape, &expanded);
 }
-
 DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -31124,7 +29585,6 @@ DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out)
     if (nb > 1) shape[n++] = b->lay.shape[nb - 1];
     return dync__infer_fresh(out, a->dtype, device, n, shape);
 }
-
 DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *w, *bias;
@@ -31186,7 +29646,6 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
     if (ceil_mode && (n - 1) * stride >= size + padding) n--;      /* the last window must start inside */
     return n;
 }
-
 DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *w, *bias;
@@ -31247,7 +29706,6 @@ DYNC__FN dync_status dync__i_conv2d(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__i_convolution(&c, out));
     return dync__infer_fresh(out, out->dtype, out->device, 3, out->lay.shape + 1);
 }
-
 DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *gy, *x, *w;
@@ -31287,7 +29745,6 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
 }
-
 DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -31305,7 +29762,6 @@ DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *ou
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -31317,7 +29773,6 @@ DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *ou
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
     return dync__infer_pooled(x, kernel, stride, padding, one, call->args[4].as.i != 0, out);
 }
-
 DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -31338,7 +29793,6 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
 }
 
 /* ---- normalisation and other layers ------------------------------------------------------------------------------------------ */
-
 static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, const char *what, int64_t n)
 {
     dync__tensor *t;
@@ -31348,7 +29802,6 @@ static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, 
     return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what, (long long)dync__sz_hint(n),
                       (long long)dync__sz_hint(t->numel));
 }
-
 DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__info *out)
 {
     static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
@@ -31379,7 +29832,6 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *out)
 {
     dync__info all[5];
@@ -31387,7 +29839,6 @@ DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *ou
     *out = all[0];
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *g, *x;
@@ -31401,7 +29852,6 @@ DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call
     DYNC__TRY(dync__infer_fresh(&out[1], stats, x->device, 1, &x->lay.shape[1]));
     return dync__infer_fresh(&out[2], stats, x->device, 1, &x->lay.shape[1]);
 }
-
 DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *p;
@@ -31430,7 +29880,6 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     DYNC__TRY(dync__infer_fresh(&out[1], wide, device, x->lay.ndim, stats));
     return dync__infer_fresh(&out[2], wide, device, x->lay.ndim, stats);
 }
-
 DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *out)
 {
     dync__info all[3];
@@ -31456,7 +29905,6 @@ DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
                          .args = call->args};
     return dync__i_like(&like, out);
 }
-
 DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *w, *idx;
@@ -31473,7 +29921,6 @@ DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out
     shape[idx->lay.ndim] = w->lay.shape[1];
     return dync__infer_fresh(out, w->dtype, device, idx->lay.ndim + 1, shape);
 }
-
 DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *g, *idx;
@@ -31485,7 +29932,6 @@ DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, 
     int64_t shape[2] = {call->args[2].as.i, g->lay.shape[g->lay.ndim - 1]};
     return dync__infer_fresh(out, g->dtype, g->device, 2, shape);
 }
-
 DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31502,7 +29948,6 @@ DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
 }
 
 /* ---- losses ------------------------------------------------------------------------------------------------------------------ */
-
 DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *y;
@@ -31520,7 +29965,6 @@ DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
     if (dync__dtype_info(dtype)->kind != 'f') return dync__infer_floating(x);
     return dync__infer_fresh(out, dtype, device, 0, NULL);
 }
-
 DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *y;
@@ -31541,7 +29985,6 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
 }
 
 /* ---- movers -------------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *list = &call->args[0];
@@ -31582,7 +30025,6 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
     shape[dim] = total;
     return dync__infer_fresh(out, dync__promoter_result(&p), out->device, first->lay.ndim, shape);
 }
-
 DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *list = &call->args[0];
@@ -31640,7 +30082,6 @@ DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__
     out->lay.offset = 0;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31653,7 +30094,6 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
                          .args = call->args};
     return dync__i_like(&like, out);
 }
-
 DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31669,7 +30109,6 @@ DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
     }
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
-
 DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31701,7 +30140,6 @@ static dync_status dync__infer_index_fits(const dync__tensor *index, const dync_
         fits = d == dim || !dync__sz_lt(other->shape[d], index->lay.shape[d]);
     return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
 }
-
 DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -31715,7 +30153,6 @@ DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
                                      "expected index of the rank of self and not larger outside dim"));
     return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
 }
-
 DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -31732,7 +30169,6 @@ DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info
     DYNC__TRY(dync__broadcast(t->lay.ndim, a, index->lay.ndim, index->lay.shape, &n, shape));
     return dync__infer_fresh(out, t->dtype, t->device, n, shape);
 }
-
 DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -31753,7 +30189,6 @@ DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
     }
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
-
 DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -31770,7 +30205,6 @@ DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *
     if (t->lay.ndim) shape[dim] = index->numel;
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);
 }
-
 DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index, *src;
@@ -31792,7 +30226,6 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
                                       &src->lay);
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
-
 DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31808,7 +30241,6 @@ DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
     out[1].dtype = DYNC_I64;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_argsort(const dync__opcall *call, dync__info *out)
 {
     dync__info both[2];
@@ -31816,7 +30248,6 @@ DYNC__FN dync_status dync__i_argsort(const dync__opcall *call, dync__info *out)
     *out = both[1];
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31831,7 +30262,6 @@ DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_fresh(&out[0], t->dtype, t->device, t->lay.ndim, shape));
     return dync__infer_fresh(&out[1], DYNC_I64, t->device, t->lay.ndim, shape);
 }
-
 DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -31849,7 +30279,6 @@ DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
  * are index maps and nothing is copied to be read. Loops without iterations are dropped. */
 
 /* ---- building blocks ------------------------------------------------------------------------------------------------- */
-
 DYNC__FN int64_t dync__lower_count(const dync__layout *l)
 {
     int64_t n = 1;
@@ -31857,7 +30286,6 @@ DYNC__FN int64_t dync__lower_count(const dync__layout *l)
         n *= l->shape[d]; /* an allocated or inferred layout: checked not to overflow */
     return n;
 }
-
 DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, const dync__operand *in, int i)
 {
     int at = 0;
@@ -31868,7 +30296,6 @@ DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, cons
     }
     return &in[at];
 }
-
 DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_dims, const int64_t *extent)
 {
     memset(b, 0, sizeof *b);
@@ -31878,7 +30305,6 @@ DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_di
     b->fast_math = pb->fast_math;
     return b->k != NULL;
 }
-
 DYNC__FN dync_status dync__lower_end(dync__pb *pb, dync__lb *b)
 {
     if (!b->k || b->k->failed) return DYNC_ERR_MEMORY;
@@ -31886,13 +30312,11 @@ DYNC__FN dync_status dync__lower_end(dync__pb *pb, dync__lb *b)
         if (b->k->extent[d] == 0) return DYNC_OK;
     return dync__pb_add_kernel(pb, b->k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 DYNC__FN int dync__lower_load(dync__lb *b, const dync__operand *x, const int64_t *stride)
 {
     int buf = dync__kernel_buf(b->k, x->slot, x->dtype, DYNC__BUF_IN, -1, NULL);
     return dync__lb_load(b, buf, dync__kernel_access(b->k, x->lay.offset, stride));
 }
-
 DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64_t *stride, int value)
 {
     int buf = dync__kernel_buf(b->k, y->slot, y->dtype, DYNC__BUF_OUT, -1, NULL);
@@ -31900,7 +30324,6 @@ DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64
     value = dync__lb_wrap(b, value, y->dtype);
     dync__lb_store(b, buf, dync__kernel_access(b->k, y->lay.offset, stride), value);
 }
-
 DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *call, int i, int type)
 {
     static const int64_t still[DYNC__LOOP_MAX_DIMS] = {0};
@@ -31930,7 +30353,6 @@ static void dync__lower_broadcast(const dync__layout *l, const dync__layout *to,
     for (int d = 0; d < to->ndim; d++)
         stride[d] = d < lead || (l->shape[d - lead] == 1 && to->shape[d] != 1) ? 0 : l->stride[d - lead];
 }
-
 DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const int64_t *shape, dync__operand *out)
 {
     memset(out, 0, sizeof *out);
@@ -31939,7 +30361,6 @@ DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const i
     out->slot = dync__pb_slot(pb, DYNC__SLOT_TEMP, dtype, dync__lower_count(&out->lay), NULL);
     return out->slot < 0 ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src, const dync__operand *dst)
 {
     dync__lb b;
@@ -31966,7 +30387,6 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
     dync__lower_store(&b, dst, dst->lay.stride, v);
     return dync__lower_end(pb, &b);
 }
-
 DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dync__operand *operands,
                                        int n_attr, const int64_t *attr)
 {
@@ -32001,7 +30421,6 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
     if (from != common && (row->kind == 'i' || whole_tensor)) v = dync__lb_wrap(b, v, common);
     return v;
 }
-
 DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                            const dync__operand *out)
 {
@@ -32025,7 +30444,6 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
     dync__lower_store(&b, out, out->lay.stride, call->row->expr(&b, call, value));
     return dync__lower_end(pb, &b);
 }
-
 DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                    const dync__operand *out)
 {
@@ -32034,7 +30452,6 @@ DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const
 }
 
 /* ---- factories --------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                      const dync__operand *out)
 {
@@ -32044,7 +30461,6 @@ DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, con
     (void)out;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -32071,7 +30487,6 @@ DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, cons
                       dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
     return dync__lower_end(pb, &b);
 }
-
 DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
@@ -32117,7 +30532,6 @@ typedef struct dync__rows {
     int n_outer, n_dims, dim[DYNC_MAX_DIMS + 1];
     int64_t extent[DYNC_MAX_DIMS + 1], n_rows, row_length;
 } dync__rows;
-
 static void dync__lower_rows(dync__rows *r, const dync__layout *x, const bool *reduced)
 {
     r->n_dims = 0;
@@ -32151,14 +30565,12 @@ static void dync__lower_row_strides(const dync__rows *r, const dync__layout *l, 
     for (int k = 0; k < r->n_dims; k++)
         stride[k] = k >= r->n_outer ? 0 : dropped ? l->stride[k] : l->stride[r->dim[k]];
 }
-
 typedef struct dync__reducer {        /* a reduction in the making: one kernel and the operand that it runs over */
     dync__rows rows;
     dync__lb b;
     int64_t in[DYNC_MAX_DIMS + 1], out[DYNC_MAX_DIMS + 1];
     int x;                            /* the element, of the computing type */
 } dync__reducer;
-
 static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, const dync__operand *x,
                                        const dync__operand *y, int type, dync__reducer *r)
 {
@@ -32171,7 +30583,6 @@ static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call, c
     r->x = dync__lb_cast(&r->b, dync__lower_load(&r->b, x, r->in), type);
     return DYNC_OK;
 }
-
 static int dync__lower_wide(int dtype) { return dync__dtype_info(dtype)->compute; }
 
 /* One reduction and its store; of nothing: its neutral element. */
@@ -32188,7 +30599,6 @@ static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call, co
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);
 }
-
 DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
@@ -32234,9 +30644,7 @@ DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const 
 {
     return dync__lower_extreme(pb, call, in, out, false);
 }
-
 static int dync__lower_orderable(int dtype) { return dtype == DYNC_BOOL ? DYNC_I32 : dync__lower_wide(dtype); }
-
 DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
@@ -32247,7 +30655,6 @@ DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, cons
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMIN, dync__lower_orderable(in->dtype), 0);
 }
-
 static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                                const dync__operand *out, int kind, int arg_kind)
 {
@@ -32409,14 +30816,12 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
 }
 
 /* ---- the door -------------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN bool dync__op_can_lower(int op)
 {
     const dync__op_row *row = dync__op_info(op);
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
     return row->lower || row->expr || row->cls == DYNC__VIEW;
 }
-
 DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int n_in,
                                     const dync__operand *out)
 {
@@ -32451,14 +30856,12 @@ static void dync__lower_lift(dync__layout *l)
     l->shape[0] = 1;
     l->stride[0] = l->ndim > 1 ? l->shape[1] * l->stride[1] : 1;
 }
-
 static dync__operand dync__lower_lifted(const dync__operand *x, int rank)
 {
     dync__operand y = *x;
     while (y.lay.ndim < rank) dync__lower_lift(&y.lay);
     return y;
 }
-
 static dync__operand dync__lower_written(const dync__operand *x, int rank)
 {
     dync__operand y = dync__lower_lifted(x, rank);
@@ -32474,12 +30877,10 @@ static dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtyp
     DYNC__TRY(dync__lower_temp(pb, dtype, x->lay.ndim, x->lay.shape, out));
     return dync__lower_copy(pb, x, out);
 }
-
 static int dync__lower_axis(const dync__arg *a, int ndim)
 {
     return (int)(a->as.i < 0 ? a->as.i + DYNC__MAX(ndim, 1) : a->as.i);      /* inferred: in range */
 }
-
 static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count(&x->lay) == 0; }
 
 /* ---- products ----------------------------------------------------------------------------------------------------------------- */
@@ -32504,7 +30905,6 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     if (op[0].lay.shape[op[0].lay.ndim - 1] == 0) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, 0, NULL);
 }
-
 DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                    const dync__operand *out)
 {
@@ -32530,7 +30930,6 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
 }
 
 /* ---- convolution and pooling ---------------------------------------------------------------------------------------------------- */
-
 static void dync__lower_pair(const dync__arg *a, const int64_t *otherwise, int64_t *out)
 {
     out[0] = a->n ? a->as.dims[0] : otherwise[0];
@@ -32546,7 +30945,6 @@ static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *
     dync__lower_pair(&call->args[first + 2], one, attr + 4);
     attr[6] = call->args[first + 3].as.i;
 }
-
 DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                          const dync__operand *out)
 {
@@ -32570,7 +30968,6 @@ static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
     dync__opcall sum = {.row = dync__op_info(DYNC__OP_sum), .op = DYNC__OP_sum, .nargs = 3, .args = args};
     return dync__l_sum(pb, &sum, g, out);
 }
-
 DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call,
                                                   const dync__operand *in, const dync__operand *out)
 {
@@ -32589,7 +30986,6 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
     }
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                         const dync__operand *out)
 {
@@ -32605,7 +31001,6 @@ DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, 
     attr[8] = call->args[5].as.i;
     return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, 9, attr);
 }
-
 DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
                                                  const dync__operand *in, const dync__operand *out)
 {
@@ -32627,7 +31022,6 @@ static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *a
     attr[7] = call->args[first + 4].as.i;
     attr[8] = 0;
 }
-
 DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                         const dync__operand *out)
 {
@@ -32637,7 +31031,6 @@ DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, 
     dync__lower_avg_attr(call, 1, attr);
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, 9, attr);
 }
-
 DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
                                                  const dync__operand *in, const dync__operand *out)
 {
@@ -32650,7 +31043,6 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
 }
 
 /* ---- scans, sorting, scattering ---------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
@@ -32662,7 +31054,6 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     op[1] = dync__lower_written(out, 1);
     return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
 }
-
 DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -32694,7 +31085,6 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     op[3] = dync__lower_written(out, 1);
     return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
 }
-
 DYNC__FN dync_status dync__l_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                      const dync__operand *out)
 {
@@ -32729,7 +31119,6 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
     dync__lower_store(b, out, out->lay.stride, value);
     return dync__lower_end(pb, b);
 }
-
 DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
@@ -32745,7 +31134,6 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
                               x.lay.shape[dim], x.lay.stride[dim], &y);
 }
-
 DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                           const dync__operand *out)
 {
@@ -32761,7 +31149,6 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim],
                               x.lay.stride[dim], &y);
 }
-
 DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                        const dync__operand *out)
 {
@@ -32779,7 +31166,6 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                      const dync__operand *out)
 {
@@ -32823,7 +31209,6 @@ DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const 
 {
     return dync__lower_triangle(pb, call, in, out, false);
 }
-
 DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -32838,7 +31223,6 @@ DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const 
     }
     return dync__lower_copy(pb, &x, out);
 }
-
 DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
@@ -32892,9 +31276,7 @@ DYNC__WARM_BEGIN
  * or the tensor is fake; what it leaves runs on real data, and a fake tensor without data is DYNC_ERR_DATA_PTR. */
 
 /* ---- the operator named in messages ------------------------------------------------------------------------------------------ */
-
 typedef struct dync__public_frame { const char *op; dync_loc at; } dync__public_frame;
-
 static dync__public_frame dync__public_begin(const char *op, dync_loc at)
 {
     dync__public_frame f = {dync__tls.op, dync__tls.at};
@@ -32902,7 +31284,6 @@ static dync__public_frame dync__public_begin(const char *op, dync_loc at)
     dync__tls.at = at;
     return f;
 }
-
 static void dync__public_end(const dync__public_frame *f)
 {
     dync__tls.op = f->op;
@@ -32922,20 +31303,17 @@ static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, cons
     }
     return requires_grad ? dync_requires_grad_(h, true) : h;
 }
-
 static dync_tensor *dync__public_make(int op, const dync_make *o)
 {
     dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype),
                          dync__arg_device((int)o->device)};
     return dync__public_finish(dync__op_call(op, 3, args, DYNC_NOWHERE), o->requires_grad, o->name);
 }
-
 DYNC_API dync_tensor *dync_empty_opt(dync_make options) { return dync__public_make(DYNC__OP_empty, &options); }
 DYNC_API dync_tensor *dync_zeros_opt(dync_make options) { return dync__public_make(DYNC__OP_zeros, &options); }
 DYNC_API dync_tensor *dync_ones_opt(dync_make options) { return dync__public_make(DYNC__OP_ones, &options); }
 DYNC_API dync_tensor *dync_rand_opt(dync_make options) { return dync__public_make(DYNC__OP_rand, &options); }
 DYNC_API dync_tensor *dync_randn_opt(dync_make options) { return dync__public_make(DYNC__OP_randn, &options); }
-
 DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
 {
     dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value),
@@ -32943,14 +31321,12 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
     return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, DYNC_NOWHERE), options.requires_grad,
                                options.name);
 }
-
 DYNC_API dync_tensor *dync_arange(double start, double end, double step)
 {
     dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step),
                          dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};
     return dync__op_call(DYNC__OP_arange, 5, args, DYNC_NOWHERE);
 }
-
 static const dync__read_intercept *dync__public_reads(void)
 {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
@@ -32978,7 +31354,6 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
     }
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
-
 static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow)
 {
     dync__public_frame f = dync__public_begin(op, DYNC_NOWHERE);
@@ -32986,7 +31361,6 @@ static dync_tensor *dync__public_from_named(const char *op, const dync_make_from
     dync__public_end(&f);
     return h;
 }
-
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
 {
     dync_tensor *h;
@@ -32994,7 +31368,6 @@ DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
     if (reads && reads->from && reads->from(&options, false, &h)) return h;
     return dync__public_from_named("from", &options, false);
 }
-
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
 {
     dync_tensor *h;
@@ -33002,7 +31375,6 @@ DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
     if (reads && reads->from && reads->from(&options, true, &h)) return h;
     return dync__public_from_named("wrap", &options, true);
 }
-
 DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
 {
     dync_tensor *h;
@@ -33010,7 +31382,6 @@ DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
     if (reads && reads->constant && reads->constant(&options, &h)) return h;
     return dync__public_from_named("constant", &options, false);
 }
-
 DYNC_API dync_tensor *dync_parameter(dync_tensor *h)
 {
     dync__public_frame f = dync__public_begin("parameter", DYNC_NOWHERE);
@@ -33023,33 +31394,28 @@ DYNC_API dync_tensor *dync_parameter(dync_tensor *h)
     dync__public_end(&f);
     return result;
 }
-
 DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t)
 {
     dync__arg arg = dync__arg_h(t);
     return dync__op_call(DYNC__OP_detach, 1, &arg, DYNC_NOWHERE);
 }
-
 DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other)
 {
     dync__arg args[2] = {dync__arg_h(self), dync__arg_h(other)};
     return dync__op_call(DYNC__OP_set_, 2, args, DYNC_NOWHERE);
 }
-
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *h, dync_dtype dtype)
 {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_dtype((int)dtype)};
     return t && t->dtype == dtype ? h : dync__op_call(DYNC__OP_to_dtype, 2, args, DYNC_NOWHERE);
 }
-
 DYNC_API dync_tensor *dync_to_device(dync_tensor *h, dync_device device)
 {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_device((int)device)};
     return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, DYNC_NOWHERE);
 }
-
 DYNC_API void dync_manual_seed(uint64_t seed)
 {
     dync__arg arg = dync__arg_i((int64_t)seed);
@@ -33082,7 +31448,6 @@ static dync__tensor *dync__public_readable(const dync_tensor *h)
     dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device first");
     return NULL;
 }
-
 DYNC_API void *dync_data(dync_tensor *h)
 {
     void *p = NULL;
@@ -33110,7 +31475,6 @@ DYNC_API double (dync_item)(dync_tensor *h)
     dync__public_end(&f);
     return x;
 }
-
 DYNC_API bool (dync_bool)(dync_tensor *h)
 {
     bool result = false;
@@ -33138,7 +31502,6 @@ static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s
     dync__public_end(&f);
     return t && !s->failed;
 }
-
 DYNC_API char *dync_str(dync_tensor *h)
 {
     char *result = NULL;
@@ -33150,7 +31513,6 @@ DYNC_API char *dync_str(dync_tensor *h)
     dync__str_free(&s);
     return result;
 }
-
 DYNC_API char *dync_profile_table(void)
 {
     dync__str s = {0};
@@ -33159,7 +31521,6 @@ DYNC_API char *dync_profile_table(void)
     dync__str_free(&s);
     return result;
 }
-
 DYNC_API void dync_print(dync_tensor *h)
 {
     dync__str s = {0};
@@ -33173,7 +31534,6 @@ DYNC_API void dync_print(dync_tensor *h)
 }
 
 /* ---- comparisons of whole tensors ----------------------------------------------------------------------------------------------------- */
-
 static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype)
 {
     if (dync__dtype_info(a_dtype)->kind != 'f' && dync__dtype_info(b_dtype)->kind != 'f')
@@ -33181,7 +31541,6 @@ static bool dync__public_same_element(const void *a, int a_dtype, const void *b,
     double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
     return x >= y && x <= y;
 }
-
 static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype, double rtol, double atol)
 {
     double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
@@ -33212,7 +31571,6 @@ static bool dync__public_all(const dync__tensor *a, const dync__layout *la, cons
     }
     return true;
 }
-
 DYNC_API bool dync_equal(dync_tensor *ha, dync_tensor *hb)
 {
     bool result = false;
@@ -33227,7 +31585,6 @@ DYNC_API bool dync_equal(dync_tensor *ha, dync_tensor *hb)
     dync__public_end(&f);
     return result;
 }
-
 static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, double rtol, double atol)
 {
     dync__layout la, lb;
@@ -33245,7 +31602,6 @@ static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, 
         return false;
     return dync__public_all(a, &la, b, &lb, rtol, atol);
 }
-
 DYNC_API bool dync_allclose(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
 {
     bool result = false;
@@ -33292,7 +31648,6 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim)
     if (size > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
     return size;
 }
-
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim)
 {
     dync__public_frame f = dync__public_begin("split", DYNC_NOWHERE);
@@ -33305,7 +31660,6 @@ DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim)
     dync__public_end(&f);
     return list;
 }
-
 DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim)
 {
     dync__public_frame f = dync__public_begin("split_sizes", DYNC_NOWHERE);
@@ -33322,7 +31676,6 @@ DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim)
     dync__public_end(&f);
     return list;
 }
-
 DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim)
 {
     dync__public_frame f = dync__public_begin("chunk", DYNC_NOWHERE);
@@ -33337,7 +31690,6 @@ DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim)
     dync__public_end(&f);
     return list;
 }
-
 DYNC_API dync_value dync_unbind(dync_tensor *t, int dim)
 {
     dync__public_frame f = dync__public_begin("unbind", DYNC_NOWHERE);
@@ -33776,7 +32128,6 @@ DYNC__COLD_BEGIN
 
 /* ==== autograd/autograd.c ======================================================================================= */
 /* autograd/autograd.c: the public functions of autograd and what other stages ask of the tape. After engine.c, before function.c. */
-
 static dync_status dync__grad_failed(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE; }
 static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercepted(); }
 #if defined(DYNC__SPLIT)
@@ -33784,7 +32135,6 @@ const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
 
 /* ---- lists of tensors out of values -------------------------------------------------------------------------------- */
-
 typedef struct dync__tensor_list { dync__tensor **at; int n; } dync__tensor_list;     /* borrowed tensors; NULL for none */
 
 /* what: for messages. none_ok: items of kind NONE (and a NONE for all of them) are allowed; n: as many are expected, -1 any. */
@@ -33811,7 +32161,6 @@ static dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, cons
     }
     return DYNC_OK;
 }
-
 static void dync__tensor_list_drop(dync__tensor_list *l)
 {
     if (l->at) dync__free(l->at, (size_t)l->n * sizeof *l->at + 1);
@@ -33819,7 +32168,6 @@ static void dync__tensor_list_drop(dync__tensor_list *l)
 }
 
 /* ---- where a walk starts ------------------------------------------------------------------------------------------------ */
-
 static dync_status dync__seed_mismatch(const dync__tensor *g, const dync__tensor *out, int i)
 {
     dync__str got = {0}, want = {0};
@@ -33850,9 +32198,7 @@ static dync_status dync__seed_of(dync__tensor *out, dync__tensor *given, int i, 
     args[0] = dync__arg_t(out);
     return dync__op_run(DYNC__OP_ones_like, 1, args, seed);
 }
-
 typedef struct dync__gstart { int n; dync__gedge *edge; dync__tensor **seed; } dync__gstart;
-
 static void dync__gstart_free(dync__gstart *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -33862,7 +32208,6 @@ static void dync__gstart_free(dync__gstart *s)
     if (s->edge) dync__free(s->edge, (size_t)s->n * sizeof *s->edge + 1);
     if (s->seed) dync__free(s->seed, (size_t)s->n * sizeof *s->seed + 1);
 }
-
 static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outputs, dync__tensor *const *given)
 {
     for (int i = 0; i < s->n; i++) {
@@ -33873,7 +32218,6 @@ static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outpu
     }
     return DYNC_OK;
 }
-
 static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const *outputs, dync__tensor *const *given)
 {
     s->n = n;
@@ -33883,7 +32227,6 @@ static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const
 }
 
 /* ---- walks ------------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__tape_backward(int n, dync__tensor *const *outputs, dync__tensor *const *given, dync_grad_options options)
 {
     dync__gstart start = {0};
@@ -33898,7 +32241,6 @@ static dync_status dync__tape_backward(int n, dync__tensor *const *outputs, dync
     dync__gstart_free(&start);
     return status;
 }
-
 static dync_status dync__capture_edges(int n, dync__tensor *const *inputs, dync__gedge *edge)
 {
     for (int i = 0; i < n; i++) {
@@ -33907,7 +32249,6 @@ static dync_status dync__capture_edges(int n, dync__tensor *const *inputs, dync_
     }
     return DYNC_OK;
 }
-
 static dync_status dync__grad_check_used(int n, dync__tensor **grads)
 {
     for (int i = 0; i < n; i++)
@@ -33916,7 +32257,6 @@ static dync_status dync__grad_check_used(int n, dync__tensor **grads)
                                                  "allow_unused = true if this is the desired behavior.");
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
                                           dync__tensor *const *inputs, dync__tensor **grads, bool retain_graph, bool create_graph, bool allow_unused)
 {
@@ -33947,7 +32287,6 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
     dync__free(edge, (size_t)n_in * sizeof *edge + 1);
     return status;
 }
-
 DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outputs, dync_grad_options options)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -33961,7 +32300,6 @@ DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outpu
     dync__tensor_list_drop(&out);
     return status;
 }
-
 static dync_status dync__grad_backward_one(dync_tensor *out, dync_value grad)
 {
     dync_grad_options options = {false, false, false};
@@ -33971,9 +32309,7 @@ static dync_status dync__grad_backward_one(dync_tensor *out, dync_value grad)
     }
     return dync_backward_opt(dync_v_tensor(out), grad, options);
 }
-
 DYNC_API dync_status dync_backward(dync_tensor *loss) { return dync__grad_backward_one(loss, DYNC_NONE); }
-
 DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out)
 {
     if (!grad_out) {
@@ -33993,7 +32329,6 @@ static dync_value dync__grad_give_list(int n, dync__tensor **tensors)
     }
     return list;
 }
-
 DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options options)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -34016,7 +32351,6 @@ DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_v
 }
 
 /* ---- what a tensor says of itself --------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *handle, bool captured)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -34026,9 +32360,7 @@ DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *handle, bool captured)
     if (traced && traced->grad && traced->grad(handle, captured, &result)) return result;
     return dync__handle(dync__tensor_grad(t));
 }
-
 DYNC_API dync_tensor *dync_grad(const dync_tensor *handle) { return dync__grad_read(handle, false); }
-
 DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *t, dync__tensor *g)
 {
     if (!g && !t->grad) return DYNC_OK;
@@ -34040,7 +32372,6 @@ DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *t, dync__tensor *g)
     dync__unref(before);
     return DYNC_OK;
 }
-
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *t) { return t->grad && t->grad->node; }
 
 /* Every node once, however it is reached; out of memory counts as not spent. */
@@ -34062,12 +32393,10 @@ DYNC__FN bool dync__tensor_history_spent(const dync__tensor *t)
     dync__map_free(&seen);
     return spent;
 }
-
 static bool dync__grad_same_form(const dync__tensor *a, const dync__tensor *b)
 {
     return a->lay.ndim == b->lay.ndim && memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
-
 DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -34092,14 +32421,12 @@ DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad)
     if (traced && traced->set_grad && traced->set_grad(handle, grad)) return;
     dync__tensor_set_grad(t, g);
 }
-
 DYNC_API bool dync_requires_grad(const dync_tensor *handle)
 {
     const dync__tensor *t = dync__open(handle);
     if (t && (t->flags & DYNC__T_FAKE) && dync__observe_hook) dync__observe_hook(t, DYNC__OBSERVE_REQUIRES_GRAD, 0);
     return t && dync__tensor_requires_grad(t);
 }
-
 static bool dync__grad_leaf(const dync_tensor *handle, bool *leaf)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -34108,19 +32435,16 @@ static bool dync__grad_leaf(const dync_tensor *handle, bool *leaf)
     if (t && traced && traced->is_leaf) traced->is_leaf(handle, leaf);
     return t != NULL;
 }
-
 DYNC_API bool dync_is_leaf(const dync_tensor *handle)
 {
     bool leaf;
     return dync__grad_leaf(handle, &leaf) && leaf;
 }
-
 DYNC_API bool dync_has_grad_fn(const dync_tensor *handle)
 {
     bool leaf;
     return dync__grad_leaf(handle, &leaf) && !leaf;
 }
-
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -34140,7 +32464,6 @@ DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on)
     if (dync__tensor_is_leaf(t)) dync__tensor_set_requires_grad(t, on);
     return handle;
 }
-
 DYNC_API dync_tensor *dync_detach(dync_tensor *handle)
 {
     dync__arg arg = dync__arg_h(handle);
@@ -34148,7 +32471,6 @@ DYNC_API dync_tensor *dync_detach(dync_tensor *handle)
 }
 
 /* ---- a node on its own ---------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__node_grads(dync__gnode *node, int nr, dync_value grads, dync__tensor **grad_out)
 {
     dync__tensor_list given;
@@ -34167,7 +32489,6 @@ static dync_status dync__node_grads(dync__gnode *node, int nr, dync_value grads,
     dync__tensor_list_drop(&given);
     return DYNC_OK;
 }
-
 static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
 {
     dync_value result = DYNC_NONE;
@@ -34180,7 +32501,6 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
     for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
     return result;
 }
-
 DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads)
 {
     dync_value result = DYNC_NONE;
@@ -34193,9 +32513,7 @@ DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads)
 }
 
 /* ---- grad mode --------------------------------------------------------------------------------------------------------------------------- */
-
 DYNC_API bool dync_is_grad_enabled(void) { return !dync__tls.grad_enabled_off; }
-
 DYNC_API void dync_set_grad_enabled(bool on)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -34205,21 +32523,18 @@ DYNC_API void dync_set_grad_enabled(bool on)
     dync__op_run(DYNC__OP__set_grad_enabled, 1, &arg, none);    /* so that tracers see it */
     dync__tls.grad_enabled_off = !on;
 }
-
 DYNC_API bool dync_grad_mode_push(bool on)
 {
     bool before = dync_is_grad_enabled();
     if (on != before) dync_set_grad_enabled(on);
     return before;
 }
-
 DYNC_API void dync_grad_mode_pop(bool before)
 {
     if (before != dync_is_grad_enabled()) dync_set_grad_enabled(before);
 }
 
 /* ---- nodes of other stages ------------------------------------------------------------------------------------------------------------------ */
-
 static dync_status dync__attach_outputs(dync__gnode *node, int n_out, dync__tensor *const *outputs, const bool *out_requires)
 {
     for (int i = 0; i < n_out; i++) {
@@ -34233,14 +32548,12 @@ static dync_status dync__attach_outputs(dync__gnode *node, int n_out, dync__tens
     }
     return DYNC_OK;
 }
-
 static dync_status dync__attach_inputs(dync__gnode *node, dync__tensor *const *inputs)
 {
     for (int i = 0; i < node->n_in; i++)
         if (inputs[i]) DYNC__TRY(dync__grad_edge(inputs[i], &node->edge[i]));
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state, int n_in, dync__tensor *const *inputs, int n_out,
                                        dync__tensor *const *outputs, const bool *out_requires)
 {
@@ -34267,11 +32580,9 @@ DYNC__WARM_BEGIN
  * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers, the latest first; accumulation runs
  * as soon as it is ready, the last queued first. The walk is a loop over arrays: no recursion, however deep the history. Gradients are
  * added by operator calls and the engine looks at no data, so fake tensors are walked as real ones are. */
-
 #if defined(DYNC__SPLIT)
 bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 #endif
-
 typedef struct dync__gtask {
     dync__gnode *node;                 /* owned */
     dync__tensor **grad;               /* node->n_out arrived so far, owned; NULL before the first */
@@ -34282,7 +32593,6 @@ typedef struct dync__gtask {
 } dync__gtask;
 typedef struct dync__gready { uint64_t seq, order; int32_t task; } dync__gready;
 typedef struct dync__gframe { int32_t task, edge; } dync__gframe;
-
 typedef struct dync__engine {
     const dync__walk *walk;
     dync__map index;                   /* node -> task */
@@ -34294,7 +32604,6 @@ typedef struct dync__engine {
 } dync__engine;
 
 /* ---- the nodes ahead, and how many gradients each waits for ------------------------------------------------------- */
-
 static int dync__engine_task(dync__engine *e, dync__gnode *node)
 {
     uint64_t at;
@@ -34346,7 +32655,6 @@ static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
     }
     return DYNC_OK;
 }
-
 static dync_status dync__engine_captures(dync__engine *e)
 {
     const dync__walk *w = e->walk;
@@ -34363,12 +32671,10 @@ static dync_status dync__engine_captures(dync__engine *e)
 }
 
 /* ---- the queue: a max-heap ------------------------------------------------------------------------------------------ */
-
 static bool dync__gready_before(const dync__gready *a, const dync__gready *b)
 {
     return a->seq != b->seq ? a->seq > b->seq : a->order > b->order;
 }
-
 static bool dync__engine_queue(dync__engine *e, int task)
 {
     dync__gready item = {e->task.at[task].node->seq, e->order++, task};
@@ -34381,7 +32687,6 @@ static bool dync__engine_queue(dync__engine *e, int task)
     e->ready.at[i] = item;
     return true;
 }
-
 static int dync__engine_pop(dync__engine *e)
 {
     int task = e->ready.at[0].task, i = 0;
@@ -34407,7 +32712,6 @@ static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
            a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) && a->dtype == b->dtype && a->numel == b->numel &&
            dync__layout_is_dense(&a->lay);
 }
-
 static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
 {
     dync__arg args[2];
@@ -34425,7 +32729,6 @@ static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
     *into = sum;
     return DYNC_OK;
 }
-
 static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__tensor *taken)
 {
     dync__gtask *task = &e->task.at[at];
@@ -34438,7 +32741,6 @@ static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__t
     }
     return taken ? dync__grad_sum(&task->grad[nr], taken) : DYNC_OK;
 }
-
 static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge, dync__tensor *taken)
 {
     uint64_t found = 0;
@@ -34485,7 +32787,6 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
 }
 
 /* ---- running a node -------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out, const bool *needed, dync__tensor **grad_in, bool create_graph)
 {
     if (node->released && node->cls != dync__opnode_class() && node->cls->release) return dync__gnode_freed_error();
@@ -34499,14 +32800,12 @@ DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *gra
     dync__gnode_set_running(before);
     return status;
 }
-
 static void dync__gtask_done(dync__gtask *task)
 {
     for (int i = 0; task->grad && i < task->node->n_out; i++) dync__unref(task->grad[i]);
     dync__free(task->grad, task->grad ? (size_t)task->node->n_out * sizeof *task->grad : 0);
     task->grad = NULL;
 }
-
 static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
 {
     for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
@@ -34515,7 +32814,6 @@ static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
         e->walk->captured[i] = g;
     }
 }
-
 static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync__tensor **grad_in)
 {
     dync_status status = dync__hooks_after(node, grad_in);
@@ -34529,7 +32827,6 @@ static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync
     }
     return status;
 }
-
 static dync_status dync__engine_call(dync__engine *e, dync__gnode *node, dync__tensor *const *grad_out)
 {
     size_t bytes = (size_t)node->n_in * (sizeof(dync__tensor *) + sizeof(bool));
@@ -34553,7 +32850,6 @@ static dync_status dync__engine_call(dync__engine *e, dync__gnode *node, dync__t
     if (grad_in != few) dync__free(grad_in, bytes);
     return status;
 }
-
 static dync_status dync__engine_step(dync__engine *e, int at)
 {
     dync__gtask *task = &e->task.at[at];
@@ -34593,7 +32889,6 @@ static dync_status dync__engine_loop(dync__engine *e)
     }
     return status;
 }
-
 static dync_status dync__engine_start(dync__engine *e)
 {
     const dync__walk *w = e->walk;
@@ -34607,7 +32902,6 @@ static dync_status dync__engine_start(dync__engine *e)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__walk_run(const dync__walk *w)
 {
     dync__engine e = {0};
@@ -34644,7 +32938,6 @@ DYNC__COLD_BEGIN
  *
  * dync_apply runs forward with grad mode off and attaches one node. What forward saves is held as operators hold it: bare aliases of
  * the memory with the version of then, and the edge that each would pass its gradient to. */
-
 typedef struct dync__ctx_saved { dync__saved saved; dync__tensor *raw; dync__gedge edge; int output; } dync__ctx_saved;
 struct dync_autograd_ctx {
     const dync_autograd_function *fn;
@@ -34657,7 +32950,6 @@ struct dync_autograd_ctx {
 };
 
 /* ---- what forward saves ---------------------------------------------------------------------------------------------- */
-
 DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *handle)
 {
     dync__ctx_saved s = {0};
@@ -34675,7 +32967,6 @@ DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *handle
     s.saved.version = s.raw->storage->version;
     if (dync__vec_push(&ctx->saved, s)) dync__ref(s.raw);
 }
-
 DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i)
 {
     dync__tensor *t = NULL;
@@ -34689,7 +32980,6 @@ DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i)
                                       dync__is_float_dtype(s->saved.t ? s->saved.t->dtype : DYNC_F32), &t);
     return status == DYNC_OK ? dync__give(t) : NULL;
 }
-
 static void dync__ctx_release(void *state)
 {
     dync_autograd_ctx *ctx = state;
@@ -34698,7 +32988,6 @@ static void dync__ctx_release(void *state)
         dync__saved_free(&ctx->saved.at[i].saved);
     }
 }
-
 static void dync__ctx_destroy(void *state)
 {
     dync_autograd_ctx *ctx = state;
@@ -34713,7 +33002,6 @@ static void dync__ctx_destroy(void *state)
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__pending_or(dync_status status) { return dync_error() != DYNC_OK ? dync_error() : status; }
 
 /* Gradients as values: one that did not arrive is zeros. */
@@ -34735,7 +33023,6 @@ static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const 
     }
     return DYNC_OK;
 }
-
 static dync_status dync__ctx_collect(const dync_autograd_ctx *ctx, dync_value result, const bool *needed, dync__tensor **grad_in)
 {
     bool list = result.kind == DYNC_KIND_LIST;
@@ -34754,7 +33041,6 @@ static dync_status dync__ctx_collect(const dync_autograd_ctx *ctx, dync_value re
     }
     return DYNC_OK;
 }
-
 static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                       dync__tensor **grad_in, bool create_graph)
 {
@@ -34788,7 +33074,6 @@ static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
 }
 
 /* ---- forward ------------------------------------------------------------------------------------------------------------- */
-
 enum { DYNC__APPLY_MAX = 32 };
 typedef struct dync__apply {
     dync_autograd_ctx *ctx;
@@ -34796,7 +33081,6 @@ typedef struct dync__apply {
     int n_out;
     dync__tensor *out[DYNC__APPLY_MAX];    /* owned */
 } dync__apply;
-
 static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bool *wanted)
 {
     dync_autograd_ctx *ctx = a->ctx;
@@ -34835,7 +33119,6 @@ static dync_status dync__apply_output(dync__apply *a, dync_value *v)
     a->out[a->n_out++] = t;
     return DYNC_OK;
 }
-
 static dync_status dync__apply_outputs(dync__apply *a, dync_value *result)
 {
     if (result->kind == DYNC_KIND_TENSOR) return dync__apply_output(a, result);
@@ -34869,7 +33152,6 @@ static dync_status dync__ctx_seal(dync__apply *a)
     ctx->ready = true;
     return DYNC_OK;
 }
-
 static dync_status dync__apply_attach(dync__apply *a)
 {
     dync_autograd_ctx *ctx = a->ctx;
@@ -34880,7 +33162,6 @@ static dync_status dync__apply_attach(dync__apply *a)
         if (a->out[i]->grad && a->out[i]->grad->node) ctx->node = a->out[i]->grad->node;
     return DYNC_OK;
 }
-
 static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, bool wanted, dync_value *result)
 {
     bool off = dync__tls.grad_enabled_off;
@@ -34895,7 +33176,6 @@ static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, b
     dync__scope_end_keep(&scope, result);
     return status;
 }
-
 static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs)
 {
     char name[96];
@@ -34914,7 +33194,6 @@ static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int na
     dync__ctx_destroy(ctx);
     return NULL;
 }
-
 DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs, const dync_value *args)
 {
     const dync__grad_intercept *traced = dync__grad_intercepted();
@@ -34938,7 +33217,6 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 typedef struct dync__traced_function { const dync_autograd_function *fn; int nargs; uint32_t tensors; /* arguments that are */ } dync__traced_function;
 static struct { dync__mutex lock; DYNC__VEC(dync__traced_function) list; } dync__traced_functions;
 static void dync__traced_functions_free(void) { dync__vec_free(&dync__traced_functions.list); }
-
 static int dync__traced_number(dync__traced_function f)
 {
     dync__at_shutdown(dync__traced_functions_free);
@@ -34950,7 +33228,6 @@ static int dync__traced_number(dync__traced_function f)
     dync__unlock(&dync__traced_functions.lock);
     return i;
 }
-
 static dync_value dync__traced_list(int n, dync__tensor *const *t)
 {
     dync_value list = dync__list_new(n);
@@ -34969,7 +33246,6 @@ static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int numb
                          dync__arg_i(number)};
     return dync__op_call(DYNC__OP_custom_gradient, 4, args, DYNC_NOWHERE);
 }
-
 DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
 {
     dync__apply a = {.ctx = dync__ctx_new(fn, nargs)};
@@ -34992,7 +33268,6 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, co
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return one || !(wanted && grad);
 }
-
 static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, uint32_t tensors)
 {
     int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1);
@@ -35017,7 +33292,6 @@ static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, 
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
 {
     dync__traced_function f = {NULL, 0, 0};
@@ -35034,7 +33308,6 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
 }
 
 /* ---- trace_wrapped, cells --------------------------------------------------------------------------------------------------- */
-
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
 {
     dync_tensor *result = NULL;
@@ -35047,12 +33320,10 @@ DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *
     dync__arg args[2] = {dync__arg_h(grad), dync__arg_i(dync__hook_number(fn, user))};
     return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, DYNC_NOWHERE);
 }
-
 static bool dync__cell_holds(dync_value v)
 {
     return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_FLOAT || v.kind == DYNC_KIND_BOOL;
 }
-
 DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
 {
     static uint64_t last_id;
@@ -35065,9 +33336,7 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
     cell->id = (uint64_t)DYNC__ATOMIC_INC(&last_id);
     return cell;
 }
-
 DYNC_API void dync_cell_free(dync_cell *cell) { dync__free(cell, cell ? sizeof *cell : 0); }
-
 DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
 {
     const dync__grad_intercept *traced = dync__grad_intercepted();
@@ -35082,7 +33351,6 @@ DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
     }
     cell->value = value;
 }
-
 DYNC_API dync_value dync_cell_get(dync_cell *cell)
 {
     const dync__grad_intercept *traced = dync__grad_intercepted();
@@ -35100,7 +33368,6 @@ DYNC_API dync_value dync_cell_get(dync_cell *cell)
 #define DYNC_HERE dync__tls.at
 
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
-
 enum {
     DYNC__RULE_none,
 #define DYNC__X(rule, ...) DYNC__RULE_##rule,
@@ -35119,7 +33386,6 @@ static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
     DYNC__OPS(DYNC__X)
 #undef DYNC__X
 };
-
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
     return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
@@ -35140,7 +33406,6 @@ DYNC__FN bool dync__grad_rule_any_size(int op)
 }
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
 DYNC__FN dync__grad_fn dync__op_grad(int op) { return op < DYNC__N_OPS ? dync__grad_rules[dync__grad_of_op[op]].fn : NULL; }
-
 DYNC__FN bool dync__op_differentiable(int op)
 {
     const dync__op_row *row = dync__op_info(op);
@@ -35150,7 +33415,6 @@ DYNC__FN bool dync__op_differentiable(int op)
 }
 
 /* ---- what rules are written with -------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_value dync__ga(dync__grad *g, int place)
 {
     const dync__arg *a = &g->call->args[place];
@@ -35162,21 +33426,17 @@ DYNC__FN dync_value dync__ga(dync__grad *g, int place)
     default: return DYNC_NONE;
     }
 }
-
 DYNC__FN dync_tensor *dync__ga_tensor(dync__grad *g, int place)
 {
     return g->call->args[place].kind == DYNC__A_TENSOR ? dync__grad_arg(g, dync__grad_index(g, place)) : NULL;
 }
-
 DYNC__FN bool dync__ga_needed(const dync__grad *g, int place)
 {
     int i = dync__grad_index(g, place);
     return i >= 0 && g->needed[i];
 }
-
 DYNC__FN dync_status dync__ga_set(dync__grad *g, int place, dync_tensor *h) { return dync__grad_set(g, dync__grad_index(g, place), h); }
 DYNC__FN dync_dims dync__ga_shape(const dync__grad *g, int place) { return dync__grad_shape(g, dync__grad_index(g, place)); }
-
 DYNC__FN dync_dims dync__ga_dims(const dync__grad *g, int place)
 {
     const dync__arg *a = &g->call->args[place];
@@ -35185,9 +33445,7 @@ DYNC__FN dync_dims dync__ga_dims(const dync__grad *g, int place)
     for (int i = 0; i < a->n; i++) dims.d[i] = a->as.dims[i];
     return dims;
 }
-
 DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args) { return dync__op_call(op, nargs, args, dync__tls.at); }
-
 static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
 {
     dync__arg args[2];
@@ -35197,26 +33455,22 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
 }
 
 /* ---- of two -------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__g_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     return dync__ga_set(g, 1, dync__grads_gy(g));
 }
-
 DYNC__FN dync_status dync__g_sub(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_neg(dync__grads_gy(g))) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_mul(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync__ga(g, 1))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga(g, 0))) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_div(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -35253,13 +33507,11 @@ static dync_tensor *dync__g_pow_exponent(dync__grad *g)
     dync_tensor *flat = dync_logical_and(dync_eq(x, 0), dync_ge(p, 0));
     return dync_where(flat, 0, dync_mul(gy, dync_mul(y, dync_log(x.as.t))));
 }
-
 DYNC__FN dync_status dync__g_pow(dync__grad *g)
 {
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync__g_pow_self(g)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__g_pow_exponent(g)) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_atan2(dync__grad *g)
 {
     dync_value y = dync__ga(g, 0), x = dync__ga(g, 1);
@@ -35267,14 +33519,12 @@ DYNC__FN dync_status dync__g_atan2(dync__grad *g)
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(over, x)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_fmod(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
     return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(dync_div(dync__ga(g, 0), dync__ga(g, 1)))));
 }
-
 DYNC__FN dync_status dync__g_remainder(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
@@ -35290,21 +33540,17 @@ static dync_status dync__g_extremum(dync__grad *g, dync_tensor *lost0, dync_tens
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(shared, lost0, 0)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_masked_fill(shared, lost1, 0)) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_maximum(dync__grad *g)
 {
     dync_value a = dync__ga(g, 0), b = dync__ga(g, 1);
     return dync__g_extremum(g, dync_lt(a, b), dync_gt(a, b));
 }
-
 DYNC__FN dync_status dync__g_minimum(dync__grad *g)
 {
     dync_value a = dync__ga(g, 0), b = dync__ga(g, 1);
     return dync__g_extremum(g, dync_gt(a, b), dync_lt(a, b));
 }
-
 static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_logical_and(a_or_null, b) : b; }
-
 DYNC__FN dync_status dync__g_clamp(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL;
@@ -35323,14 +33569,12 @@ DYNC__FN dync_status dync__g_clamp(dync__grad *g)
     if (has_low) here = dync_logical_or(here, dync_lt(high, low));
     return dync__ga_set(g, 2, dync_where(here, gy, 0));
 }
-
 DYNC__FN dync_status dync__g_masked_fill(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *mask = dync__ga_tensor(g, 1);
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(gy, mask, 0)));
     return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_where(mask, gy, 0)) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_where(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *condition = dync__ga_tensor(g, 0);
@@ -35346,18 +33590,15 @@ DYNC__FN dync_status dync__g_copy(dync__grad *g)
 }
 
 /* ---- of one ------------------------------------------------------------------------------------------------------------------ */
-
 DYNC__FN dync_status dync__g_alias(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_frac(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_neg(dync__grad *g) { return dync__grads_set(g, dync_neg(dync__grads_gy(g))); }
 DYNC__FN dync_status dync__g_to_dtype(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_zero(dync__grad *g) { return dync__grads_set(g, dync_zeros_like(dync__grads_gy(g))); }
-
 DYNC__FN dync_status dync__g_to_device(dync__grad *g)
 {
     return dync__grads_set(g, dync_to_device(dync__grads_gy(g), (dync_device)dync__grad_device(g, 0)));
 }
-
 DYNC__FN dync_status dync__g_abs(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sgn(dync__grads_x(g)))); }
 
 /* 1 - x^2, of asin and acos. */
@@ -35368,45 +33609,36 @@ static dync_tensor *dync__g_root(dync__grad *g)
 }
 DYNC__FN dync_status dync__g_acos(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_root(g)))); }
 DYNC__FN dync_status dync__g_asin(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_root(g))); }
-
 DYNC__FN dync_status dync__g_atan(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g);
     return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync_mul(x, x), 1)));
 }
-
 DYNC__FN dync_status dync__g_cos(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync_sin(dync__grads_x(g))))); }
 DYNC__FN dync_status dync__g_cosh(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sinh(dync__grads_x(g)))); }
 DYNC__FN dync_status dync__g_sin(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cos(dync__grads_x(g)))); }
 DYNC__FN dync_status dync__g_sinh(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cosh(dync__grads_x(g)))); }
-
 DYNC__FN dync_status dync__g_tan(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g);
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(y, y), 1)));
 }
-
 DYNC__FN dync_status dync__g_exp(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__grads_y(g))); }
-
 DYNC__FN dync_status dync__g_exp2(dync__grad *g)
 {
     return dync__grads_set(g, dync_mul(dync_mul(dync__grads_gy(g), dync__grads_y(g)), 0.693147180559945309417));
 }
-
 DYNC__FN dync_status dync__g_expm1(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync__grads_y(g), 1))); }
 DYNC__FN dync_status dync__g_log(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync__grads_x(g))); }
 DYNC__FN dync_status dync__g_log1p(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync__grads_x(g), 1))); }
-
 DYNC__FN dync_status dync__g_log10(dync__grad *g)
 {
     return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2.30258509299404568402)));
 }
-
 DYNC__FN dync_status dync__g_log2(dync__grad *g)
 {
     return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_x(g), 0.693147180559945309417)));
 }
-
 static dync_tensor *dync__g_bell(dync__grad *g)      /* 2 / sqrt(pi) exp(-x^2) */
 {
     dync_tensor *x = dync__grads_x(g);
@@ -35414,24 +33646,20 @@ static dync_tensor *dync__g_bell(dync__grad *g)      /* 2 / sqrt(pi) exp(-x^2) *
 }
 DYNC__FN dync_status dync__g_erf(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_bell(g))); }
 DYNC__FN dync_status dync__g_erfc(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_bell(g)))); }
-
 DYNC__FN dync_status dync__g_reciprocal(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g);
     return dync__grads_set(g, dync_mul(dync_neg(dync__grads_gy(g)), dync_mul(y, y)));
 }
-
 DYNC__FN dync_status dync__g_rsqrt(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g);
     return dync__grads_set(g, dync_mul(dync_mul(dync__grads_gy(g), -0.5), dync_mul(dync_mul(y, y), y)));
 }
-
 DYNC__FN dync_status dync__g_sqrt(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_y(g), 2))); }
 DYNC__FN dync_status dync__g_square(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2))); }
 
 /* ---- activations -------------------------------------------------------------------------------------------------------------- */
-
 static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double threshold)
 {
     dync__arg args[3];
@@ -35442,46 +33670,38 @@ static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double th
     return dync__g_call(DYNC__OP_threshold_backward, 3, args);
 }
 DYNC__FN dync_status dync__g_relu(dync__grad *g) { return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__grads_y(g), 0)); }
-
 DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
 {
     if (!dync__ga_needed(g, 0)) return DYNC_OK;
     return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__ga_tensor(g, 1), dync__ga_float(g, 2)));
 }
-
 DYNC__FN dync_status dync__g_sigmoid(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g))); }
 DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g))); }
-
 DYNC__FN dync_status dync__g_elu(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync_add(dync__grads_y(g), dync__ga_float(g, 1)))));
 }
-
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
-
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g);
     dync_tensor *inside = dync_logical_and(dync_gt(x, dync__ga_float(g, 1)), dync_lt(x, dync__ga_float(g, 2)));
     return dync__grads_set(g, dync_where(inside, dync__grads_gy(g), 0));
 }
-
 DYNC__FN dync_status dync__g_logsigmoid(dync__grad *g)
 {
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sigmoid(dync_neg(dync__grads_x(g)))));
 }
-
 DYNC__FN dync_status dync__g_softplus(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *x = dync__grads_x(g);
     return dync__grads_set(g, dync_where(dync_gt(x, 20), gy, dync_mul(gy, dync_sigmoid(x))));
 }
-
 DYNC__FN dync_status dync__g_silu(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g), *s = dync_sigmoid(x);
@@ -35529,12 +33749,10 @@ static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy
     for (int i = 0; i < 3; i++) args[7 + i] = dync__arg_b(mask[i]);
     return dync__op_call_list(DYNC__OP_convolution_backward, 10, args, dync__tls.at);
 }
-
 static dync_tensor *dync__g_item(dync_value list, int i)
 {
     return list.kind == DYNC_KIND_LIST && i < list.as.l->n ? dync_as_tensor(list.as.l->items[i]) : NULL;
 }
-
 DYNC__FN dync_status dync__g_convolution(dync__grad *g)
 {
     bool mask[3];
@@ -35544,7 +33762,6 @@ DYNC__FN dync_status dync__g_convolution(dync__grad *g)
         if (mask[i]) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
     return DYNC_OK;
 }
-
 static dync_tensor *dync__g_conv(dync__grad *g, dync_tensor *x, dync_tensor *w)
 {
     dync__arg args[7];
@@ -35554,7 +33771,6 @@ static dync_tensor *dync__g_conv(dync__grad *g, dync_tensor *x, dync_tensor *w)
     for (int i = 0; i < 4; i++) args[3 + i] = g->call->args[3 + i];
     return dync__g_call(DYNC__OP_convolution, 7, args);
 }
-
 static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_add(a_or_null, b) : b; }
 
 /* Of convolution_backward(gy, x, w): its results are linear in each of the three. */
@@ -35576,7 +33792,6 @@ DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
 }
 
 /* ---- pooling -------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g)
 {
     dync__arg args[7];
@@ -35585,7 +33800,6 @@ DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g)
     for (int i = 1; i < 6; i++) args[i + 1] = g->call->args[i];
     return dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d_backward, 7, args));
 }
-
 DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
 {
     dync__arg args[6];
@@ -35593,7 +33807,6 @@ DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
     for (int i = 2; i < 7; i++) args[i - 1] = g->call->args[i];
     return dync__ga_needed(g, 0) ? dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d, 6, args)) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
 {
     dync__arg args[3];
@@ -35623,7 +33836,6 @@ static void dync__g_batch_statistics(dync__grad *g, dync_tensor *x, dync_tensor 
     *mean = dync_mean(x, dims, false);
     *invstd = dync_rsqrt(dync_add(dync_var(x, dims, 0, false), dync__ga_float(g, 7)));
 }
-
 DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
 {
     dync__arg args[9];
@@ -35676,7 +33888,6 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
 }
 
 /* ---- embedding ------------------------------------------------------------------------------------------------------------------ */
-
 DYNC__FN dync_status dync__g_embedding(dync__grad *g)
 {
     dync__arg args[3];
@@ -35704,7 +33915,6 @@ static void dync__g_reduced(dync_dims dims, int n, bool *reduced)
         if (d >= 0 && d < n) reduced[d] = true;
     }
 }
-
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim, dync_dims shape)
 {
     bool reduced[DYNC_MAX_DIMS];
@@ -35714,7 +33924,6 @@ DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim,
         if (reduced[d]) h = dync_unsqueeze(h, d);
     return h;
 }
-
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
 {
     bool reduced[DYNC_MAX_DIMS];
@@ -35724,26 +33933,21 @@ DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
         if (reduced[d]) n *= (double)dync__sz_number(shape.d[d]);
     return n;
 }
-
 static dync_dims dync__g_dim(int64_t dim)
 {
     dync_dims dims = {1, {dim}};
     return dims;
 }
-
 static bool dync__g_flag(const dync__grad *g, int place) { return dync__ga_int(g, place) != 0; }
 
 /* ---- sums ---------------------------------------------------------------------------------------------------------------- */
-
 static dync_tensor *dync__g_spread(dync__grad *g)
 {
     dync_dims shape = dync__ga_shape(g, 0);
     dync_tensor *h = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
     return dync_expand(h, shape);
 }
-
 DYNC__FN dync_status dync__g_sum(dync__grad *g) { return dync__grads_set(g, dync__g_spread(g)); }
-
 DYNC__FN dync_status dync__g_mean(dync__grad *g)
 {
     return dync__grads_set(g, dync_div(dync__g_spread(g), dync__g_count(dync__ga_dims(g, 1), dync__ga_shape(g, 0))));
@@ -35773,12 +33977,10 @@ static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
     double n = dync__g_count(dims, shape) - dync__ga_float(g, 2);
     return dync_mul(dync_mul(gy, 2 / n), dync_sub(x, dync_mean(x, dims, true)));
 }
-
 DYNC__FN dync_status dync__g_var(dync__grad *g)
 {
     return dync__grads_set(g, dync__g_var_of(g, dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
 }
-
 DYNC__FN dync_status dync__g_std(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g), *gv = dync_masked_fill(dync_div(dync__grads_gy(g), dync_mul(y, 2)), dync_eq(y, 0), 0);
@@ -35796,7 +33998,6 @@ DYNC__FN dync_status dync__g_amax(dync__grad *g)
     dync_tensor *best = dync_to_dtype(dync_eq(dync__grads_x(g), y), (dync_dtype)dync__grad_dtype(g, 0));
     return dync__grads_set(g, dync_div(dync_mul(gy, best), dync_sum(best, dims, true)));
 }
-
 static dync_tensor *dync__g_zeros_of_arg(dync__grad *g, int i)
 {
     return dync__grad_zeros(dync__grad_shape(g, i), dync__grad_dtype(g, i), dync__grad_device(g, i));
@@ -35814,7 +34015,6 @@ DYNC__FN dync_status dync__g_max_dim(dync__grad *g)
     }
     return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), dim, index, gy));
 }
-
 DYNC__FN dync_status dync__g_sort(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -35823,25 +34023,21 @@ DYNC__FN dync_status dync__g_sort(dync__grad *g)
 }
 
 /* ---- along a dim -------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__g_cumsum(dync__grad *g)
 {
     int dim = (int)dync__ga_int(g, 1);
     if (dync__ga_shape(g, 0).n == 0) return dync__grads_set(g, dync__grads_gy(g));
     return dync__grads_set(g, dync_flip(dync_cumsum(dync_flip(dync__grads_gy(g), dync__g_dim(dim)), dim), dync__g_dim(dim)));
 }
-
 static dync_tensor *dync__g_sum_dim(dync__grad *g, dync_tensor *h)
 {
     return dync__ga_shape(g, 0).n ? dync_sum(h, dync__g_dim(dync__ga_int(g, 1)), true) : h;
 }
-
 DYNC__FN dync_status dync__g_softmax(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g), *gy = dync_mul(dync__grads_gy(g), y);
     return dync__grads_set(g, dync_sub(gy, dync_mul(y, dync__g_sum_dim(g, gy))));
 }
-
 DYNC__FN dync_status dync__g_log_softmax(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -35866,24 +34062,20 @@ static bool dync__g_by_columns(const dync__grad *g, int i)
     dync__layout lay = dync__grad_layout(g, i);
     return lay.stride[0] == 1 && lay.stride[1] == lay.shape[0];
 }
-
 static dync_tensor *dync__g_mm_left(dync__grad *g, int left, dync_tensor *gy, dync_tensor *right)
 {
     return dync__g_by_columns(g, left) ? dync_t(dync_mm(right, dync_t(gy))) : dync_mm(gy, dync_t(right));
 }
-
 static dync_tensor *dync__g_mm_right(dync__grad *g, int right, dync_tensor *gy, dync_tensor *left)
 {
     return dync__g_by_columns(g, right) ? dync_t(dync_mm(dync_t(gy), left)) : dync_mm(dync_t(left), gy);
 }
-
 DYNC__FN dync_status dync__g_mm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync__g_mm_left(g, 0, gy, dync__ga_tensor(g, 1))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__g_mm_right(g, 1, gy, dync__ga_tensor(g, 0))) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_addmm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -35891,21 +34083,18 @@ DYNC__FN dync_status dync__g_addmm(dync__grad *g)
     if (dync__ga_needed(g, 2)) DYNC__TRY(dync__ga_set(g, 2, dync__g_mm_right(g, 2, gy, dync__ga_tensor(g, 1))));
     return dync__ga_set(g, 0, gy);
 }
-
 DYNC__FN dync_status dync__g_bmm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_bmm(gy, dync_transpose(dync__ga_tensor(g, 1), 1, 2))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_bmm(dync_transpose(dync__ga_tensor(g, 0), 1, 2), gy)) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_dot(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync__ga_tensor(g, 1))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga_tensor(g, 0))) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_mv(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -35921,23 +34110,19 @@ DYNC__FN dync_status dync__g_mv(dync__grad *g)
 #define DYNC_HERE dync__tls.at
 
 /* ---- views ------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }      /* summed by dync__grad_set */
 DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0))); }
 DYNC__FN dync_status dync__g_squeeze(dync__grad *g) { return dync__g_view(g); }
 DYNC__FN dync_status dync__g_t(dync__grad *g) { return dync__grads_set(g, dync_t(dync__grads_gy(g))); }
-
 DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g)
 {
     int64_t dim = dync__ga_int(g, 1);
     return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dim));
 }
-
 DYNC__FN dync_status dync__g_transpose(dync__grad *g)
 {
     return dync__grads_set(g, dync_transpose(dync__grads_gy(g), (int)dync__ga_int(g, 1), (int)dync__ga_int(g, 2)));
 }
-
 DYNC__FN dync_status dync__g_permute(dync__grad *g)
 {
     dync_dims dims = dync__ga_dims(g, 1), back = {0};
@@ -35948,7 +34133,6 @@ DYNC__FN dync_status dync__g_permute(dync__grad *g)
     }
     return dync__grads_set(g, dync_permute(dync__grads_gy(g), back));
 }
-
 DYNC__FN dync_status dync__g_as_strided(dync__grad *g)
 {
     dync__layout base = dync__grad_layout(g, 0), view = {0};
@@ -35973,24 +34157,20 @@ static dync_tensor *dync__g_view_backward(dync__grad *g, int op)
 DYNC__FN dync_status dync__g_select(dync__grad *g) { return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_select_backward)); }
 DYNC__FN dync_status dync__g_slice(dync__grad *g) { return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_slice_backward)); }
 DYNC__FN dync_status dync__g_diagonal(dync__grad *g) { return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_diagonal_backward)); }
-
 DYNC__FN dync_status dync__g_select_backward(dync__grad *g)
 {
     return dync__grads_set(g, dync_select(dync__grads_gy(g), (int)dync__ga_int(g, 2), dync__ga_int(g, 3)));
 }
-
 DYNC__FN dync_status dync__g_slice_backward(dync__grad *g)
 {
     return dync__grads_set(g, dync_slice(dync__grads_gy(g), (int)dync__ga_int(g, 2), dync__ga_int(g, 3), dync__ga_int(g, 4), dync__ga_int(g, 5)));
 }
-
 DYNC__FN dync_status dync__g_diagonal_backward(dync__grad *g)
 {
     return dync__grads_set(g, dync_diagonal(dync__grads_gy(g), (int)dync__ga_int(g, 2), (int)dync__ga_int(g, 3), (int)dync__ga_int(g, 4)));
 }
 
 /* ---- moves ----------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_status dync__g_flip(dync__grad *g) { return dync__grads_set(g, dync_flip(dync__grads_gy(g), dync__ga_dims(g, 1))); }
 DYNC__FN dync_status dync__g_tril(dync__grad *g) { return dync__grads_set(g, dync_tril(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
 DYNC__FN dync_status dync__g_triu(dync__grad *g) { return dync__grads_set(g, dync_triu(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
@@ -36016,29 +34196,24 @@ DYNC__FN dync_status dync__g_cat(dync__grad *g)
     }
     return DYNC_OK;
 }
-
 static dync_tensor *dync__g_zeros_of_self(dync__grad *g)
 {
     return dync__grad_zeros(dync__ga_shape(g, 0), dync__grad_dtype(g, 0), dync__grad_device(g, 0));
 }
-
 DYNC__FN dync_status dync__g_gather(dync__grad *g)
 {
     return dync__grads_set(g, dync_scatter_add(dync__g_zeros_of_self(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2), dync__grads_gy(g)));
 }
-
 DYNC__FN dync_status dync__g_index_select(dync__grad *g)
 {
     return dync__grads_set(g, dync_index_add(dync__g_zeros_of_self(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2), dync__grads_gy(g)));
 }
-
 DYNC__FN dync_status dync__g_index_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 3)) return DYNC_OK;
     return dync__ga_set(g, 3, dync_index_select(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
 }
-
 DYNC__FN dync_status dync__g_scatter(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *index = dync__ga_tensor(g, 2);
@@ -36046,7 +34221,6 @@ DYNC__FN dync_status dync__g_scatter(dync__grad *g)
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_scatter(gy, dim, index, 0)));
     return dync__ga_needed(g, 3) ? dync__ga_set(g, 3, dync_gather(gy, dim, index)) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__g_scatter_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
@@ -36061,13 +34235,10 @@ DYNC__FN dync_status dync__g_scatter_add(dync__grad *g)
  *
  * A leaf keeps its hooks itself; those of other tensors stand at the node that made them, with the number of the output, so they stay
  * with the value when the tensor is written in place later. */
-
 static int32_t dync__hook_last_id;
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
-
 static DYNC__TLS dync__walk_record *dync__walk_recorder;
-
 DYNC__FN dync__walk_record *dync__walk_record_now(void) { return dync__walk_recorder; }
 DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *r)
 {
@@ -36075,7 +34246,6 @@ DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *r)
     dync__walk_recorder = r;
     return before;
 }
-
 DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *node)
 {
     static const dync__hook_list none = {NULL, 0, 0};
@@ -36105,7 +34275,6 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     dync__unref(before);
     return DYNC_OK;
 }
-
 static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
 {
     dync__tensor *t = dync__peek(h->retain);
@@ -36143,7 +34312,6 @@ DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in
     dync__unref(none);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
 {
     const dync__hook_list *list = dync__gnode_hooks(node);
@@ -36158,7 +34326,6 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
 }
 
 /* ---- registering ----------------------------------------------------------------------------------------------------- */
-
 static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr, dync_hook fn, void *user, const dync_tensor *retain)
 {
     dync__hook_entry h = {0};
@@ -36170,7 +34337,6 @@ static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, 
     h.retain = retain;
     return dync__vec_push(list, h);
 }
-
 static bool dync__hook_drop(dync__hook_list *list, int id)
 {
     int kept = 0;
@@ -36191,11 +34357,8 @@ static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
     if (!*node) dync__gnode_unref(edge.node);
     return DYNC_OK;
 }
-
 static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_intercepted(); }
-
 DYNC__FN int dync__hook_reserve(void) { return (int)DYNC__ATOMIC_INC(&dync__hook_last_id); }
-
 DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *user, int id)
 {
     dync__gnode *node = NULL;
@@ -36214,7 +34377,6 @@ DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf)
     const dync__hook_list *list = leaf->grad ? &leaf->grad->hook : NULL;
     return list && list->n ? (uint64_t)list->n << 32 | (uint32_t)list->at[list->n - 1].id : 0;
 }
-
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from)
 {
     if (!dync__hooks_mark(from)) return DYNC_OK;
@@ -36223,12 +34385,10 @@ DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from
         if (!dync__vec_push(&to->grad->hook, from->grad->hook.at[i])) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n)
 {
     if (leaf->grad && leaf->grad->hook.n > n) leaf->grad->hook.n = n;
 }
-
 DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
 {
     const dync__grad_intercept *traced = dync__hooks_intercept();
@@ -36240,7 +34400,6 @@ DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
     id = dync__hook_reserve();
     return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
 }
-
 DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_hook fn, void *user)
 {
     dync__tensor *t = dync__open(handle);
@@ -36253,7 +34412,6 @@ DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_
     dync__hook_entry h = {.kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
     return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
 }
-
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
 {
     dync__gnode *node = NULL;
@@ -36270,7 +34428,6 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
     dync__gnode_unref(node);
     return added ? id : -1;
 }
-
 DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
 {
     dync__gnode *node = NULL;
@@ -36317,30 +34474,25 @@ typedef struct dync__grad_thread {
 } dync__grad_thread;
 static DYNC__TLS dync__grad_thread dync__gt;
 static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
-
 DYNC__FN uint64_t dync__seq_peek(void) { return dync__tls.seq; }
 DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
-
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)
 {
     const dync__gnode *before = dync__gt.running;
     dync__gt.running = node;
     return before;
 }
-
 DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *node)
 {
     const dync__gnode *before = dync__gt.visited;
     dync__gt.visited = node;
     return before;
 }
-
 DYNC__FN int64_t dync__seq_now(void)
 {
     if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
     return (int64_t)dync__tls.seq - 1;
 }
-
 DYNC_API const char *dync_trace_meta_get(const char *key)
 {
     const dync__gnode *node = dync__gt.visited;
@@ -36352,7 +34504,6 @@ DYNC_API const char *dync_trace_meta_get(const char *key)
     if (text) dync__format(text, 24, "%lld", number ? (long long)node->seq : 1LL);
     return text;
 }
-
 DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
@@ -36382,7 +34533,6 @@ DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, in
     node->thread = dync__thread_number();
     return node;
 }
-
 DYNC__FN void dync__gnode_set_out(dync__gnode *node, int i, const dync__tensor *t)
 {
     dync__ginfo *info = &node->out[i];
@@ -36393,9 +34543,7 @@ DYNC__FN void dync__gnode_set_out(dync__gnode *node, int i, const dync__tensor *
     info->ndim = t->lay.ndim;
     memcpy(dims, t->lay.shape, (size_t)t->lay.ndim * sizeof *dims);
 }
-
 DYNC__FN void dync__gnode_ref(dync__gnode *node) { DYNC__ATOMIC_INC(&node->refs); }
-
 static void dync__gnode_bury(dync__gnode *node)
 {
     if (node->cls->destroy) node->cls->destroy(node->state);
@@ -36419,14 +34567,12 @@ DYNC__FN void dync__gnode_unref(dync__gnode *node)
     }
     dync__gt.burying = false;
 }
-
 DYNC__FN void dync__gnode_release(dync__gnode *node)
 {
     if (node->released || !node->cls->release) return;
     node->released = true;
     node->cls->release(node->state);
 }
-
 DYNC__FN dync_status dync__gnode_freed_error(void)
 {
     return dync__fail(DYNC_ERR_AUTOGRAD,
@@ -36453,7 +34599,6 @@ DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t
 }
 
 /* ---- what a tensor knows ------------------------------------------------------------------------------------------ */
-
 static void dync__grad_meta_free(dync__grad_meta *meta)
 {
     if (!meta) return;
@@ -36476,7 +34621,6 @@ DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *t)
     dync__free(meta, sizeof *meta);
     return none;
 }
-
 DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int nr)
 {
     dync__gnode *before = t->grad->node;
@@ -36487,23 +34631,19 @@ DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int n
     t->flags |= DYNC__T_REQUIRES_GRAD;
     dync__gnode_unref(before);
 }
-
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
 {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
     const dync__grad_meta *meta = t->grad;
     return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD && (meta->base->flags & DYNC__T_REQUIRES_GRAD);
 }
-
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
 {
     if (!dync__tensor_requires_grad(t)) return true;
     if (t->grad && t->grad->node) return false;
     return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;     /* without it: a view that gets its history from its base */
 }
-
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t) { return t->grad ? t->grad->grad : NULL; }
-
 DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
 {
     if (on) t->flags |= DYNC__T_REQUIRES_GRAD;
@@ -36511,12 +34651,10 @@ DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
 }
 
 /* ---- accumulation: the last node of every way, which adds into a leaf's .grad ----------------------------------------- */
-
 static dync__mutex *dync__leaf_lock(const dync__tensor *leaf)
 {
     return &dync__accumulate_lock[leaf->id % (uint64_t)DYNC__COUNT_OF(dync__accumulate_lock)];
 }
-
 static void dync__accumulate_destroy(void *state)
 {
     dync__tensor *leaf = state;
@@ -36527,7 +34665,6 @@ static void dync__accumulate_destroy(void *state)
     dync__unref(leaf);
 }
 static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL, dync__accumulate_destroy, NULL};
-
 DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node) { return node->cls == &dync__accumulate_class; }
 DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
 
@@ -36539,7 +34676,6 @@ static bool dync__gnode_revive(dync__gnode *node)
         if (DYNC__ATOMIC_CAS(&node->refs, &refs, refs + 1)) return true;
     return false;
 }
-
 DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
 {
     dync__grad_meta *meta = dync__grad_meta_of(leaf);
@@ -36568,7 +34704,6 @@ DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
     dync__unlock(lock);
     return node;
 }
-
 static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
 {
     for (int d = 0; d < leaf->lay.ndim; d++)
@@ -36585,7 +34720,6 @@ static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g
     if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
     return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
 }
-
 static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
 {
     dync__arg args[2];
@@ -36598,7 +34732,6 @@ static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__t
     dync__unref(copy);
     return status;
 }
-
 static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
 {
     dync__arg arg = dync__arg_t(g);
@@ -36653,7 +34786,6 @@ DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *tak
  *
  * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only what its rule says it will read: so
  * writing into anything else stays legal. What is saved carries the version of its storage and is refused if written since. */
-
 typedef struct dync__opsave {
     dync__opcall call;                 /* tensors NULL; lists, dims and texts copied into the node */
     const dync__grad_rule *rule;       /* NULL: no derivative is known */
@@ -36663,11 +34795,9 @@ typedef struct dync__opsave {
     dync__ginfo *info;                 /* n_in; dims with strides and offset */
     dync__saved *in, *out;             /* n_in, n_out */
 } dync__opsave;
-
 DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
 
 /* ---- saved tensors ------------------------------------------------------------------------------------------------ */
-
 DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
 {
     s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) && !(t->grad && (t->grad->node || t->grad->base));
@@ -36687,7 +34817,6 @@ DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
     s->t = alias;
     return DYNC_OK;
 }
-
 static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker, int nr)
 {
     dync__str brief = {0};
@@ -36702,12 +34831,10 @@ static dync_status dync__modified_error(const dync__saved *s, const dync__gnode 
     dync__str_free(&brief);
     return status;
 }
-
 DYNC__FN dync_status dync__saved_check(const dync__saved *s, const dync__gnode *maker, int nr)
 {
     return s->t && s->version != s->t->storage->version ? dync__modified_error(s, maker, nr) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr, bool history, dync__tensor **out)
 {
     if (!s->t) return dync__gnode_freed_error();
@@ -36727,7 +34854,6 @@ DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, 
     *out = again.t;
     return DYNC_OK;
 }
-
 DYNC__FN void dync__saved_free(dync__saved *s)
 {
     dync__tensor *t = s->t;
@@ -36736,7 +34862,6 @@ DYNC__FN void dync__saved_free(dync__saved *s)
 }
 
 /* ---- operator nodes -------------------------------------------------------------------------------------------------- */
-
 static void dync__opnode_release(void *state)
 {
     dync__opsave *save = state;
@@ -36749,7 +34874,6 @@ static void dync__opnode_release(void *state)
         dync__saved_free(&save->out[i]);
     }
 }
-
 static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad_in)
 {
     for (int i = 0; i < g->n_in; i++) {
@@ -36760,14 +34884,12 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
     }
     return DYNC_OK;
 }
-
 static dync_status dync__opnode_no_rule(const dync__opsave *save)
 {
     if (!strstr(save->call.row->name, "::")) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
     return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
                       "forward of a dync_autograd_function.", save->call.row->name);
 }
-
 static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                     dync__tensor **grad_in, bool create_graph)
 {
@@ -36812,7 +34934,6 @@ static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
         v->word(v, bits);
     }
 }
-
 static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 {
     dync__opsave *save = state;
@@ -36837,7 +34958,6 @@ static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
     }
     return DYNC_OK;
 }
-
 static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release, dync__opnode_release, dync__opnode_visit};
 
 /* Carves the parts of a node's state out of one block: first with at NULL to count, then to fill. */
@@ -36848,7 +34968,6 @@ static void *dync__carve(dync__carver *c, size_t n)
     c->n += (n + 15) & ~(size_t)15;
     return p;
 }
-
 static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *from)
 {
     if (to) *to = *from;
@@ -36869,7 +34988,6 @@ static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *fro
         if (to) to->as.list = list;
     }
 }
-
 static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tensor *t)
 {
     int n = t->lay.ndim;
@@ -36883,7 +35001,6 @@ static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tenso
     dims[2 * n] = t->lay.offset;
     to->dims = dims;
 }
-
 static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call, int n_in, dync__tensor *const *in)
 {
     dync__opsave *save = dync__carve(c, sizeof *save);
@@ -36905,9 +35022,7 @@ static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call,
 }
 
 /* ---- what rules read ---------------------------------------------------------------------------------------------------- */
-
 static const dync__opsave *dync__grad_save(const dync__grad *g) { return g->node->state; }
-
 DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i)
 {
     const dync__opsave *save = dync__grad_save(g);
@@ -36916,7 +35031,6 @@ DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i)
     if (dync__unsave(&save->in[i], g->node->edge[i].node, g->node->edge[i].nr, true, &t) != DYNC_OK) return NULL;
     return dync__give(t);
 }
-
 DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
 {
     const dync__opsave *save = dync__grad_save(g);
@@ -36925,7 +35039,6 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
     if (dync__unsave(&save->out[i], g->node, i, history, &t) != DYNC_OK) return NULL;
     return dync__give(t);
 }
-
 static int dync__arg_tensors(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) return 1;
@@ -36933,14 +35046,12 @@ static int dync__arg_tensors(const dync__arg *a)
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_tensors(&a->as.list[i]);
     return n;
 }
-
 DYNC__FN int dync__grad_index(const dync__grad *g, int position)
 {
     int i = 0;
     for (int p = 0; p < position; p++) i += dync__arg_tensors(&g->call->args[p]);
     return position < g->call->nargs && dync__arg_tensors(&g->call->args[position]) ? i : -1;
 }
-
 DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i)
 {
     const dync__ginfo *info = &dync__grad_save(g)->info[i];
@@ -36949,10 +35060,8 @@ DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i)
     memcpy(dims.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
     return dims;
 }
-
 DYNC__FN int dync__grad_dtype(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].dtype; }
 DYNC__FN int dync__grad_device(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].device; }
-
 DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i)
 {
     const dync__ginfo *info = &dync__grad_save(g)->info[i];
@@ -36988,7 +35097,6 @@ static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t, con
     if (dims.n) h = dync_sum(h, dims, true);
     return lead ? dync_reshape(h, shape) : h;
 }
-
 DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h)
 {
     if (i < 0 || i >= g->n_in || !g->needed[i]) return DYNC_OK;
@@ -37002,7 +35110,6 @@ DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h)
 }
 
 /* ---- recording -------------------------------------------------------------------------------------------------------------- */
-
 static bool dync__arg_requires(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR)
@@ -37011,7 +35118,6 @@ static bool dync__arg_requires(const dync__arg *a)
         if (dync__arg_requires(&a->as.list[i])) return true;
     return false;
 }
-
 static bool dync__call_requires(const dync__opcall *c)
 {
     for (int i = 0; i < c->nargs; i++)
@@ -37031,7 +35137,6 @@ static dync_status dync__tape_bottom(dync__opcall *c)
     dync__storage_unref(storage);
     return status;
 }
-
 static dync_status dync__tape_below(dync__opcall *c)
 {
     bool off = dync__tls.grad_enabled_off;
@@ -37040,7 +35145,6 @@ static dync_status dync__tape_below(dync__opcall *c)
     dync__tls.grad_enabled_off = off;
     return status;
 }
-
 static void dync__tape_drop_outputs(dync__opcall *c)
 {
     for (int i = 0; i < c->nout; i++) {
@@ -37048,7 +35152,6 @@ static void dync__tape_drop_outputs(dync__opcall *c)
         c->out[i] = NULL;
     }
 }
-
 static dync_status dync__tape_plain(dync__opcall *c)
 {
     DYNC__TRY(dync__tape_bottom(c));
@@ -37085,7 +35188,6 @@ static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__t
     s->version = copy->storage->version;
     return DYNC_OK;
 }
-
 static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, uint32_t mask, dync__tensor *const *in, const dync__tensor *written)
 {
     int i = 0;
@@ -37094,7 +35196,6 @@ static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, ui
             if (mask & DYNC__KEEP_ARG(p)) DYNC__TRY(dync__save_arg(&save->in[i], in[i], written));
     return DYNC_OK;
 }
-
 static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c, dync__tensor *const *in, const dync__tensor *written,
                                      const dync__grad_rule *rule, uint32_t *mask)
 {
@@ -37131,14 +35232,12 @@ static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule
     else dync__gnode_unref(node);
     return status;
 }
-
 static bool dync__tape_is_argument(const dync__opcall *c, const dync__tensor *t)
 {
     for (int i = 0; i < c->nargs; i++)
         if (c->args[i].kind == DYNC__A_TENSOR && c->args[i].as.t == t) return true;
     return false;
 }
-
 static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, int i, const dync__grad_rule *rule, uint32_t mask)
 {
     dync__tensor *t = c->out[i];
@@ -37158,7 +35257,6 @@ static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, 
     dync__grad_meta_set_node(t, node, i);
     return DYNC_OK;
 }
-
 static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rule)
 {
     dync__gnode *node = NULL;
@@ -37186,7 +35284,6 @@ static dync_status dync__tape_by_copy(dync__opcall *c)
     dync__unref(value);
     return status;
 }
-
 static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_rule *rule)
 {
     dync__tensor *self = c->args[0].as.t;
@@ -37208,7 +35305,6 @@ static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_r
     dync__gnode_unref(node);
     return status;
 }
-
 static dync_status dync__tape_inplace(dync__opcall *c)
 {
     int functional = c->row->inplace_of;
@@ -37223,14 +35319,12 @@ static dync_status dync__tape_inplace(dync__opcall *c)
     if (!rule && row->decompose) return dync__tape_by_copy(c);
     return dync__tape_record_inplace(c, rule);
 }
-
 static dync_status dync__tape_expand(dync__opcall *c)
 {
     dync__info info[DYNC__MAX_OUT];
     if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));     /* says what is wrong with the arguments */
     return c->row->decompose(c);
 }
-
 static dync_status dync__tape_call(dync__opcall *c)
 {
     if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__tape_plain(c);
@@ -37248,14 +35342,12 @@ DYNC__WARM_END
 /* ==== autograd/visit.c ========================================================================================== */
 /* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in an order that only the form of the graph
  * decides, and each told to a visitor. After node.c; engine.c runs the same nodes. */
-
 DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
 {
     for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
     dync__vec_free(&l->at);
     dync__map_free(&l->index);
 }
-
 static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
 {
     uint64_t at;
@@ -37276,7 +35368,6 @@ DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l)
             if (!dync__gnode_list_add(l, l->at.at[i]->edge[k].node)) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-
 static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor *v)
 {
     for (int i = 0; i < list->n; i++) {
@@ -37287,7 +35378,6 @@ static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor 
     }
     v->word(v, 0);
 }
-
 DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
 {
     bool leaf = dync__gnode_is_accumulate(node);
@@ -37314,7 +35404,6 @@ DYNC__WARM_BEGIN
  * Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views" and CopySlices. */
 #undef DYNC_HERE
 #define DYNC_HERE dync__tls.at
-
 typedef struct dync__geometry {        /* of a base and of a view into it */
     dync__layout base, view;
     uint8_t dtype;
@@ -37323,9 +35412,7 @@ typedef struct dync__geometry {        /* of a base and of a view into it */
 } dync__geometry;
 
 /* ---- the gradient of a base from that of a view -------------------------------------------------------------------- */
-
 typedef struct dync__view_span { int64_t low, size; } dync__view_span;     /* in elements of the storage */
-
 static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
 {
     int64_t first = lay->offset, last = lay->offset;
@@ -37343,7 +35430,6 @@ static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
     span->low = DYNC__MIN(span->low, first);
     span->size = end - span->low;
 }
-
 static dync_dims dync__view_dims(int n, const int64_t *d)
 {
     dync_dims dims = {0};
@@ -37351,7 +35437,6 @@ static dync_dims dync__view_dims(int n, const int64_t *d)
     memcpy(dims.d, d, (size_t)n * sizeof *d);
     return dims;
 }
-
 DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
 {
     dync__arg args[3];
@@ -37361,7 +35446,6 @@ DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
     args[2] = dync__arg_device(device);
     return dync__op_run(DYNC__OP_zeros, 3, args, &out) == DYNC_OK ? dync__give(out) : NULL;
 }
-
 static dync_tensor *dync__view_arange(int64_t n, int device)
 {
     dync__arg args[5];
@@ -37400,7 +35484,6 @@ static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay)
         }
     return dims.n ? dync_sum(g, dims, true) : g;
 }
-
 static double dync__view_repeats(const dync__layout *lay)
 {
     double n = 1;
@@ -37428,7 +35511,6 @@ static bool dync__view_apart(const dync__layout *lay)
         if (lay->shape[d] > 1 && lay->stride[d] <= 0) return false;
     return true;
 }
-
 DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device)
 {
     dync__view_span span = {0, 0}, own = {0, 0};
@@ -37459,16 +35541,13 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
 }
 
 /* ---- a view's own node, when its base was written ------------------------------------------------------------------- */
-
 static dync__tensor *dync__view_take(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (t) dync__ref(t);
     return t;
 }
-
 static dync_status dync__view_pending(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL; }
-
 static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                         dync__tensor **grad_in, bool create_graph)
 {
@@ -37495,7 +35574,6 @@ static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
     return DYNC_OK;
 }
 static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
-
 static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in)
 {
     dync__gnode *node = dync__gnode_new(cls, n_in, 1, sizeof(dync__geometry));
@@ -37507,14 +35585,12 @@ static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync
     geo->device = base->device;
     return node;
 }
-
 static bool dync__view_is_stale(const dync__tensor *t)
 {
     const dync__grad_meta *meta = t->grad;
     if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD || !dync__tensor_requires_grad(meta->base)) return false;
     return meta->view_version != t->storage->version || (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
 }
-
 static dync_status dync__view_refresh(dync__tensor *t)
 {
     dync__gnode *node = dync__geometry_node(&dync__as_strided_class, t->grad->base, t, 1);
@@ -37525,7 +35601,6 @@ static dync_status dync__view_refresh(dync__tensor *t)
     dync__gnode_unref(node);
     return status;
 }
-
 DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
 {
     out->node = NULL;
@@ -37541,7 +35616,6 @@ DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
     out->node = dync__accumulate_node(t);
     return out->node ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind)
 {
     dync__grad_meta *meta = dync__grad_meta_of(view);
@@ -37560,7 +35634,6 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
 }
 
 /* ---- writing in place --------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__view_kind_check(const dync__tensor *self)
 {
     static const char no_grad[] =
@@ -37580,7 +35653,6 @@ static dync_status dync__view_kind_check(const dync__tensor *self)
     default: return DYNC_OK;
     }
 }
-
 DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
 {
     DYNC__TRY(dync__view_kind_check(self));
@@ -37591,7 +35663,6 @@ DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
         return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
     return DYNC_OK;
 }
-
 static void dync__copy_slices_destroy(void *state) { dync__gnode_unref(((dync__geometry *)state)->inner); }
 static void dync__copy_slices_release(void *state) { dync__gnode_release(((dync__geometry *)state)->inner); }
 
@@ -37619,7 +35690,6 @@ static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tenso
     if (written) grad_in[0] = dync__view_take(base);
     return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
-
 static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                          dync__tensor **grad_in, bool create_graph)
 {
@@ -37634,7 +35704,6 @@ static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
 }
 static const dync__gnode_class dync__copy_slices_class = {"CopySlices", dync__copy_slices_run, dync__copy_slices_release,
                                                           dync__copy_slices_destroy, dync__copy_slices_visit};
-
 static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
 {
     dync__tensor *base = self->grad->base;
@@ -37658,7 +35727,6 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
     again->edge[0].node = slices;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
 {
     out->self_node = out->base_node = NULL;
@@ -37668,14 +35736,12 @@ DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
     out->self_node = node;
     return DYNC_OK;
 }
-
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *r)
 {
     if (r->base_node) dync__grad_meta_set_node(self->grad->base, r->base_node, 0);
     dync__grad_meta_set_node(self, r->self_node, 0);
     dync__rebase_drop(r);
 }
-
 DYNC__FN void dync__rebase_drop(dync__rebasing *r)
 {
     dync__gnode_unref(r->self_node);
@@ -37767,7 +35833,6 @@ static bool dync__init_keep(dync_module *m, const char *name, dync_tensor *handl
     dync__ref(t);
     return dync__module_put(m, name, t, is_buffer);
 }
-
 static dync_make dync__init_make(dync_dims shape, int dtype)
 {
     dync_make make = {0};
@@ -37775,7 +35840,6 @@ static dync_make dync__init_make(dync_dims shape, int dtype)
     make.dtype = (dync_dtype)dtype;
     return make;
 }
-
 DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims shape, double bound)
 {
     bool off = dync__tls.grad_enabled_off;
@@ -37786,7 +35850,6 @@ DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims sha
     dync_scope_end(&scope);
     return ok;
 }
-
 DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shape)
 {
     dync_scope scope = dync_scope_begin();
@@ -37794,7 +35857,6 @@ DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shap
     dync_scope_end(&scope);
     return ok;
 }
-
 DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer)
 {
     dync_scope scope = dync_scope_begin();
@@ -37845,7 +35907,6 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync_module *m, const dync_v
     y = dync_forward_call(dync_module_child(m, "out_proj"), y);
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
-
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
 {
     const int64_t sizes[2] = {features, heads};
@@ -37875,16 +35936,13 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
  * file restores it; its weights are found by PyTorch's names. */
 #undef DYNC_HERE
 #define DYNC_HERE dync__tls.at
-
 DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
 
 /* ---- forward -------------------------------------------------------------------------------------------------------- */
-
 static dync_tensor *dync__layer_linear(dync_module *m, dync_tensor *x)
 {
     return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
 }
-
 static dync_tensor *dync__layer_identity(dync_module *m, dync_tensor *x) { return (void)m, x; }
 static dync_tensor *dync__layer_relu(dync_module *m, dync_tensor *x) { return (void)m, dync_relu(x); }
 static dync_tensor *dync__layer_sigmoid(dync_module *m, dync_tensor *x) { return (void)m, dync_sigmoid(x); }
@@ -37896,25 +35954,21 @@ static dync_tensor *dync__layer_softmax(dync_module *m, dync_tensor *x) { return
 static dync_tensor *dync__layer_flatten(dync_module *m, dync_tensor *x) { return (void)m, dync_flatten(x, 1, -1); }
 static dync_tensor *dync__layer_dropout(dync_module *m, dync_tensor *x) { return dync_dropout(x, m->floats[0], m->training); }
 static dync_tensor *dync__layer_embedding(dync_module *m, dync_tensor *x) { return dync_embedding(dync__layer_tensor(m, "weight"), x); }
-
 static dync_tensor *dync__layer_conv2d(dync_module *m, dync_tensor *x)
 {
     dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, one = {2, {1, 1}};
     return dync_conv2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
 }
-
 static dync_tensor *dync__layer_conv1d(dync_module *m, dync_tensor *x)
 {
     dync_dims stride = {1, {m->ints[3]}}, padding = {1, {m->ints[4]}}, one = {1, {1}};
     return dync_conv1d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
 }
-
 static dync_tensor *dync__layer_conv_transpose2d(dync_module *m, dync_tensor *x)
 {
     dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, zero = {2, {0, 0}}, one = {2, {1, 1}};
     return dync_conv_transpose2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, zero, 1, one);
 }
-
 static dync_tensor *dync__layer_batch_norm2d(dync_module *m, dync_tensor *x)
 {
     dync_tensor *batches = dync__layer_tensor(m, "num_batches_tracked");
@@ -37922,41 +35976,34 @@ static dync_tensor *dync__layer_batch_norm2d(dync_module *m, dync_tensor *x)
     return dync_batch_norm(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), dync__layer_tensor(m, "running_mean"),
                            dync__layer_tensor(m, "running_var"), m->training, m->floats[0], m->floats[1]);
 }
-
 static dync_tensor *dync__layer_layer_norm(dync_module *m, dync_tensor *x)
 {
     dync_dims shape = {1, {m->ints[0]}};
     return dync_layer_norm(x, shape, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
 }
-
 static dync_tensor *dync__layer_group_norm(dync_module *m, dync_tensor *x)
 {
     return dync_group_norm(x, m->ints[0], dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
 }
-
 static dync_tensor *dync__layer_rms_norm(dync_module *m, dync_tensor *x)
 {
     dync_dims shape = {1, {m->ints[0]}};
     return dync_rms_norm(x, shape, dync__layer_tensor(m, "weight"), DYNC_NONE);
 }
-
 static dync_dims dync__layer_pair(int64_t n)
 {
     dync_dims dims = {2, {n, n}};
     return dims;
 }
-
 static dync_tensor *dync__layer_max_pool2d(dync_module *m, dync_tensor *x)
 {
     return dync_max_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]),
                            dync__layer_pair(1), false);
 }
-
 static dync_tensor *dync__layer_avg_pool2d(dync_module *m, dync_tensor *x)
 {
     return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]), false, true);
 }
-
 static dync_tensor *dync__layer_sequential(dync_module *m, dync_tensor *x)
 {
     for (int i = 0; i < m->child.n && x; i++) x = dync_forward_call(m->child.at[i], x);
@@ -37964,7 +36011,6 @@ static dync_tensor *dync__layer_sequential(dync_module *m, dync_tensor *x)
 }
 
 /* ---- classes ------------------------------------------------------------------------------------------------------------------ */
-
 typedef struct dync__layer_class { const char *name; dync_forward forward; dync_forward_values forward_values; } dync__layer_class;
 static const dync__layer_class dync__layer_classes[] = {
     {"AvgPool2d", dync__layer_avg_pool2d, NULL},
@@ -37994,7 +36040,6 @@ static const dync__layer_class dync__layer_classes[] = {
     {"Softmax", dync__layer_softmax, NULL},
     {"Tanh", dync__layer_tanh, NULL},
 };
-
 static const dync__layer_class *dync__layer_find(const char *name)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__layer_classes); i++)
@@ -38005,9 +36050,7 @@ static const dync__layer_class *dync__layer_find(const char *name)
 /* Classes of the user, process-wide. */
 typedef struct dync__user_class { const char *name; dync_forward_values forward; } dync__user_class;
 static struct { dync__mutex lock; DYNC__VEC(dync__user_class) at; } dync__user_classes;
-
 static void dync__user_classes_free(void) { dync__vec_free(&dync__user_classes.at); }
-
 DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward)
 {
     if (!class_name || !*class_name || !forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_register_class: expected a name and a forward");
@@ -38026,7 +36069,6 @@ DYNC_API dync_status dync_module_register_class(const char *class_name, dync_for
     dync__unlock(&dync__user_classes.lock);
     return done ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 DYNC__FN dync_status dync__module_find_class(dync_module *m)
 {
     const dync__layer_class *c = dync__layer_find(m->class_name);
@@ -38044,7 +36086,6 @@ DYNC__FN dync_status dync__module_find_class(dync_module *m)
 }
 
 /* ---- constructors ----------------------------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_module *dync__layer_new(const char *class_name)
 {
     dync_module *m = dync__module_alloc(class_name);
@@ -38060,7 +36101,6 @@ DYNC__FN dync_module *dync__layer_done(dync_module *m, bool ok)
     dync_module_free(m);
     return NULL;
 }
-
 DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
 {
     for (int i = 0; i < n; i++) {
@@ -38070,30 +36110,25 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
     }
     return true;
 }
-
 DYNC_API dync_module *dync_nn_relu(void) { return dync__layer_new("ReLU"); }
 DYNC_API dync_module *dync_nn_sigmoid(void) { return dync__layer_new("Sigmoid"); }
 DYNC_API dync_module *dync_nn_tanh(void) { return dync__layer_new("Tanh"); }
 DYNC_API dync_module *dync_nn_gelu(void) { return dync__layer_new("GELU"); }
 DYNC_API dync_module *dync_nn_silu(void) { return dync__layer_new("SiLU"); }
 DYNC_API dync_module *dync_nn_flatten(void) { return dync__layer_new("Flatten"); }
-
 DYNC_API dync_module *dync_nn_identity(void) { return dync__layer_new("Identity"); }
-
 DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope)
 {
     dync_module *m = dync__layer_new("LeakyReLU");
     if (m) m->floats[0] = negative_slope;
     return m;
 }
-
 DYNC_API dync_module *dync_nn_softmax(int dim)
 {
     dync_module *m = dync__layer_new("Softmax");
     if (m) m->ints[0] = dim;
     return m;
 }
-
 DYNC_API dync_module *dync_nn_dropout(double p)
 {
     if (!(p >= 0 && p <= 1)) return dync__fail(DYNC_ERR_VALUE, "dropout probability has to be between 0 and 1, but got %g", p), NULL;
@@ -38101,7 +36136,6 @@ DYNC_API dync_module *dync_nn_dropout(double p)
     if (m) m->floats[0] = p;
     return m;
 }
-
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
 {
     const int64_t sizes[2] = {in, out};
@@ -38129,22 +36163,18 @@ static dync_module *dync__layer_conv(const char *what, const char *class_name, i
     bool ok = dync__init_uniform(m, "weight", shape, bound) && (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
     return dync__layer_done(m, ok);
 }
-
 DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
 {
     return dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride, padding, bias, 1, false);
 }
-
 DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
 {
     return dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride, padding, bias, 2, false);
 }
-
 DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
 {
     return dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in, out, kernel, stride, padding, bias, 2, true);
 }
-
 DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
 {
     dync_module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features) ? dync__layer_new("BatchNorm2d") : NULL;
@@ -38171,17 +36201,14 @@ static dync_module *dync__layer_norm(const char *what, const char *class_name, i
     bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) && (!bias || dync__init_full(m, "bias", n, DYNC_F32, 0, false));
     return dync__layer_done(m, ok);
 }
-
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features)
 {
     return dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true);
 }
-
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features)
 {
     return dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false);
 }
-
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
 {
     if (groups > 0 && channels % groups)
@@ -38189,7 +36216,6 @@ DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
                           (long long)channels, (long long)groups), NULL;
     return dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true);
 }
-
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
 {
     const int64_t sizes[2] = {count, features};
@@ -38198,7 +36224,6 @@ DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
     memcpy(m->ints, sizes, sizeof sizes);
     return dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features)));
 }
-
 static dync_module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding)
 {
     const int64_t sizes[2] = {kernel, stride};
@@ -38209,10 +36234,8 @@ static dync_module *dync__layer_pool(const char *class_name, int kernel, int str
     m->ints[2] = padding;
     return m;
 }
-
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("MaxPool2d", kernel, stride, padding); }
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("AvgPool2d", kernel, stride, padding); }
-
 DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
 {
     bool ok = n >= 0 && (n == 0 || children);
@@ -38237,7 +36260,6 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
  *
  * A module owns references to its tensors and owns its children. Every change (a tensor set, a child added, training switched) bumps
  * its version and that of its ancestors: compiled code guards on the root's version only. */
-
 #if defined(DYNC__SPLIT)
 void (*dync__module_touched)(dync_module *);
 dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
@@ -38246,7 +36268,6 @@ void (*dync__module_drop_compiled)(dync_module *);
 static uint64_t dync__module_last_id;
 
 /* ---- making and releasing ------------------------------------------------------------------------------------------- */
-
 DYNC__FN dync_module *dync__module_alloc(const char *class_name)
 {
     const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
@@ -38258,7 +36279,6 @@ DYNC__FN dync_module *dync__module_alloc(const char *class_name)
     m->id = DYNC__ATOMIC_INC(&dync__module_last_id);
     return m;
 }
-
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user)
 {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL;
@@ -38268,7 +36288,6 @@ DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forwa
     m->user = user;
     return m;
 }
-
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user)
 {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
@@ -38281,7 +36300,6 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
     m->user = user;
     return m;
 }
-
 static void dync__module_detach(dync_module *m)
 {
     dync_module *parent = m->parent;
@@ -38293,7 +36311,6 @@ static void dync__module_detach(dync_module *m)
     m->parent = NULL;
     dync__module_bump(parent);
 }
-
 DYNC_API void dync_module_free(dync_module *m)
 {
     if (!m) return;
@@ -38307,12 +36324,10 @@ DYNC_API void dync_module_free(dync_module *m)
     dync__vec_free(&m->child);
     dync__free(m, sizeof *m);
 }
-
 DYNC__FN void dync__module_bump(dync_module *m)
 {
     for (; m; m = m->parent) m->version++;
 }
-
 DYNC__FN void dync__module_touch(const dync_module *m)
 {
     void (*touched)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
@@ -38320,7 +36335,6 @@ DYNC__FN void dync__module_touch(const dync_module *m)
 }
 
 /* ---- the tree --------------------------------------------------------------------------------------------------------- */
-
 static dync_module *dync__module_child_named(const dync_module *m, const char *name, size_t n)
 {
     for (int i = 0; i < m->child.n; i++)
@@ -38340,7 +36354,6 @@ static dync_module *dync__module_walk(dync_module *m, const char *path, const ch
     *last = part;
     return m;
 }
-
 DYNC_API dync_module *dync_module_child(dync_module *m, const char *name)
 {
     const char *last;
@@ -38350,7 +36363,6 @@ DYNC_API dync_module *dync_module_child(dync_module *m, const char *name)
     if (!child) dync__fail(DYNC_ERR_VALUE, "dync_module_child: no module \"%s\" in %s", name, m->class_name);
     return child;
 }
-
 static dync_status dync__module_add_check(const dync_module *m, const char *name, const dync_module *child)
 {
     if (!m || !child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: the %s is NULL", m ? "child" : "module");
@@ -38361,14 +36373,12 @@ static dync_status dync__module_add_check(const dync_module *m, const char *name
         if (a == child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name);
     return DYNC_OK;
 }
-
 static bool dync__module_holds(const dync_module *child, const dync_module *m)
 {
     for (; m; m = m->parent)
         if (m == child) return true;
     return false;
 }
-
 DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child)
 {
     const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name) : NULL;
@@ -38385,21 +36395,18 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
 }
 
 /* ---- parameters and buffers ---------------------------------------------------------------------------------------------- */
-
 static dync__module_entry *dync__module_entry_of(const dync_module *m, const char *name)
 {
     for (int i = 0; i < m->entry.n; i++)
         if (strcmp(m->entry.at[i].name, name) == 0) return &m->entry.at[i];
     return NULL;
 }
-
 DYNC__FN dync__tensor *dync__module_tensor(const dync_module *m, const char *name)
 {
     const dync__module_entry *e = dync__module_entry_of(m, name);
     dync__module_touch(m);
     return e ? e->tensor : NULL;
 }
-
 DYNC__FN bool dync__module_put(dync_module *m, const char *name, dync__tensor *taken, bool is_buffer)
 {
     dync__module_entry entry = {dync__intern(name), taken, is_buffer}, *old = dync__module_entry_of(m, name);
@@ -38415,7 +36422,6 @@ DYNC__FN bool dync__module_put(dync_module *m, const char *name, dync__tensor *t
     dync__module_bump(m);
     return true;
 }
-
 static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_buffer)
 {
     const char *last, *what = is_buffer ? "dync_module_buffer" : "dync_module_param";
@@ -38429,17 +36435,14 @@ static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_b
     }
     return dync__handle(e->tensor);
 }
-
 DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name) { return dync__module_get(m, name, true); }
-
 static dync_status dync__module_check_parameter(const dync__tensor *t)
 {
     if (dync__dtype_info(t->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
     if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_module_set_param: a parameter must be a leaf: detach it first");
     return DYNC_OK;
 }
-
 static void dync__module_set(dync_module *m, const char *path, dync_tensor *handle, bool is_buffer)
 {
     const char *last, *what = is_buffer ? "dync_module_set_buffer" : "dync_module_set_param";
@@ -38456,10 +36459,8 @@ static void dync__module_set(dync_module *m, const char *path, dync_tensor *hand
     dync__tensor_set_requires_grad(t, true);
     t->flags |= DYNC__T_PARAMETER;
 }
-
 DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, false); }
 DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, true); }
-
 static void dync__module_list(const dync_module *m, dync_tensor **out, int capacity, int *n)
 {
     dync__module_touch(m);
@@ -38470,7 +36471,6 @@ static void dync__module_list(const dync_module *m, dync_tensor **out, int capac
     }
     for (int i = 0; i < m->child.n; i++) dync__module_list(m->child.at[i], out, capacity, n);
 }
-
 DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity)
 {
     int n = 0;
@@ -38481,7 +36481,6 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
     dync__module_list(m, out, capacity, &n);
     return n;
 }
-
 DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *t, dync__str *out)
 {
     size_t n = out->n;
@@ -38502,22 +36501,18 @@ DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *
 }
 
 /* ---- state, calls ------------------------------------------------------------------------------------------------------------ */
-
 DYNC_API void *dync_module_user(const dync_module *m)
 {
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_user: the module is NULL"), NULL;
     return m->user;
 }
-
 DYNC_API bool dync_module_is_compiled(const dync_module *m) { return m && m->compiled; }
-
 DYNC_API bool dync_module_is_training(const dync_module *m)
 {
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_is_training: the module is NULL"), false;
     dync__module_touch(m);
     return m->training;
 }
-
 static void dync__module_set_training(dync_module *m, bool training)
 {
     if (m->training != training) m->version++;
@@ -38528,7 +36523,6 @@ static void dync__module_set_training(dync_module *m, bool training)
         if (m->child.at[i]->version != before) m->version++;
     }
 }
-
 DYNC_API void dync_module_train(dync_module *m, bool training)
 {
     if (!m) {
@@ -38539,7 +36533,6 @@ DYNC_API void dync_module_train(dync_module *m, bool training)
     dync__module_set_training(m, training);
     if (m->version != before) dync__module_bump(m->parent);
 }
-
 static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *args)
 {
     if (m->forward_values) return m->forward_values(m, args, nargs);
@@ -38550,10 +36543,8 @@ static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *
     dync_tensor *y = m->forward(m, args[0].as.t);
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
-
 static DYNC__TLS const dync_module *dync__module_innermost;
 DYNC__FN const dync_module *dync__module_running(void) { return dync__module_innermost; }
-
 DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_value *args)
 {
     dync__module_touch(m);
@@ -38569,7 +36560,6 @@ DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_v
     dync__scope_end_keep(&scope, &result);
     return result;
 }
-
 DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args)
 {
     if (!m || nargs < 0 || (nargs > 0 && !args)) {
@@ -38580,7 +36570,6 @@ DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dyn
     if (m->compiled && call && !dync__tls.compiling) return call(m, nargs, args);
     return dync__module_forward(m, nargs, args);
 }
-
 DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x)
 {
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_forward_call: the module is NULL"), NULL;
@@ -38599,7 +36588,6 @@ DYNC__WARM_BEGIN
  * Formulas: PyTorch's torch.optim; Kingma & Ba 2015, arXiv:1412.6980; Loshchilov & Hutter 2019, arXiv:1711.05101. */
 #undef DYNC_HERE
 #define DYNC_HERE dync__tls.at
-
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
 struct dync_optim {
     dync_optim_kind kind;
@@ -38610,23 +36598,19 @@ struct dync_optim {
 };
 
 /* ---- making -------------------------------------------------------------------------------------------------------- */
-
 static double dync__optim_default(double x, double otherwise) { return x > 0 || x < 0 ? x : otherwise; }
-
 static dync__tensor *dync__optim_own(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (t) dync__ref(t);
     return t;
 }
-
 static dync__tensor *dync__optim_number(double x)
 {
     dync_make make = {0};
     make.dtype = DYNC_F64;
     return dync__optim_own(dync_full_opt(dync_v_float(x), make));
 }
-
 static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_options *o)
 {
     bool betas = o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1;
@@ -38638,7 +36622,6 @@ static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_opti
     if (o->nesterov && !(o->momentum > 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: nesterov momentum requires a momentum");
     return DYNC_OK;
 }
-
 static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *s, dync_tensor *param)
 {
     dync__tensor *t = dync__open(param);
@@ -38651,7 +36634,6 @@ static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *
     if (second && !(s->second = dync__optim_own(dync_zeros_like(param)))) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-
 static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params)
 {
     dync_scope scope = dync_scope_begin();
@@ -38663,7 +36645,6 @@ static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params)
     dync_scope_end(&scope);
     return status;
 }
-
 DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options)
 {
     options.lr = dync__optim_default(options.lr, 1e-3);
@@ -38683,7 +36664,6 @@ DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *co
     dync_optim_free(o);
     return NULL;
 }
-
 DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options)
 {
     dync_optim *o = NULL;
@@ -38696,7 +36676,6 @@ DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_op
     dync__free(params, (size_t)n * sizeof *params + 1);
     return o;
 }
-
 DYNC_API void dync_optim_free(dync_optim *o)
 {
     if (!o) return;
@@ -38715,7 +36694,6 @@ DYNC_API void dync_optim_free(dync_optim *o)
 
 /* Numbers of one step, 0-dim: made once for all parameters. */
 typedef struct dync__optim_numbers { dync_tensor *lr, *step_size, *root2; } dync__optim_numbers;
-
 static dync_tensor *dync__sgd_step(const dync_optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k)
 {
     dync_tensor *p = dync__handle(s->param), *first = dync__handle(s->first);
@@ -38739,7 +36717,6 @@ static dync_tensor *dync__adam_step(const dync_optim *o, const dync__optim_slot 
     dync_tensor *over = dync_add(dync_div(dync_sqrt(v), k->root2), o->opt.eps);
     return dync_sub_(p, dync_mul(dync_div(m, over), k->step_size));
 }
-
 static dync_status dync__optim_numbers_make(const dync_optim *o, dync__optim_numbers *k)
 {
     k->lr = dync__handle(o->lr);
@@ -38750,7 +36727,6 @@ static dync_status dync__optim_numbers_make(const dync_optim *o, dync__optim_num
     k->root2 = dync_sqrt(dync_sub(1, dync_pow(o->opt.beta2, t)));
     return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 static dync_status dync__optim_step_all(dync_optim *o)
 {
     dync__optim_numbers k;
@@ -38765,7 +36741,6 @@ static dync_status dync__optim_step_all(dync_optim *o)
     }
     return DYNC_OK;
 }
-
 DYNC_API dync_status dync_optim_step(dync_optim *o)
 {
     if (!o) return dync__fail(DYNC_ERR_VALUE, "dync_optim_step: the optimizer is NULL");
@@ -38776,13 +36751,11 @@ DYNC_API dync_status dync_optim_step(dync_optim *o)
     dync_grad_mode_pop(before);
     return status;
 }
-
 DYNC_API void dync_optim_zero_grad(dync_optim *o)
 {
     if (!o) dync__fail(DYNC_ERR_VALUE, "dync_optim_zero_grad: the optimizer is NULL");
     for (int i = 0; o && i < o->n; i++) dync_set_grad(dync__handle(o->slot[i].param), NULL);
 }
-
 DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
 {
     if (!o || !(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected an optimizer and a rate >= 0");
@@ -38804,7 +36777,6 @@ DYNC__COLD_BEGIN
  * forget gates); GRU r, z, n (Cho et al. 2014, in the form with the reset gate on the product). */
 #undef DYNC_HERE
 #define DYNC_HERE dync__tls.at
-
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
 typedef struct dync__cell {
@@ -38814,19 +36786,16 @@ typedef struct dync__cell {
     /* in: the input's share [N, gates H], hidden: the state's, both with their biases */
     dync__cell_state (*step)(dync_tensor *in, dync_tensor *hidden, dync__cell_state, int64_t size);
 } dync__cell;
-
 static dync_tensor *dync__cell_gate(dync_tensor *gates, int i, int64_t hidden)
 {
     return dync_slice(gates, -1, i * hidden, (i + 1) * hidden, 1);
 }
-
 static dync__cell_state dync__cell_rnn(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
 {
     (void)size;
     s.h = dync_tanh(dync_add(in, hidden));
     return s;
 }
-
 static dync__cell_state dync__cell_lstm(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
 {
     dync_tensor *gates = dync_add(in, hidden);
@@ -38836,7 +36805,6 @@ static dync__cell_state dync__cell_lstm(dync_tensor *in, dync_tensor *hidden, dy
     s.h = dync_mul(o, dync_tanh(s.c));
     return s;
 }
-
 static dync__cell_state dync__cell_gru(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
 {
     dync_tensor *r = dync_sigmoid(dync_add(dync__cell_gate(in, 0, size), dync__cell_gate(hidden, 0, size)));
@@ -38845,13 +36813,11 @@ static dync__cell_state dync__cell_gru(dync_tensor *in, dync_tensor *hidden, dyn
     s.h = dync_add(n, dync_mul(z, dync_sub(s.h, n)));
     return s;
 }
-
 static const dync__cell dync__cells[] = {
     {"GRU", 3, false, dync__cell_gru},
     {"LSTM", 4, true, dync__cell_lstm},
     {"RNN", 1, false, dync__cell_rnn},
 };
-
 static const dync__cell *dync__cell_find(const char *class_name)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__cells); i++)
@@ -38860,14 +36826,11 @@ static const dync__cell *dync__cell_find(const char *class_name)
 }
 
 /* ---- forward ------------------------------------------------------------------------------------------------------------ */
-
 static const char *const dync__cell_kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
-
 static void dync__cell_weight_name(char *out, size_t cap, int kind, int layer, bool reverse)
 {
     dync__format(out, cap, "%s_l%d%s", dync__cell_kinds[kind], layer, reverse ? "_reverse" : "");
 }
-
 static dync__cell_weights dync__cell_layer(dync_module *m, int layer, bool reverse)
 {
     dync_tensor *t[4];
@@ -38918,7 +36881,6 @@ static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x,
     }
     return s;
 }
-
 static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_value *h, const dync_value *c)
 {
     dync_value both[2] = {dync_v_tensor(dync_stack(dync_tuple_of(n, h), 0)), DYNC_NONE};
@@ -38926,7 +36888,6 @@ static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_va
     both[1] = dync_v_tensor(dync_stack(dync_tuple_of(n, c), 0));
     return both[1].as.t ? dync_tuple_of(2, both) : DYNC_NONE;
 }
-
 static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync_tensor *x, dync__cell_state start)
 {
     int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
@@ -38958,7 +36919,6 @@ static dync_value dync__cell_unbatch(dync_value v)
     dync_value both[2] = {dync__cell_unbatch(dync_at(v, 0)), dync__cell_unbatch(dync_at(v, 1))};
     return dync_tuple_of(2, both);
 }
-
 static dync_status dync__cell_check(const dync__cell *cell, const dync_module *m, dync_tensor *t, int states)
 {
     if (dync_ndim(t) == 3 && dync_size(t, 0) == states && dync_size(t, 2) == m->ints[1]) return DYNC_OK;
@@ -38993,7 +36953,6 @@ DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args
 }
 
 /* ---- constructors -------------------------------------------------------------------------------------------------------- */
-
 static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, bool reverse)
 {
     int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1), rows = cell->gates * hidden;
@@ -39005,7 +36964,6 @@ static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, b
     }
     return true;
 }
-
 static dync_module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     const int64_t sizes[3] = {input, hidden, layers};
@@ -39021,17 +36979,14 @@ static dync_module *dync__cell_new(const char *what, const char *class_name, int
         ok = dync__cell_init(cell, m, layer, false) && (!bidirectional || dync__cell_init(cell, m, layer, true));
     return dync__layer_done(m, ok);
 }
-
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     return dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional);
 }
-
 DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     return dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional);
 }
-
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
@@ -39216,19 +37171,16 @@ DYNC__COLD_BEGIN
  * value defined before its uses and in this graph, names unique, arguments as many and of such
  * kinds as the operator's row says. dync__graph_check_types runs shape inference again on tensors
  * without data and compares. */
-
 typedef struct dync__check {
     const dync_graph *graph;
     const dync_node *node;
     dync_status status;
 } dync__check;
-
 static dync_status dync__node_fail(const dync_node *node, const char *what)
 {
     return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s",
                       node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
 }
-
 static void dync__check_use(void *user, dync__arg *arg)
 {
     dync__check *c = user;
@@ -39242,7 +37194,6 @@ static void dync__check_use(void *user, dync__arg *arg)
     else if (used->kind == DYNC__N_OUTPUT)
         c->status = dync__node_fail(c->node, "uses the output node");
 }
-
 static dync_status dync__check_info(const dync_node *node)
 {
     for (int i = 0; node->has_info && i < node->nout; i++) {
@@ -39257,7 +37208,6 @@ static dync_status dync__check_info(const dync_node *node)
     }
     return DYNC_OK;
 }
-
 static bool dync__is_value(const dync__arg *a) { return a->kind == DYNC__A_NODE; }
 static bool dync__is_sym(const dync__arg *a)
 {
@@ -39291,7 +37241,6 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
     }
     return false;
 }
-
 static dync_status dync__check_call(const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
@@ -39321,7 +37270,6 @@ static dync_status dync__check_call(const dync_node *node)
                ? dync__node_fail(node, "has too few arguments")
                : DYNC_OK;
 }
-
 static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync__map *names)
 {
     if (node->graph != g || node->index != i) return dync__node_fail(node, "is out of place");
@@ -39344,7 +37292,6 @@ static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync_
     return dync__node_is_call(node) && node->kind != DYNC__N_CALL_MODULE ? dync__check_call(node)
                                                                          : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__graph_check(const dync_graph *graph)
 {
     dync_graph *g = (dync_graph *)(uintptr_t)
@@ -39368,7 +37315,6 @@ static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call)
     (void)self;
     return dync__op_fake(call);
 }
-
 static bool dync__same_type(const dync__info *a, const dync__tensor *t)
 {
     if (a->dtype != t->dtype || a->lay.ndim != t->lay.ndim) return false;
@@ -39378,7 +37324,6 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t)
             return false;
     return true;
 }
-
 static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -39406,7 +37351,6 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
     }
     return status;
 }
-
 DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
 {
     if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
@@ -39445,7 +37389,6 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
 /* ==== graph/copy.c ============================================================================================== */
 /* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and
  * export share. */
-
 DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out,
                                    dync__node_map map, void *user)
 {
@@ -39460,7 +37403,6 @@ DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg
         if (!dync__graph_copy_arg(g, &in->as.list[i], &out->as.list[i], map, user)) return false;
     return out->as.list != NULL;
 }
-
 static bool dync__copy_text(dync_graph *g, const char *old, const char **out)
 {
     *out = old ? dync__arena_strdup(&g->arena, old) : NULL;
@@ -39483,7 +37425,6 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
                ? n
                : NULL;
 }
-
 DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map,
                                           void *user)
 {
@@ -39506,7 +37447,6 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
     n->env = -1;
     return dync__copy_types(n, old);
 }
-
 DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old,
                                                  const char *name)
 {
@@ -39542,7 +37482,6 @@ DYNC__FN dync_status dync__graph_output_list(dync_graph *g, int n, dync_node *co
  * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
  * one tensor where one of them is written later. Random operators differ from themselves. Two
  * values that are both returned stay two, since the caller may write one. */
-
 static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
 {
     h = dync__hash_mix(h, a->kind);
@@ -39561,7 +37500,6 @@ static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
     default: return dync__hash_mix(h, (uint64_t)a->as.i);
     }
 }
-
 static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
 {
     if (a->kind != b->kind) return false;
@@ -39580,7 +37518,6 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
     default: return a->as.i == b->as.i;
     }
 }
-
 static bool dync__cse_same(const dync_node *a, const dync_node *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
@@ -39591,7 +37528,6 @@ static bool dync__cse_same(const dync_node *a, const dync_node *b)
         if (!dync__cse_same_arg(&a->args[i], &b->args[i])) return false;
     return true;
 }
-
 static uint64_t dync__cse_hash(const dync_node *node)
 {
     uint64_t h = dync__hash_mix((uint64_t)node->kind, (uint64_t)(int64_t)node->op);
@@ -39600,19 +37536,16 @@ static uint64_t dync__cse_hash(const dync_node *node)
     for (int i = 0; i < node->nargs; i++) h = dync__cse_hash_arg(h, &node->args[i]);
     return h;
 }
-
 static void dync__cse_note_returned(void *user, dync__arg *arg)
 {
     (void)user;
     arg->as.node->mark = arg->as.node;
 }
-
 static void dync__cse_redirect(void *user, dync__arg *arg)
 {
     dync_node **instead = user;
     if (instead[arg->as.node->index]) arg->as.node = instead[arg->as.node->index];
 }
-
 DYNC__FN dync_status dync__graph_cse(dync_graph *g)
 {
     if (dync__graph_has_writes(g)) return DYNC_OK;
@@ -39648,13 +37581,11 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g)
 /* ==== graph/dce.c =============================================================================================== */
 /* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before
  * cse.c, which leaves such nodes behind. */
-
 static void dync__dce_unuse(void *user, dync__arg *arg)
 {
     (void)user;
     arg->as.node->n_users--;
 }
-
 DYNC__FN dync_status dync__graph_dce(dync_graph *g)
 {
     int n = 0;
@@ -39681,14 +37612,12 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g)
  * the mean place of what they read. An input stands one layer above its first reader. A value that
  * is read further down passes the layers between in bends, which take room as boxes do: arrows
  * never run behind boxes. */
-
 static void dync__draw_label(dync__str *s, const dync_node *n)
 {
     if (n->kind == DYNC__N_OUTPUT) dync__str_add(s, "output");
     else if (n->kind == DYNC__N_PLACEHOLDER) dync__str_add(s, n->source ? n->source : n->name);
     else dync__str_add(s, n->target);
 }
-
 static void dync__draw_type(dync__str *s, const dync_node *n)
 {
     if (!n->has_info || n->nout != 1 || n->kind == DYNC__N_OUTPUT) return;
@@ -39705,13 +37634,11 @@ static void dync__dot_quote(dync__str *s, const char *text)
         else dync__str_addc(s, *text);
     }
 }
-
 static void dync__dot_edge(void *user, dync__arg *a)
 {
     dync__str *s = user;
     dync__str_addf(s, "n%d; ", a->as.node->index);
 }
-
 static void dync__dot_node(dync__str *s, dync_node *n)
 {
     static const char *const look[] = {
@@ -39737,7 +37664,6 @@ static void dync__dot_node(dync__str *s, dync_node *n)
     dync__str_free(&label);
     dync__str_free(&reads);
 }
-
 DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync_graph *g)
 {
     dync__str_add(s, "digraph \"");
@@ -39746,7 +37672,6 @@ DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync_graph *g)
     for (int i = 0; i < g->node.n; i++) dync__dot_node(s, g->node.at[i]);
     dync__str_add(s, "}\n");
 }
-
 DYNC_API char *dync_graph_dot(const dync_graph *g)
 {
     if (!g) {
@@ -39779,7 +37704,6 @@ typedef struct dync__picture {
     dync__box *at;                      /* the one being looked at */
     dync__str *s;
 } dync__picture;
-
 static void dync__picture_below(void *user, dync__arg *a)
 {
     dync__picture *p = user;
@@ -39805,7 +37729,6 @@ static void dync__picture_mean(void *user, dync__arg *a)
     p->at->sum += dync__picture_from(p, a->as.node, p->at->layer)->x;
     p->at->n_in++;
 }
-
 static int dync__picture_text_width(const dync_node *n)
 {
     dync__str label = {0}, type = {0};
@@ -39816,7 +37739,6 @@ static int dync__picture_text_width(const dync_node *n)
     dync__str_free(&type);
     return 16 + DYNC__DRAW_CHAR * longest;
 }
-
 static void dync__picture_layers(dync__picture *p, const dync_graph *g)
 {
     for (int i = 0; i < p->n_nodes; i++) {
@@ -39877,7 +37799,6 @@ static int dync__picture_layer(dync__picture *p, int layer)
     }
     return n;
 }
-
 static void dync__picture_places(dync__picture *p)
 {
     for (int layer = 0; layer < p->n_layers; layer++) {
@@ -39907,7 +37828,6 @@ DYNC__FN void dync__html_text(dync__str *s, const char *text)
         }
     }
 }
-
 static int dync__box_top(const dync__box *b)
 {
     return 8 + b->layer * (DYNC__DRAW_H + DYNC__DRAW_GAP_Y);
@@ -39928,7 +37848,6 @@ static void dync__picture_arrow(void *user, dync__arg *a)
     dync__picture *p = user;
     dync__picture_line(p->s, dync__picture_from(p, a->as.node, p->at->layer), p->at);
 }
-
 static void dync__picture_box(dync__str *s, const dync__box *b)
 {
     static const char *const look[] = {
@@ -39954,7 +37873,6 @@ static void dync__picture_box(dync__str *s, const dync__box *b)
     dync__str_free(&label);
     dync__str_free(&type);
 }
-
 DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g)
 {
     dync__arena arena = {0};
@@ -39989,9 +37907,7 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g)
  *
  * Only constants (dync__node_is_constant) of graphs without writes: parameters and buffers change
  * between calls. A result that would be much larger than what it comes from stays an operator. */
-
 enum { DYNC__FOLD_ELEMENTS = 4096 };
-
 typedef struct dync__fold_inputs {
     int tensors;
     bool constant;
@@ -40002,7 +37918,6 @@ static void dync__fold_input(void *user, dync__arg *arg)
     f->tensors++;
     f->constant = f->constant && dync__node_is_constant(arg->as.node) && arg->as.node->value;
 }
-
 static bool dync__fold_wanted(dync_node *node)
 {
     dync__fold_inputs f = {0, true};
@@ -40041,7 +37956,6 @@ static dync_status dync__fold_run(dync_node *node, dync__tensor **out)
     dync__arena_free(&arena);
     return status;
 }
-
 DYNC__FN dync_status dync__graph_fold(dync_graph *g)
 {
     if (dync__graph_has_writes(g)) return DYNC_OK;
@@ -40070,13 +37984,10 @@ DYNC__FN dync_status dync__graph_fold(dync_graph *g)
  * the arena is freed before the graph is. Names follow torch.fx's Namespace (torch/fx/graph.py,
  * create_name): illegal characters become _, a taken name gets the next number. Out of memory is
  * sticky: graph->failed, and every later call gives NULL or false. */
-
 #if defined(DYNC__SPLIT)
 dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
 #endif
-
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
-
 DYNC__FN dync_graph *dync__graph_new(const char *name)
 {
     dync_graph *g = dync__calloc(sizeof *g);
@@ -40089,13 +38000,11 @@ DYNC__FN dync_graph *dync__graph_new(const char *name)
     }
     return g;
 }
-
 DYNC_API dync_graph *dync_graph_retain(dync_graph *g)
 {
     if (g) (void)DYNC__ATOMIC_INC(&g->refs);
     return g;
 }
-
 DYNC_API void dync_graph_free(dync_graph *g)
 {
     if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
@@ -40145,7 +38054,6 @@ static bool dync__name_is_reserved(const char *s)
         if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
     return false;
 }
-
 static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
 {
     return dync__hash_bytes(s, n, seed);
@@ -40205,7 +38113,6 @@ static char *dync__name_numbered(dync__arena *arena, const char *base, size_t ba
     while (n > 0) *p++ = digits[--n];
     return name;
 }
-
 DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
 {
     if (!g || g->failed) return NULL;
@@ -40230,7 +38137,6 @@ failed:
     g->failed = true;
     return NULL;
 }
-
 DYNC__FN bool dync__graph_rename(dync_graph *g, dync_node *node, const char *name)
 {
     if (!g || !node || g->failed) return false;
@@ -40240,7 +38146,6 @@ DYNC__FN bool dync__graph_rename(dync_graph *g, dync_node *node, const char *nam
     node->name = fresh;
     return true;
 }
-
 DYNC__FN bool dync__graph_symbol(dync_graph *g, int64_t token, const char *text)
 {
     char *copy = dync__arena_strdup(&g->arena, text);
@@ -40255,7 +38160,6 @@ failed:
     g->failed = true;
     return false;
 }
-
 DYNC__FN const char *dync__graph_symbol_text(const dync_graph *g, int64_t token)
 {
     for (int i = 0; i < g->symbol.n; i++)
@@ -40264,7 +38168,6 @@ DYNC__FN const char *dync__graph_symbol_text(const dync_graph *g, int64_t token)
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
-
 DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
@@ -40309,7 +38212,6 @@ static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind
     node->index = at;
     return node;
 }
-
 static bool dync__node_set_text(dync_graph *g, const char **field, const char *text)
 {
     if (!text) return true;
@@ -40317,7 +38219,6 @@ static bool dync__node_set_text(dync_graph *g, const char **field, const char *t
     if (!*field) g->failed = true;
     return !g->failed;
 }
-
 DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source,
                                             const dync__info *info)
 {
@@ -40331,7 +38232,6 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, con
     }
     return dync__node_set_text(g, &node->source, source) ? node : NULL;
 }
-
 DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path,
                                      dync__tensor *value)
 {
@@ -40342,7 +38242,6 @@ DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char
     if (value) dync__graph_attr_bind(node, value);
     return node;
 }
-
 DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value)
 {
     dync_graph *g = node->graph;
@@ -40360,9 +38259,7 @@ DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value)
     node->has_info = true;
     return true;
 }
-
 static const char dync__constant_prefix[] = "_tensor_constant";
-
 DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value)
 {
     char path[48];
@@ -40372,14 +38269,12 @@ DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value)
     dync__format(path, sizeof path, "%s%d", dync__constant_prefix, n);
     return dync__graph_attr(g, path, path, value);
 }
-
 DYNC__FN bool dync__node_is_constant(const dync_node *node)
 {
     return node->kind == DYNC__N_GET_ATTR &&
            strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
            !node->requires_grad[0];
 }
-
 static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *args)
 {
     dync_graph *g = node->graph;
@@ -40390,7 +38285,6 @@ static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *arg
         g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
     return !g->failed;
 }
-
 DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dync__arg *args,
                                      int nout, const dync__info *info, const char *name_hint)
 {
@@ -40413,7 +38307,6 @@ DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dyn
     if (!node->target) g->failed = true;
     return g->failed ? NULL : node;
 }
-
 DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i)
 {
     dync__arg args[2] = {{0}, dync__arg_i(i)};
@@ -40429,7 +38322,6 @@ DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i)
     if (node) node->at = list->at;
     return node;
 }
-
 DYNC__FN dync_node *dync__graph_output(dync_graph *g, const dync__arg *value)
 {
     dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
@@ -40440,26 +38332,22 @@ DYNC__FN dync_node *dync__graph_output(dync_graph *g, const dync__arg *value)
 }
 
 /* ---- uses ------------------------------------------------------------------------------------ */
-
 static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user)
 {
     if (arg->kind == DYNC__A_NODE) fn(user, arg);
     if (arg->kind == DYNC__A_LIST)
         for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
 }
-
 DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *),
                                     void *user)
 {
     for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
 }
-
 static void dync__count_use(void *user, dync__arg *arg)
 {
     (void)user;
     arg->as.node->n_users++;
 }
-
 DYNC__FN void dync__graph_renumber(dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -40468,7 +38356,6 @@ DYNC__FN void dync__graph_renumber(dync_graph *g)
     }
     for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
 }
-
 typedef struct dync__replace {
     dync_node *from, *to;
 } dync__replace;
@@ -40477,20 +38364,17 @@ static void dync__replace_use(void *user, dync__arg *arg)
     dync__replace *r = user;
     if (arg->as.node == r->from) arg->as.node = r->to;
 }
-
 DYNC__FN void dync__node_replace_all(dync_graph *g, dync_node *old_node, dync_node *new_node)
 {
     dync__replace r = {old_node, new_node};
     for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__replace_use, &r);
     dync__graph_renumber(g);
 }
-
 static bool dync__row_writes(const dync__op_row *row)
 {
     return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
            (row->flags & DYNC__OP_WRITES) != 0;
 }
-
 DYNC__FN bool dync__node_is_pure(const dync_node *node)
 {
     if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
@@ -40499,7 +38383,6 @@ DYNC__FN bool dync__node_is_pure(const dync_node *node)
     const dync__op_row *row = dync__op_info(node->op);
     return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
 }
-
 DYNC__FN bool dync__graph_has_writes(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -40510,7 +38393,6 @@ DYNC__FN bool dync__graph_has_writes(const dync_graph *g)
     }
     return false;
 }
-
 static void dync__mark_reaches(void *user, dync__arg *a)
 {
     bool *reaches = user;
@@ -40541,7 +38423,6 @@ DYNC__FN bool dync__graph_writes_inputs(dync_graph *g)
     }
     return false;
 }
-
 DYNC__FN int dync__graph_op_count(const dync_graph *g)
 {
     int n = 0;
@@ -40553,15 +38434,12 @@ DYNC__FN int dync__graph_op_count(const dync_graph *g)
 }
 
 /* ---- what users see -------------------------------------------------------------------------- */
-
 static bool dync__graph_given(const void *object, const char *what)
 {
     if (!object && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "%s is NULL", what);
     return object != NULL;
 }
-
 DYNC_API int dync_graph_len(const dync_graph *g) { return dync__graph_given(g, "dync_graph_len: the graph") ? g->node.n : 0; }
-
 DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i)
 {
     if (!dync__graph_given(g, "dync_graph_node: the graph")) return NULL;
@@ -40569,14 +38447,12 @@ DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i)
     dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", g->node.n, i);
     return NULL;
 }
-
 DYNC_API const char *dync_node_op(const dync_node *node)
 {
     static const char *const names[] = {"placeholder", "get_attr",    "call_function",
                                         "call_method", "call_module", "output"};
     return dync__graph_given(node, "dync_node_op: the node") ? names[node->kind] : "";
 }
-
 DYNC_API const char *dync_node_target(const dync_node *node)
 {
     return dync__graph_given(node, "dync_node_target: the node") ? node->target : "";
@@ -40585,7 +38461,6 @@ DYNC_API const char *dync_node_name(const dync_node *node)
 {
     return dync__graph_given(node, "dync_node_name: the node") ? node->name : "";
 }
-
 typedef struct dync__collect {
     dync_node **out;
     int n, capacity;
@@ -40596,7 +38471,6 @@ static void dync__collect_input(void *user, dync__arg *arg)
     if (c->n < c->capacity) c->out[c->n] = arg->as.node;
     c->n++;
 }
-
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity)
 {
     dync__collect c = {out, 0, out ? capacity : 0};
@@ -40613,16 +38487,13 @@ DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capaci
  * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must
  * exist, arguments must fit their schemas (dync__graph_check at the end). Attributes come back
  * without their tensors: dync__graph_attr_bind gives them. */
-
 enum { DYNC__PARSE_DEPTH = 32 };
-
 typedef struct dync__parser {
     const char *text, *p;
     dync_graph *g;
     dync__map nodes;    /* hash of the name -> node */
     dync_status status; /* sticky */
 } dync__parser;
-
 static bool dync__parse_fail(dync__parser *q, const char *expected)
 {
     int line = 1, n = 0;
@@ -40633,7 +38504,6 @@ static bool dync__parse_fail(dync__parser *q, const char *expected)
                            expected, n, q->p);
     return false;
 }
-
 static bool dync__parse_no_memory(dync__parser *q)
 {
     if (q->status == DYNC_OK) q->status = DYNC_ERR_MEMORY;
@@ -40641,7 +38511,6 @@ static bool dync__parse_no_memory(dync__parser *q)
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
-
 static void dync__parse_space(dync__parser *q)
 {
     while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r') q->p++;
@@ -40674,7 +38543,6 @@ static bool dync__parse_take(dync__parser *q, const char *word)
     }
     return true;
 }
-
 static bool dync__parse_need(dync__parser *q, const char *word)
 {
     return dync__parse_take(q, word) || dync__parse_fail(q, word);
@@ -40693,7 +38561,6 @@ static char *dync__parse_name(dync__parser *q)
     if (!name) dync__parse_no_memory(q);
     return name;
 }
-
 static bool dync__parse_int(dync__parser *q, int64_t *out)
 {
     dync__parse_space(q);
@@ -40713,7 +38580,6 @@ static bool dync__parse_int(dync__parser *q, int64_t *out)
     *out = minus ? -v : v;
     return true;
 }
-
 static dync_node *dync__parse_node(dync__parser *q)
 {
     const char *start = q->p;
@@ -40727,7 +38593,6 @@ static dync_node *dync__parse_node(dync__parser *q)
     q->p = start;
     return NULL;
 }
-
 static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *name)
 {
     if (!node) return dync__parse_no_memory(q);
@@ -40739,7 +38604,6 @@ static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *n
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
-
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
 
 /* Items up to the closing text; in the arena. */
@@ -40774,7 +38638,6 @@ static bool dync__parse_as_dims(dync__parser *q, dync__arg *a)
     *a = dync__arg_dims(a->n, dims);
     return true;
 }
-
 static bool dync__parse_number(dync__parser *q, dync__arg *out)
 {
     dync__parse_space(q);
@@ -40800,7 +38663,6 @@ static bool dync__parse_number(dync__parser *q, dync__arg *out)
     q->p = end;
     return true;
 }
-
 static bool dync__parse_string(dync__parser *q, dync__arg *out)
 {
     dync__str s = {0};
@@ -40825,7 +38687,6 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out)
     q->p++;
     return !failed || dync__parse_no_memory(q);
 }
-
 static const struct {
     const char *text;
     uint8_t kind;
@@ -40852,7 +38713,6 @@ static const struct {
     {"DYNC_SCALAR", DYNC__A_DIMS, 0},
     {"DYNC_ALL", DYNC__A_DIMS, 0},
 };
-
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
 {
     int64_t i;
@@ -40930,7 +38790,6 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
-
 static bool dync__parse_size(dync__parser *q, int64_t *out)
 {
     if (dync__parse_int(q, out)) return *out >= 0 || dync__parse_fail(q, "a size");
@@ -40942,7 +38801,6 @@ static bool dync__parse_size(dync__parser *q, int64_t *out)
     *out = ((int64_t)1 << 61) + q->g->symbol.n;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
-
 static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes, int *n)
 {
     for (*n = 0; !dync__parse_take(q, close); (*n)++) {
@@ -40963,7 +38821,6 @@ static bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, con
             return dync__parse_fail(q, "a shape that fits memory before this");
     return dync__layout_contiguous(lay, ndim, shape) == DYNC_OK || dync__parse_no_memory(q);
 }
-
 static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_grad)
 {
     int64_t i;
@@ -41009,14 +38866,12 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
     *requires_grad = dync__parse_take(q, "grad");
     return true;
 }
-
 typedef struct dync__parsed_type {
     dync__info info[DYNC__MAX_OUT];
     bool requires_grad[DYNC__MAX_OUT], has_info, number;
     int n;
     char *sym;
 } dync__parsed_type;
-
 static bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
 {
     *t = (dync__parsed_type){.n = 1};
@@ -41042,7 +38897,6 @@ static bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
     }
     return true;
 }
-
 static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t)
 {
     for (int i = 0; i < t->n && t->has_info; i++) {
@@ -41066,7 +38920,6 @@ static char *dync__parse_field(dync__parser *q)
         q->p++;
     return dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
 }
-
 static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor)
 {
     dync__parsed_type type;
@@ -41096,7 +38949,6 @@ static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_te
     node->info[0].alias = -1;
     return dync__parse_need(q, "*/");
 }
-
 static bool dync__parse_params(dync__parser *q)
 {
     if (dync__parse_take(q, "void)")) return true;
@@ -41113,7 +38965,6 @@ static bool dync__parse_params(dync__parser *q)
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
-
 typedef struct dync__parsed_call {
     enum { DYNC__CALL_OP, DYNC__CALL_CUSTOM, DYNC__CALL_ITEM, DYNC__CALL_CONSTANT } kind;
     int op, nargs;
@@ -41159,7 +39010,6 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
     }
     return dync__parse_need(q, ")");
 }
-
 static bool dync__parse_by_name(dync__parser *q, const char *pattern_op, dync__parsed_call *call)
 {
     dync__str pattern = {0};
@@ -41200,7 +39050,6 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
     for (int i = 0; i < list.n; i++) call->args[i] = list.as.list[i];
     return dync__parse_need(q, wrapped ? "))" : ")");
 }
-
 static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
 {
     const char *start = q->p;
@@ -41241,7 +39090,6 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     if (call->op < 0) return q->p = start, dync__parse_fail(q, "an operator that exists");
     return dync__parse_by_name(q, "(", call);
 }
-
 static bool dync__parse_statement(dync__parser *q)
 {
     dync__parsed_call call = {0};
@@ -41275,7 +39123,6 @@ static bool dync__parse_statement(dync__parser *q)
     dync__unref(call.value);
     return ok || dync__parse_fail(q, "a statement");
 }
-
 static bool dync__parse_function(dync__parser *q)
 {
     dync__arg result;
@@ -41293,7 +39140,6 @@ static bool dync__parse_function(dync__parser *q)
     if (*q->p) return dync__parse_fail(q, "the end");
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
 }
-
 DYNC__FN dync_graph *dync__graph_parse(const char *text)
 {
     dync__parser q = {.text = text ? text : "", .p = text ? text : ""};
@@ -41331,15 +39177,12 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text)
  * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers,
  * constants too large to print. A node that nobody uses is a plain statement whose comment begins
  * with its name and a colon. */
-
 enum { DYNC__C_INLINE_ELEMENTS = 16 };
-
 typedef struct dync__c_printer {
     dync__str *s;
     const dync_graph *g;
     bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
 } dync__c_printer;
-
 static const char *dync__c_dtype(int dtype)
 {
     static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
@@ -41362,14 +39205,12 @@ static void dync__c_double(dync__str *s, double x)
         if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
     }
 }
-
 static void dync__c_int(dync__str *s, int64_t i)
 {
     if (i == INT64_MAX) dync__str_add(s, "DYNC_END");
     else if (i == INT64_MIN) dync__str_add(s, "(-DYNC_END - 1)");
     else dync__str_addf(s, "%lld", (long long)i);
 }
-
 static void dync__c_quote(dync__str *s, const char *text)
 {
     dync__str_addc(s, '"');
@@ -41382,7 +39223,6 @@ static void dync__c_quote(dync__str *s, const char *text)
     }
     dync__str_addc(s, '"');
 }
-
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
 {
     const dync_graph *g = graph;
@@ -41423,7 +39263,6 @@ static void dync__c_size(dync__c_printer *p, int64_t size)
     }
     dync__c_int(p->s, size);
 }
-
 static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
 {
     if (a->n == 0) dync__str_add(p->s, as_value ? "dync_tuple_of(0, NULL)" : "DYNC_SCALAR");
@@ -41433,12 +39272,9 @@ static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
     }
     if (a->n) dync__str_addc(p->s, ')');
 }
-
 static bool dync__c_is_tensor(const dync_node *node) { return node->has_info && node->nout == 1; }
-
 static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
                         bool as_value);
-
 static void dync__c_list(dync__c_printer *p, const dync__arg *a)
 {
     if (a->n == 0) {
@@ -41489,7 +39325,6 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
-
 static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
 {
     if (node->sym) {
@@ -41532,7 +39367,6 @@ static void dync__c_call_number(dync__c_printer *p, const dync_node *node)
     dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
     dync__str_addc(p->s, ')');
 }
-
 static void dync__c_call_operator(dync__c_printer *p, const dync_node *node)
 {
     dync__str pattern = {0};
@@ -41553,7 +39387,6 @@ static void dync__c_call_operator(dync__c_printer *p, const dync_node *node)
     p->s->failed = p->s->failed || pattern.failed;
     dync__str_free(&pattern);
 }
-
 static void dync__c_call(dync__c_printer *p, const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM)
@@ -41581,7 +39414,6 @@ DYNC__FN bool dync__graph_prints_inline(const dync_node *node)
     }
     return true;
 }
-
 static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 {
     static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
@@ -41609,7 +39441,6 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
     if (t->dtype != DYNC_F32) dync__str_addf(p->s, ", .dtype = %s", dync__c_dtype(t->dtype));
     dync__str_addc(p->s, ')');
 }
-
 static void dync__c_statement(dync__c_printer *p, const dync_node *node)
 {
     bool used = node->n_users > 0;
@@ -41626,7 +39457,6 @@ static void dync__c_statement(dync__c_printer *p, const dync_node *node)
     dync__c_type_comment(p, node);
     dync__str_add(p->s, " */\n");
 }
-
 static void dync__c_param(dync__c_printer *p, const dync_node *node, bool first)
 {
     bool is_attr = node->kind == DYNC__N_GET_ATTR;
@@ -41657,7 +39487,6 @@ static void dync__c_param_comment(dync__c_printer *p, const dync_node *node)
     }
     dync__str_add(p->s, " */\n");
 }
-
 static bool dync__c_is_param(const dync_node *node)
 {
     return node->kind == DYNC__N_PLACEHOLDER ||
@@ -41692,7 +39521,6 @@ DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const 
         dync__str_add(s, ";\n");
     }
 }
-
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
 {
     dync__c_printer p = {s, g, false};
@@ -41737,7 +39565,6 @@ static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, co
     dync__str_free(&s);
     return out;
 }
-
 DYNC_API char *dync_graph_str(const dync_graph *g)
 {
     return dync__graph_text(g, dync__graph_print_c);
@@ -41761,7 +39588,6 @@ DYNC_API char *dync_graph_readable(const dync_graph *g)
  * How an operator prints is the fx column of its row: "torch.relu", ".view", "+", or a pattern with
  * holes. Each value is released after its last use; an unused one at once. Where upstream writes a
  * comment with the user's line, a blank line stands. */
-
 typedef struct dync__fx_printer {
     dync__str *s;
     const dync_graph *g;
@@ -41771,7 +39597,6 @@ typedef struct dync__fx_printer {
 } dync__fx_printer;
 
 /* ---- arguments ------------------------------------------------------------------------------- */
-
 static void dync__fx_double(dync__str *s, double x)
 {
     char text[40];
@@ -41783,7 +39608,6 @@ static void dync__fx_double(dync__str *s, double x)
     dync__str_add(s, text);
     if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
 }
-
 static void dync__fx_quote(dync__str *s, const char *text)
 {
     dync__str_addc(s, '\'');
@@ -41795,7 +39619,6 @@ static void dync__fx_quote(dync__str *s, const char *text)
     }
     dync__str_addc(s, '\'');
 }
-
 static void dync__fx_dims(dync__fx_printer *p, const dync__arg *a, bool bare)
 {
     if (!bare) dync__str_addc(p->s, '(');
@@ -41805,7 +39628,6 @@ static void dync__fx_dims(dync__fx_printer *p, const dync__arg *a, bool bare)
     }
     if (!bare) dync__str_add(p->s, a->n == 1 ? ",)" : ")");
 }
-
 static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
 {
     switch (a->kind) {
@@ -41835,7 +39657,6 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     default: dync__str_add(p->s, "None"); break;
     }
 }
-
 static bool dync__fx_is_reduction(const dync_node *node)
 {
     return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE;
@@ -41872,7 +39693,6 @@ static int dync__fx_count_args(const dync_node *node)
                node->args[n - 2].kind == DYNC__A_DIMS && node->args[n - 2].n == 0;
     return all ? n - 2 : n;
 }
-
 static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first, int n)
 {
     bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 &&
@@ -41887,14 +39707,12 @@ static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first,
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
-
 static const char *dync__fx_hole(const char *c, int *i)
 {
     *i = 0;
     for (c++; *c >= '0' && *c <= '9'; c++) *i = 10 * *i + (*c - '0');
     return c; /* at the closing brace */
 }
-
 static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern)
 {
     int i;
@@ -41934,7 +39752,6 @@ static void dync__fx_attr_path(dync__fx_printer *p, const char *path)
     dync__str_free(&expr);
     dync__str_free(&next);
 }
-
 static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
@@ -41970,13 +39787,11 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
 }
 
 /* ---- releases: torch.fx's register_last_uses and delete_unused_values ------------------------ */
-
 typedef struct dync__fx_uses {
     dync__fx_printer *p;
     const dync_node *user;
     bool print, any;
 } dync__fx_uses;
-
 static void dync__fx_use(void *user, dync__arg *arg)
 {
     dync__fx_uses *u = user;
@@ -42003,7 +39818,6 @@ static void dync__fx_each_use(dync__fx_uses *u)
     }
     dync__node_each_input(node, dync__fx_use, u);
 }
-
 static void dync__fx_release(dync__fx_printer *p, const dync_node *node)
 {
     dync__fx_uses u = {p, node, true, false};
@@ -42032,7 +39846,6 @@ static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node)
         dync__str_add(p->s, " : list");
     }
 }
-
 static void dync__fx_signature(dync__fx_printer *p)
 {
     dync__str_add(p->s, "    def forward(self");
@@ -42045,7 +39858,6 @@ static void dync__fx_signature(dync__fx_printer *p)
     }
     dync__str_add(p->s, "):\n");
 }
-
 static bool dync__fx_same_line(const dync_node *a, const dync_node *b)
 {
     if (!a) return false;
@@ -42053,7 +39865,6 @@ static bool dync__fx_same_line(const dync_node *a, const dync_node *b)
     if (!a->at.file || !b->at.file) return a->at.file == b->at.file;
     return a->at.line == b->at.line && strcmp(a->at.file, b->at.file) == 0;
 }
-
 static void dync__fx_body(dync__fx_printer *p)
 {
     const dync_node *before = NULL;
@@ -42093,7 +39904,6 @@ static void dync__fx_body(dync__fx_printer *p)
         dync__fx_release(p, node);
     }
 }
-
 static void dync__fx_forward(dync__fx_printer *p)
 {
     size_t bytes = (size_t)p->g->node.n * sizeof *p->last_user;
@@ -42110,7 +39920,6 @@ static void dync__fx_forward(dync__fx_printer *p)
     dync__fx_body(p);
     dync__free(p->last_user, bytes);
 }
-
 DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g)
 {
     dync__fx_printer p = {.s = s, .g = g, .readable = true};
@@ -42119,9 +39928,7 @@ DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g)
 }
 
 /* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString --------------------- */
-
 enum { DYNC__FX_INLINE_ELEMENTS = 4 };
-
 static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
 {
     dync__tensor *dense = dync__contiguous_copy(t);
@@ -42139,7 +39946,6 @@ static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
     dync__str_addc(p->s, ')');
     dync__unref(dense);
 }
-
 static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool parameter)
 {
     const dync__info *info = &node->info[0];
@@ -42165,7 +39971,6 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
     dync__str_add(p->s, ")\n");
     dync__str_free(&path);
 }
-
 DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g)
 {
     dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
@@ -42196,7 +40001,6 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g)
  * node's last use, so memory peaks where eager execution's would. Operators go through
  * dync__op_run, from the top of the handler stack: the tape and tracers see each call as if user
  * code had made it. It is also the oracle that compiled code is compared with. */
-
 typedef struct dync__frame_env {
     const dync_graph *graph;
     dync__arena *arena; /* lists live here */
@@ -42205,7 +40009,6 @@ typedef struct dync__frame_env {
     int reader;    /* scratch while last_use is filled */
     int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
 } dync__frame_env;
-
 static void dync__arg_retain(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
@@ -42220,7 +40023,6 @@ static void dync__arg_drop(const dync__arg *a)
     if (a->kind == DYNC__A_LIST)
         for (int i = 0; i < a->n; i++) dync__arg_drop(&a->as.list[i]);
 }
-
 DYNC__FN void dync__arg_release(dync__arg *a)
 {
     dync__arg_drop(a);
@@ -42228,7 +40030,6 @@ DYNC__FN void dync__arg_release(dync__arg *a)
 }
 
 /* ---- public values to arguments and back ----------------------------------------------------- */
-
 DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__arg *out)
 {
     switch (v.kind) {
@@ -42260,7 +40061,6 @@ DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__
     return dync__fail(DYNC_ERR_VALUE,
                       "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
 }
-
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
 {
     switch (a->kind) {
@@ -42320,7 +40120,6 @@ static bool dync__env_bind_items(const dync_graph *g, const dync__arg *args, int
     }
     return more;
 }
-
 static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
 {
     const dync_graph *g = env->graph;
@@ -42387,14 +40186,12 @@ static dync_status dync__run_number(const dync_node *node, const dync__arg *a, d
     return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name,
                       node->target);
 }
-
 static bool dync__all_numbers(const dync__arg *a, int n)
 {
     for (int i = 0; i < n; i++)
         if (!dync__arg_is_number(&a[i])) return false;
     return n > 0;
 }
-
 static dync_status dync__run_getitem(const dync_node *node, const dync__arg *args, dync__arg *out)
 {
     int64_t i = args[1].as.i;
@@ -42445,7 +40242,6 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
     }
     return DYNC_OK;
 }
-
 static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__arg *out)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
@@ -42477,20 +40273,17 @@ static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__a
                           node->target);
     }
 }
-
 static void dync__note_use(void *user, dync__arg *arg)
 {
     dync__frame_env *env = user;
     env->last_use[arg->as.node->index] = env->reader;
 }
-
 static void dync__release_if_last(void *user, dync__arg *arg)
 {
     dync__frame_env *env = user;
     int i = arg->as.node->index;
     if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
 }
-
 DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs,
                                       dync__arena *arena, dync__arg *out)
 {
@@ -42525,7 +40318,6 @@ DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int 
     for (int i = 0; i < g->node.n; i++) dync__arg_release(&env.slot[i]);
     return status;
 }
-
 DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int nargs)
 {
     dync__arena arena = {0};
@@ -42554,7 +40346,6 @@ DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int na
  * old names, its outputs (a tuple) the values that are read after it, in order of definition. The
  * last part returns what the whole graph returned. Attributes go to the parts that use them.
  * Running the parts in sequence, values passed by name, is running the graph. */
-
 typedef struct dync__split {
     dync_graph *whole, *part;
     int index;        /* of the part being made */
@@ -42562,7 +40353,6 @@ typedef struct dync__split {
     int *last_part;   /* per node: the last part that reads it; -1 nobody */
     dync_node **here; /* per node: its copy in the current part */
 } dync__split;
-
 static void dync__split_use(void *user, dync__arg *arg)
 {
     dync__split *s = user;
@@ -42581,7 +40371,6 @@ static dync_node *dync__split_value(void *user, dync_node *old)
                     : dync__graph_copy_placeholder(s->part, old, old->name);
     return *slot;
 }
-
 static dync_status dync__split_output(dync__split *s)
 {
     dync__arg result = {.kind = DYNC__A_LIST};
@@ -42593,7 +40382,6 @@ static dync_status dync__split_output(dync__split *s)
             result.as.list[result.n++] = dync__arg_node(s->here[i]);
     return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 static dync_status dync__split_part(dync__split *s, dync_graph **out)
 {
     dync_graph *whole = s->whole;
@@ -42639,7 +40427,6 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     }
     return DYNC__MAX(part, 0) + 1;
 }
-
 DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user),
                                       void *user, dync_graph **parts, int *nparts)
 {
@@ -42675,14 +40462,12 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
 /* ==== graph/symbolic.c ========================================================================================== */
 /* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the values of their symbols from actual
  * inputs, and the graph of one set of sizes. After split.c. */
-
 static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
 {
     for (int d = 0; d < lay->ndim; d++)
         if (!fn(user, &lay->shape[d]) || !fn(user, &lay->stride[d])) return false;
     return fn(user, &lay->offset);
 }
-
 static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
 {
     int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
@@ -42693,7 +40478,6 @@ static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), voi
         if (!dync__arg_each_size(&a->as.list[i], fn, user)) return false;
     return true;
 }
-
 DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_t *size), void *user)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -42705,7 +40489,6 @@ DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_
     }
     return true;
 }
-
 DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from)
 {
     if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
@@ -42735,16 +40518,13 @@ DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int
 
 /* ---- one set of sizes --------------------------------------------------------------------------------------------------------- */
 typedef struct dync__concrete { const dync__symtab *syms; const int64_t *value; bool ok; } dync__concrete;
-
 static bool dync__concrete_size(void *user, int64_t *size)
 {
     dync__concrete *c = user;
     *size = dync__symtab_value(c->syms, *size, c->value, &c->ok);
     return c->ok;
 }
-
 static dync_node *dync__concrete_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
-
 DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, dync_graph **out)
 {
     dync_graph *to = dync__graph_new(g->name);
@@ -42777,7 +40557,6 @@ DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, d
  * schemas, C patterns, types. */
 
 /* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
-
 static const struct {
     const char *text;
     dync__param_type type;
@@ -42793,7 +40572,6 @@ static const struct {
     {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
     {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
 };
-
 static const char *dync__schema_word(const char *p, const char **word, int *n)
 {
     while (*p == ' ') p++;
@@ -42803,7 +40581,6 @@ static const char *dync__schema_word(const char *p, const char **word, int *n)
     *n = (int)(p - *word);
     return p;
 }
-
 DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param *out)
 {
     const char *p = *at ? *at : schema, *word;
@@ -42821,7 +40598,6 @@ DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param
     *at = dync__schema_word(p, &out->name, &out->name_n);
     return true;
 }
-
 DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out)
 {
     const char *at = NULL;
@@ -42851,7 +40627,6 @@ static const struct {
     {DYNC__OP__set_grad_enabled, "dync_set_grad_enabled({0})"},
     {DYNC__OP_manual_seed, "dync_manual_seed({0})"},
 };
-
 DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
 {
     const dync__op_row *row = dync__op_info(op);
@@ -42876,14 +40651,12 @@ DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
-
 DYNC__FN void dync__text_size(dync__str *s, const dync_graph *g, int64_t size)
 {
     const char *symbol = dync__graph_symbol_text(g, size);
     if (symbol) dync__str_add(s, symbol);
     else dync__str_addf(s, "%lld", (long long)size);
 }
-
 DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, const int64_t *sizes)
 {
     dync__str_addc(s, '[');
@@ -42893,7 +40666,6 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, cons
     }
     dync__str_addc(s, ']');
 }
-
 DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info,
                               bool requires_grad)
 {
@@ -43544,11 +41316,9 @@ DYNC__COLD_BEGIN
 /* ==== capture/value.c =========================================================================================== */
 /* capture/value.c: arguments of a call as flat tensors, names of arguments, and calling the user's function.
  * Before guard.c. Values are walked in preorder everywhere: the same order in guards, sources and fakes. */
-
 #if defined(DYNC__SPLIT)
 dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
 #endif
-
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
 {
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "arguments nest deeper than 16 lists");
@@ -43566,7 +41336,6 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const dync_value *args)
 {
     c->nargs = nargs;
@@ -43577,7 +41346,6 @@ DYNC__FN dync_status dync__callargs_flatten(dync__callargs *c, int nargs, const 
     for (int i = 0; i < nargs; i++) DYNC__TRY(dync__flatten_value(c, &args[i], 0));
     return DYNC_OK;
 }
-
 DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user)
 {
     if (v.kind == DYNC_KIND_TENSOR) {
@@ -43590,7 +41358,6 @@ DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *use
         dync__list_set(list, i, dync__value_map(v.as.l->items[i], fn, user));
     return list;
 }
-
 DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i)
 {
     const char *p = names ? names : "";
@@ -43609,7 +41376,6 @@ DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i
 /* ---- callees: what dync_compile and dync_frame take ------------------------------------------------------------------- */
 enum { DYNC__CALLEE_FN0, DYNC__CALLEE_FN6 = 6, DYNC__CALLEE_VALUES, DYNC__CALLEE_MODULE, DYNC__CALLEE_COMPILED, DYNC__CALLEE_GRAPH,
        DYNC__CALLEE_PROGRAM };
-
 static dync_callee dync__callee_make(int kind, void (*fn)(void), void *object)
 {
     dync_callee c;
@@ -43644,7 +41410,6 @@ DYNC_API dync_callee dync_fnc(dync_compiled *f) { return dync__callee_make(DYNC_
 DYNC_API dync_callee dync_fng(dync_graph *g) { return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g); }
 DYNC_API dync_callee dync_fnp(dync_program *p) { return dync__callee_make(DYNC__CALLEE_PROGRAM, NULL, p); }
 DYNC_API dync_callee dync_fn_same(dync_callee c) { return c; }
-
 DYNC_API dync_callee dync_bind_callee(dync_callee c, const char *name, void *user, const char *args)
 {
     c.name = name;
@@ -43652,7 +41417,6 @@ DYNC_API dync_callee dync_bind_callee(dync_callee c, const char *name, void *use
     if (args) c.args = args;
     return c;
 }
-
 static dync_callee dync__callee_flag(dync_callee c, int flag)
 {
     c.flags |= flag;
@@ -43661,7 +41425,6 @@ static dync_callee dync__callee_flag(dync_callee c, int flag)
 DYNC_API dync_callee dync_disable_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_DISABLED); }
 DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_ALLOWED); }
 DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_CONSTANT); }
-
 DYNC__FN int dync__callee_arity(const dync_callee *c) { return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1; }
 DYNC__FN dync_module *dync__callee_module(const dync_callee *c) { return c->kind == DYNC__CALLEE_MODULE ? c->object : NULL; }
 DYNC__FN dync_compiled *dync__callee_compiled(const dync_callee *c) { return c->kind == DYNC__CALLEE_COMPILED ? c->object : NULL; }
@@ -43669,7 +41432,6 @@ DYNC__FN bool dync__callee_valid(const dync_callee *c)
 {
     return c->kind <= DYNC__CALLEE_VALUES ? c->fn != NULL : c->object != NULL;
 }
-
 static dync_tensor *dync__callee_call_tensors(const dync_callee *c, dync_tensor *const *t)
 {
     switch (c->kind) {
@@ -43682,7 +41444,6 @@ static dync_tensor *dync__callee_call_tensors(const dync_callee *c, dync_tensor 
     default: return ((dync__fn6)c->fn)(t[0], t[1], t[2], t[3], t[4], t[5]);
     }
 }
-
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const dync_value *args)
 {
     if (c->kind <= DYNC__CALLEE_FN6) {
@@ -43712,7 +41473,6 @@ static bool dync__is_plain_number(const dync_value *v)
 {
     return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
 }
-
 static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;           /* wraps, as int64 tensors do */
@@ -43727,7 +41487,6 @@ static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
     int64_t q = a / b;
     return dync_v_int(q - (a % b != 0 && (a < 0) != (b < 0)));
 }
-
 static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
 {
     if (!dync__is_plain_number(&a) || !dync__is_plain_number(&b)) {
@@ -43738,7 +41497,6 @@ static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
     double x = dync_as_float(a), y = dync_as_float(b);
     return dync_v_float(op == DYNC__OP_add ? x + y : op == DYNC__OP_sub ? x - y : op == DYNC__OP_mul ? x * y : floor(x / y));
 }
-
 static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
 {
     dync_value r;
@@ -43775,9 +41533,7 @@ DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_gu
     g->source = source;
     return DYNC_OK;
 }
-
 typedef struct dync__guard_maker { dync__cache_entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
-
 static int dync__count_values(const dync_value *v, int n)
 {
     int count = n;
@@ -43785,7 +41541,6 @@ static int dync__count_values(const dync_value *v, int n)
         if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) count += dync__count_values(v[i].as.l->items, v[i].as.l->n);
     return count;
 }
-
 static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source)
 {
     int k = m->tensor++;
@@ -43799,7 +41554,6 @@ static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_ite
     }
     return DYNC_OK;
 }
-
 static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source)
 {
     if (!source) return DYNC_ERR_MEMORY;
@@ -43828,7 +41582,6 @@ static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, 
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call)
 {
     dync__guard_maker m = {.e = e, .call = call};
@@ -43871,7 +41624,6 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
             return false;
     return true;
 }
-
 static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
 {
     if (g->kind != (uint8_t)v->kind) return false;
@@ -43905,7 +41657,6 @@ static const dync__guard_item *dync__items_differ(const dync__guard_item **item,
     }
     return NULL;
 }
-
 static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 1; i < e->n_tensors; i++) {
@@ -43925,7 +41676,6 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
     }
     return true;
 }
-
 static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c, const dync__foreign *f)
 {
     if (f->owner) {                      /* an owner is no gradient itself */
@@ -43935,7 +41685,6 @@ static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const d
     const dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
     return t && (f->address || t->id == f->id) ? t : NULL;
 }
-
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__callargs *c, dync__foreign *f, const dync__tensor *t)
 {
     f->guard.same_as = f->guard.shares_storage = f->shares_foreign = -1;
@@ -43954,7 +41703,6 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
 enum { DYNC__ALIAS_SLOTS = 1024 };
 typedef struct dync__alias_slot { const dync__storage *storage; int32_t argument, foreign; } dync__alias_slot;
 typedef struct dync__alias_table { uint32_t mask; dync__alias_slot slot[DYNC__ALIAS_SLOTS]; } dync__alias_table;
-
 static dync__alias_slot *dync__alias_find(dync__alias_table *a, const dync__storage *storage)
 {
     uint32_t i = (uint32_t)((uintptr_t)storage >> 5) * 2654435761u >> 16;
@@ -44023,7 +41771,6 @@ static bool dync__foreign_hold(const dync__cache_entry *e, const dync__callargs 
     }
     return true;
 }
-
 static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 0; i < dync__entry_count(&e->ints); i++)
@@ -44033,7 +41780,6 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
         if (dync__entry_item(&e->modules, i)->module->version != dync__entry_item(&e->modules, i)->version) return false;
     return DYNC__ATOMIC_LOAD(&e->open) || dync__foreign_hold(e, c);
 }
-
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     if (c->n_tensors != e->n_tensors || c->nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off ||
@@ -44088,7 +41834,6 @@ static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor 
     }
     return true;
 }
-
 static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
 {
     char number[40];
@@ -44107,7 +41852,6 @@ static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
     case DYNC_KIND_TENSOR: case DYNC_KIND_SYM: dync__str_addf(out, "%s", g->source); break;
     }
 }
-
 static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dync__str *out)
 {
     static const char *const names[] = {"NoneType", "bool", "int", "float", "str", "Tensor", "list", "Module", "pointer", "SymInt"};
@@ -44115,7 +41859,6 @@ static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dy
         dync__str_addf(out, "expected type of '%s' to be a tensor type, ' but found <class '%s'>", g->source, names[v->kind]);
     else dync__guard_constant_text(g, out);
 }
-
 static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     for (int i = 1; i < e->n_tensors; i++) {
@@ -44141,7 +41884,6 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
             }
     return false;
 }
-
 static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
@@ -44165,7 +41907,6 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
     else dync__str_addf(out, "%s shares memory as it did", f->guard.source);
     return true;
 }
-
 static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     if (!dync__cells_hold(e)) {
@@ -44186,7 +41927,6 @@ static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__ca
         if (dync__foreign_reason(e, c, i, out)) return true;
     return false;
 }
-
 DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     const dync__guard_item *item = e->item;
@@ -44218,7 +41958,6 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
     if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
     dync__str_add(out, "the entry was given up");
 }
-
 static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
 {
     dync__str_addf(out, "TENSOR_MATCH %s: %s", g->source, dync__dtype_info(g->dtype)->fx);
@@ -44227,7 +41966,6 @@ static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
     dync__shape_text(out, g->ndim, g->dims + g->ndim);
     dync__str_addf(out, " requires_grad=%d\n", g->requires_grad);
 }
-
 DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
 {
     dync__symtab *outer = dync__tls.syms;
@@ -44271,7 +42009,6 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
  *
  * Each trace has a table of its own (tensor/sym.h). What it learnt becomes the entry's: symbols are bound from the call's sizes, then
  * ranges and relations are checked. Published tables are never written: a trace that extends the entry begins with a copy. */
-
 enum { DYNC__MAX_SYMBOLS = 64 };
 
 /* ---- choosing ----------------------------------------------------------------------------------------------------------------- */
@@ -44311,7 +42048,6 @@ DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e,
     e->dynamic = any ? dynamic : NULL;
     return DYNC_OK;
 }
-
 static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
 {
     const dync__tensor *x = t->call->tensor[k];
@@ -44347,7 +42083,6 @@ static void dync__shape_strides(const dync__layout *real, dync__layout *lay)
         done[at] = true;
     }
 }
-
 static dync_status dync__shape_leaf(dync__tracer *t, int k)
 {
     dync__cache_entry *e = t->entry;
@@ -44392,14 +42127,12 @@ DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
     for (int k = 0; k < t->call->n_tensors; k++) DYNC__TRY(dync__shape_leaf(t, k));
     return t->syms->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-
 DYNC__FN void dync__shapes_close(dync__tracer *t)
 {
     dync__tls.syms = t->syms_outer;
     dync__symtab_free(t->syms);
     t->syms = NULL;
 }
-
 static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
 {
     bool grew = old->guard.n != now->guard.n;
@@ -44453,7 +42186,6 @@ DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *c
 
 /* ---- graphs that leave the trace ----------------------------------------------------------------------------------------------------- */
 typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
-
 static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
@@ -44462,7 +42194,6 @@ static bool dync__shape_simplify(void *user, int64_t *size)
     p->any = p->any || dync__is_token(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
-
 static bool dync__shape_name(void *user, int64_t *size)
 {
     dync_graph *g = user;
@@ -44522,7 +42253,6 @@ static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g,
     }
     return ok;
 }
-
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
@@ -44538,19 +42268,16 @@ DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs
         if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
     return true;
 }
-
 static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)
 {
     dync__str_addf(out, "%lld <= %s", (long long)s->low, s->source);
     if (s->high != INT64_MAX) dync__str_addf(out, " <= %lld", (long long)s->high);
 }
-
 static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g, int i, dync__str *out)
 {
     dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride", i < g->ndim ? i : i - g->ndim);
     dync__symtab_text(s, g->dims[i], true, out);
 }
-
 static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g, dync__str *out)
 {
     static const char *const names[] = {" == ", " < ", " != ", " <= "};
@@ -44618,7 +42345,6 @@ static bool dync__dim_of(const dync_tensor *x, int dim, int64_t *size)
     *size = t->lay.shape[dim];
     return true;
 }
-
 DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
 {
     int64_t size;
@@ -44645,7 +42371,6 @@ DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
 /* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it. Segments are interned per compiled
  * function by their operators with constants, the metadata of what crosses in, what leaves, and grad mode: an equal one reuses its
  * callable and is no new frame. After guard.c, before trace.c. */
-
 #if defined(DYNC__SPLIT)
 dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
@@ -44669,14 +42394,12 @@ static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
     }
     return h;
 }
-
 static bool dync__info_equal(const dync__info *a, const dync__info *b)
 {
     return a->dtype == b->dtype && a->device == b->device && a->lay.ndim == b->lay.ndim && a->lay.offset == b->lay.offset &&
            memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0 &&
            memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
-
 DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
 {
     uint64_t h = 0x64796e63;
@@ -44696,7 +42419,6 @@ DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
     }
     return h;
 }
-
 static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
 {
     if (a->kind != b->kind || a->n != b->n) return false;
@@ -44726,7 +42448,6 @@ static bool dync__number_differs(const dync_node *n, int arg, int call, const dy
     differ->place[differ->n++] = (dync__lift_place){n->index, arg, call};
     return true;
 }
-
 DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
 DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ)
 {
@@ -44767,7 +42488,6 @@ DYNC__FN bool dync__segment_fits(const dync__segment *s, int n, dync__tensor *co
         if (s->alias[i] != dync__input_alias(inputs, i)) return false;
     return true;
 }
-
 static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *inputs)
 {
     if (s->n_in < 2 || !dync__graph_has_writes(s->graph)) return DYNC_OK;
@@ -44775,7 +42495,6 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
     for (int i = 0; s->alias && i < s->n_in; i++) s->alias[i] = dync__input_alias(inputs, i);
     return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
 {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
@@ -44841,13 +42560,11 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
                       inner.status != DYNC_OK ? inner.class_name : "RuntimeError",
                       inner.status != DYNC_OK ? inner.message : dync__status_name(status));
 }
-
 static int dync__output_count(const dync_graph *g)
 {
     const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
     return out && out->kind == DYNC__N_OUTPUT && out->nargs == 1 && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : 0;
 }
-
 static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns)
 {
     DYNC__COUNTER_ADD(graphs, 1);
@@ -44909,7 +42626,6 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     dync__unlock(&f->lock);
     return s;
 }
-
 static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
 DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
 {
@@ -44926,14 +42642,12 @@ DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
     s->code.state = taken;
     return s;
 }
-
 DYNC__FN void dync__lift_free(dync__lift *lift)
 {
     if (!lift) return;
     dync_graph_free(lift->form);
     dync__free(lift, sizeof *lift);
 }
-
 DYNC__FN void dync__segment_free(dync__segment *s)
 {
     if (!s) return;
@@ -44953,7 +42667,6 @@ static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay
     dync__str_add(s, " of strides ");
     dync__shape_text(s, lay->ndim, lay->stride);
 }
-
 static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t)
 {
     dync__str text = {0};
@@ -44964,7 +42677,6 @@ static dync_status dync__metadata_differs(dync_status status, const char *what, 
     dync__str_free(&text);
     return status;
 }
-
 static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides)
 {
     bool same = lay->ndim == want->ndim;
@@ -45028,7 +42740,6 @@ static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, in
     default: return DYNC_NONE;
     }
 }
-
 static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tensor *const *in)
 {
     dync_value result = DYNC_NONE;
@@ -45043,13 +42754,11 @@ static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tens
     dync__free(out, (size_t)(r->n_out + 1) * sizeof *out);
     return result;
 }
-
 static bool dync__raw_takes_number(const dync__raw_state *r, int i)
 {
     const dync_node *n = r->compiled_from && i < r->compiled_from->n_inputs ? r->compiled_from->node.at[i] : NULL;
     return n && !n->has_info && dync__arg_is_number(&n->scalar);
 }
-
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
 {
     dync_value result = DYNC_NONE;
@@ -45102,7 +42811,6 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
     dync__room_end(args, few, n_in, sizeof *args);
     return status;
 }
-
 DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     for (int i = 0; i < n_out; i++) out[i] = NULL;
@@ -45142,7 +42850,6 @@ static void dync__segment_numbers(const dync__segment *s, dync__tensor *const *o
     for (int i = 0; i < s->n_out; i++)
         if (out[i] && dync__form_is_number(&form->as.list[i])) out[i]->flags |= DYNC__T_NUMBER;
 }
-
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
 {
     DYNC__TRY(dync__callable_run(&s->code, n_in, in, s->n_out, out));
@@ -45154,7 +42861,6 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
     }
     return status;
 }
-
 DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into)
 {
     const dync__raw_state *r = s->code.run == dync__raw_run ? s->code.state : NULL;
@@ -45201,7 +42907,6 @@ DYNC__INLINE int64_t dync__quick_head(const dync__tensor *t)
     uint32_t flags = t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE);
     return (int64_t)((uint64_t)t->dtype | (uint64_t)flags << 8 | (uint64_t)t->device << 16 | (uint64_t)(uint32_t)t->lay.ndim << 32);
 }
-
 static int64_t *dync__quick_words(dync__cache_entry *e)
 {
     size_t n = 0;
@@ -45224,7 +42929,6 @@ static int dync__quick_result(const dync__cache_entry *e, const dync__segref *re
         if (e->root->result.kind == DYNC_KIND_TENSOR && ref->out_env[i] == e->root->result.n) return ref->seg->n_out == 1 ? i : -1;
     return -1;
 }
-
 DYNC__FN void dync__quick_make(dync__cache_entry *e)
 {
     const dync__tnode *n = e->root;
@@ -45268,7 +42972,6 @@ static bool dync__quick_distinct(dync__tensor *const *t, int n)
     }
     return true;
 }
-
 static bool dync__quick_holds(const dync__cache_entry *e, int nargs, const dync_value *args, dync__tensor **t)
 {
     const int64_t *w = e->quick->words;
@@ -45292,7 +42995,6 @@ static dync__tensor *dync__quick_target(const dync_value *into, dync__tensor *co
         if (dync__memory_meets(x, t[i])) return NULL;
     return x;
 }
-
 DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync_value *args, const dync_value *into, dync_value *result)
 {
     const dync__quick *q = e->quick;
@@ -45347,7 +43049,6 @@ typedef struct dync__lint_row {
     int64_t outcome;                    /* of a branch */
     uint64_t data;                      /* hash of a constant's elements */
 } dync__lint_row;
-
 struct dync__lint {
     dync__arena arena;
     const dync__cache_entry *entry;     /* whose trace is on tape, then the scratch one */
@@ -45361,9 +43062,7 @@ struct dync__lint {
 };
 static int32_t dync__lint_switch;       /* 0: ask DYNC_LINT; 1 off; 2 on */
 static DYNC__TLS dync__lint *dync__lint_now;
-
 DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
-
 static bool dync__lint_on(void)
 {
     int32_t now = DYNC__ATOMIC_PEEK(&dync__lint_switch);
@@ -45372,7 +43071,6 @@ static bool dync__lint_on(void)
     dync_set_lint(text && *text && strcmp(text, "0") != 0);
     return DYNC__ATOMIC_PEEK(&dync__lint_switch) == 2;
 }
-
 static dync__lint *dync__lint_of(const dync__tracer *t)
 {
     dync__lint *l = dync__lint_now;
@@ -45391,7 +43089,6 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
-
 static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a,
                            dync__str *s)
 {
@@ -45419,7 +43116,6 @@ static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dyn
     default: dync__str_add(s, "none"); break;
     }
 }
-
 static const char *dync__lint_row_name(const dync__lint_row *r)
 {
     if (r->op == DYNC__LINT_BRANCH) return "a branch on a value";
@@ -45442,7 +43138,6 @@ static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const 
                "  dync_cell.",
                what, place, more);
 }
-
 static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now)
 {
     char what[256];
@@ -45455,7 +43150,6 @@ static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const 
                      dync__lint_row_name(now));
     dync__lint_tell(l, what, at, "");
 }
-
 static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
 {
     const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at++] : NULL;
@@ -45481,7 +43175,6 @@ static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
     if (was->data != now->data)
         dync__lint_tell(l, "the elements of a dync_constant changed", now->at, "");
 }
-
 static void dync__lint_add(dync__lint *l, const dync__lint_row *r)
 {
     if (l->second) dync__lint_compare(l, r);
@@ -45513,7 +43206,6 @@ DYNC__FN void dync__lint_op(const dync__tracer *t, const dync__opcall *c)
     dync__lint_add(l, &r);
     for (int i = 0; i < c->nout; i++) dync__lint_name(l, c->out[i], i);
 }
-
 DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *real,
                                   const dync__tensor *fake)
 {
@@ -45525,7 +43217,6 @@ DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *rea
     dync__lint_add(l, &r);
     dync__lint_name(l, fake, 0);
 }
-
 DYNC__FN void dync__lint_branch(const dync__tracer *t, int64_t outcome)
 {
     dync__lint *l = dync__lint_of(t);
@@ -45587,7 +43278,6 @@ static void dync__lint_value(const dync_value *v, dync__str *s)
     default: dync__str_add(s, "none"); break;
     }
 }
-
 DYNC__FN void dync__lint_result(const dync__tracer *t, const dync_value *result)
 {
     dync__lint *l = dync__lint_of(t);
@@ -45622,7 +43312,6 @@ DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
     dync__lint_now = l;
     return l;
 }
-
 static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entry *scratch,
                                const dync__callargs *call)
 {
@@ -45642,7 +43331,6 @@ static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entr
     dync__tracer_close(&t);
     dync_scope_end(&scope);
 }
-
 DYNC__FN void dync__lint_free(dync__lint *l)
 {
     if (!l) return;
@@ -45710,7 +43398,6 @@ DYNC__FN void dync__lint_resumed(dync__lint *l)
  *
  * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once cut (or for inputs from the start)
  * node is NULL and node_output is its place in the environment. */
-
 DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state; }
 DYNC__FN dync__tracer *dync__tracer_current(void)
 {
@@ -45719,12 +43406,10 @@ DYNC__FN dync__tracer *dync__tracer_current(void)
     if (t) dync__script_stop(t);
     return t;
 }
-
 DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x) 
 {
     return (x->flags & DYNC__T_FAKE) && (x->trace_id == t->id || (t->inferring && x->trace_id == ~t->id));
 }
-
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 {
     if (t->status == DYNC_OK) t->status = status;
@@ -45752,7 +43437,6 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
     fake->node_output = n;
     return n;
 }
-
 static dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay)
 {
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, lay);
@@ -45768,7 +43452,6 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
 {
     return dync__tracer_env_add(t, real, dync__fake_of(real, &real->lay));
 }
-
 static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__cache_entry *e)
 {
     dync_module *root = dync__callee_module(&t->fn->callee);
@@ -45866,7 +43549,6 @@ static const char *dync__source_name(dync__arena *arena, const char *source, cha
     name[n] = 0;
     return dync__arena_strdup(arena, name);
 }
-
 static const char *dync__env_source(dync__tracer *t, int env)
 {
     const dync__cache_entry *e = t->entry;
@@ -45878,7 +43560,6 @@ static const char *dync__env_source(dync__tracer *t, int env)
         if (t->real.at[env] && !e->foreign.at[i].owner && e->foreign.at[i].id == t->real.at[env]->id) return e->foreign.at[i].guard.source;
     return NULL;
 }
-
 DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 {
     if (t->graph) return true;
@@ -45886,7 +43567,6 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
     t->graph_grad_off = dync__tls.grad_enabled_off;
     return t->graph != NULL;
 }
-
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
 {
     char name[64], stack_name[40];
@@ -45912,13 +43592,11 @@ DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
     n->env = env;
     return n;
 }
-
 static dync_node *dync__tracer_placeholder(dync__tracer *t, int env)
 {
     if (!t->holder.at[env]) t->holder.at[env] = dync__tracer_input(t, t->graph, env);
     return t->holder.at[env];
 }
-
 DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 {
     if (!dync__tracer_graph(t)) return NULL;
@@ -45948,7 +43626,6 @@ DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *
     }
     return DYNC_OK;
 }
-
 static dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *args)
 {
     for (int i = 0; i < n; i++) {
@@ -45961,7 +43638,6 @@ static dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *ar
     }
     return DYNC_OK;
 }
-
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
 {
     for (int i = 0; i < n; i++) {
@@ -45970,7 +43646,6 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
     }
     return false;
 }
-
 static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
 /* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where there are several. */
@@ -46018,7 +43693,6 @@ static const char *dync__tracer_module(dync__tracer *t)
     dync__str_free(&s);
     return source;
 }
-
 DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -46036,7 +43710,6 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync__script_op(t, c);
     return DYNC_OK;
 }
-
 static void dync__drop_outputs(dync__opcall *c)
 {
     for (int i = 0; i < c->nout; i++) {
@@ -46109,7 +43782,6 @@ DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
     dync__lint_op(t, c);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
@@ -46193,7 +43865,6 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     if (scripted) dync__script_begin(t);
     return DYNC_OK;
 }
-
 DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
     bool failed = t->status != DYNC_OK;
@@ -46253,7 +43924,6 @@ static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
     (void)h;
     return dync__handle(l->t->fake.at[l->t->leaf_env[l->k++]]);
 }
-
 DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 {
     dync__trace_leaves leaves = {t, 0};
@@ -46272,7 +43942,6 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
  * During the trace a fake's .grad is the value that the program would see there. A gradient read enters the environment as an input
  * with a guard of its own (a foreign tensor found through its owner); what differs at a cut is set on the real tensors, and kept in
  * the tree so that calls which do not run the C function do the same. */
-
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
 {
     if (e->kind == DYNC__DO_CELL) {
@@ -46299,7 +43968,6 @@ static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
         if (t->grads.at[i].of == fake) return i;
     return -1;
 }
-
 static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bool read)
 {
     dync__grad_record g = {fake, dync__tensor_grad(fake), read};
@@ -46316,7 +43984,6 @@ static int32_t dync__grad_owner(const dync__tracer *t, int env)
         if (t->leaf_env[i] == env) return i + 1;
     return -t->origin.at[env].foreign;
 }
-
 static int dync__grad_foreign_find(const dync__cache_entry *e, int32_t owner)
 {
     int k = 0;
@@ -46373,7 +44040,6 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
     int at = dync__grad_env(t, env, k, grad);
     return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->fake.at[at]);
 }
-
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dync__tensor **grad)
 {
     dync_status status = DYNC_OK;
@@ -46384,7 +44050,6 @@ DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dy
     *grad = dync__tensor_grad(fake);
     return status;
 }
-
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, dync__tensor *grad)
 {
     if (dync__trace_grad_at(t, fake) < 0) DYNC__TRY(dync__trace_grad_note(t, fake, false));
@@ -46393,7 +44058,6 @@ DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, d
 
 /* ---- at a cut ------------------------------------------------------------------------------------------------------------------ */
 static bool dync__grad_changed(const dync__grad_record *g) { return !g->read || g->before != dync__tensor_grad(g->of); }
-
 DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
 {
     for (int k = 0; k < t->grads.n; k++) {
@@ -46405,13 +44069,11 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
         for (int i = 0; t->effects.at[k].effect.kind == DYNC__DO_CELL && i < t->made.n; i++)
             if (t->made.at[i] == t->effects.at[k].of) live[i] = true;
 }
-
 DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node ? -1 : fake->node_output;
     return env >= 0 && env < t->fake.n && t->fake.at[env] == fake ? env : -1;
 }
-
 static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
 {
     if (t->path_pos < t->n_path) return DYNC_OK;     /* the run that led here has done it */
@@ -46426,7 +44088,6 @@ static dync_status dync__effect_do(dync__tracer *t, dync__effect e)
     dync__trace_pause_end(t, pause);
     return status;
 }
-
 static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
 {
     dync__tensor *grad = dync__tensor_grad(g->of);
@@ -46453,14 +44114,12 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
     }
     return status;
 }
-
 DYNC__FN dync_status dync__effects_begin(dync__tracer *t)
 {
     int n = t->before.n;
     t->before.n = 0;
     return dync__effects_do(t, t->before.at, n);
 }
-
 DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
 {
     int n = t->effects.n;
@@ -46470,7 +44129,6 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
     for (int i = 0; i < t->grads.n; i++) DYNC__TRY(dync__grad_flush(t, &t->grads.at[i]));
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect e, dync__tensor *fake)
 {
     dync__effect_wait w = {e, fake};
@@ -46479,7 +44137,6 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
     if (fake) dync__ref(fake);
     return DYNC_OK;
 }
-
 DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
 {
     for (int i = 0; i < t->effects.n; i++) {
@@ -46505,7 +44162,6 @@ static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__t
     }
     return dync__hooks_copy(t->fake.at[env], real);
 }
-
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
 {
     for (; t->hooks_seen < t->real.n; t->hooks_seen++) {
@@ -46515,7 +44171,6 @@ DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
     }
     return DYNC_OK;
 }
-
 DYNC__FN void dync__effects_forget(dync__tracer *t)
 {
     for (int i = 0; i < t->grads.n; i++) {
@@ -46526,7 +44181,6 @@ DYNC__FN void dync__effects_forget(dync__tracer *t)
     t->grads.n = 0;
     t->cell.n = 0;
 }
-
 DYNC__FN void dync__effects_free(dync__tracer *t)
 {
     dync__effects_forget(t);
@@ -46543,7 +44197,6 @@ DYNC__FN void dync__effects_free(dync__tracer *t)
  * Inside a traced function such a number is a DYNC_KIND_SYM value. It stands in the environment as a 0-dim tensor of int64 or float64 that
  * is marked as a number, in graphs as a node without type: an operator that takes it as a scalar operand has its node as an argument and is
  * inferred with the number it is in this call. Anything else that asks for the plain number specialises: the number is guarded by value. */
-
 struct dync__number {
     dync__tensor *fake;                  /* owned while the trace is open */
     dync_value plain;                    /* what it is in this call */
@@ -46567,7 +44220,6 @@ DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
     t->flags |= DYNC__T_NUMBER;
     return t;
 }
-
 DYNC__FN dync_value dync__number_value(const dync__tensor *t)
 {
     const void *p = dync__tensor_data(t);
@@ -46614,7 +44266,6 @@ static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const c
     x->arg = -2;
     return x;
 }
-
 static dync__tensor *dync__number_fake(dync_value plain)
 {
     dync__layout lay = {.ndim = 0};
@@ -46638,7 +44289,6 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
     dync__ref(x->fake = t->fake.at[env]);
     return x;
 }
-
 static dync_value dync__number_sym(dync__number *x)
 {
     dync_value v = {DYNC_KIND_SYM, 0, {0}};
@@ -46653,7 +44303,6 @@ static dync__number *dync__number_find(const dync__tracer *t, const void *p)
         if (t->number.at[i] == p) return p ? t->number.at[i] : NULL;
     return NULL;
 }
-
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol)
 {
     dync__number *x = dync__number_find(t, symbol);
@@ -46673,7 +44322,6 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
     }
     return DYNC_OK;
 }
-
 DYNC__FN void dync__numbers_close(dync__tracer *t)
 {
     for (int i = 0; i < t->number.n; i++) dync__unref(t->number.at[i]->fake);
@@ -46692,7 +44340,6 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
         }
     return false;
 }
-
 DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell)
 {
     for (int i = 0; i < t->number.n; i++)
@@ -46724,7 +44371,6 @@ static void dync__number_fix(dync__tracer *t, dync__number *x)
             if (t->n_path) DYNC__ATOMIC_STORE(&e->dead, true);
         }
 }
-
 static dync_value dync__number_specialise(dync_value v)
 {
     dync__tracer *t = dync__tracer_current();
@@ -46770,7 +44416,6 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
         c->args[i] = dync__arg_value(x->plain);
     }
 }
-
 DYNC__FN dync_node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
 
 /* ---- arithmetic ----------------------------------------------------------------------------------------------------------------------------- */
@@ -46782,7 +44427,6 @@ static const char *dync__number_operand_text(dync__tracer *t, const dync__number
     dync__double_text(v.as.f, text, sizeof text);
     return dync__arena_strdup(&t->scratch, text);
 }
-
 static dync__arg dync__number_operand(dync__tracer *t, dync__number *x, dync_value v)
 {
     return x ? dync__arg_node(dync__number_node(t, x)) : dync__arg_value(v);
@@ -46869,7 +44513,6 @@ static bool dync__cell_enter(dync__tracer *t, dync_cell *cell, dync__cell_now *n
     dync__cell_use use = {env, k};
     return dync__avec_push(&e->arena, &t->at->cell, use);
 }
-
 DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result)
 {
     dync__tracer *t = dync__tracer_current();
@@ -46899,7 +44542,6 @@ DYNC__FN bool dync__trace_cell_set(struct dync_cell *cell, dync_value v)
     if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK) dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return true;
 }
-
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
 {
     for (int i = 0; i < dync__entry_count(&e->cells); i++) {
@@ -46926,7 +44568,6 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__t
     }
     return DYNC_OK;
 }
-
 DYNC__FN void dync__numbers_install(void) { DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise); }
 
 /* ==== capture/lift.c ============================================================================================ */
@@ -46936,7 +44577,6 @@ DYNC__FN void dync__numbers_install(void) { DYNC__ATOMIC_STORE(&dync__specialise
  * counts: the constants of a loop's turns are segments of their own.
  *
  * The numbers of a call stand in the environment as those of number.c do, behind everything else that the segment takes. */
-
 static bool dync__lift_has(const dync__lift *l, const dync__lift_place *p)
 {
     for (int i = 0; i < l->n; i++)
@@ -46968,7 +44608,6 @@ static dync__segment *dync__lift_find(const dync__tracer *t, const dync_graph *g
     }
     return NULL;
 }
-
 static dync__arg *dync__lift_arg(const dync_graph *g, const dync__lift_place *p) { return &g->node.at[p->node]->args[p->arg]; }
 
 /* The numbers of g in the environment; *in_env: what the segment takes, the numbers last. */
@@ -46982,9 +44621,7 @@ static dync_status dync__lift_enter(dync__tracer *t, const dync_graph *g, const 
     *in_env = all;
     return DYNC_OK;
 }
-
 static dync_node *dync__lift_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
-
 static dync_node *dync__lift_input(dync__tracer *t, dync_graph *to, const dync_graph *g, const dync__lift_place *p, int env)
 {
     char name[40];
@@ -47026,7 +44663,6 @@ static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const 
     dync_graph_free(to);
     return NULL;
 }
-
 static dync_status dync__lift_compile(dync__tracer *t, dync_graph *g, uint64_t site, dync__lift *lift, const int *in_env, dync__segment **out)
 {
     dync_graph *to = dync__lift_graph(t, g, lift, in_env);
@@ -47072,7 +44708,6 @@ static void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
     if (at.file) dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
     else dync__str_addf(s, "in %s\n", fn ? fn : "?");
 }
-
 DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
 {
     const char *fn = t->fn->name;
@@ -47082,7 +44717,6 @@ DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
     }
     dync__stack_line(s, t->last_at, t->last_at.func ? t->last_at.func : fn);
 }
-
 static void dync__log_break(dync__tracer *t, const char *reason)
 {
     DYNC__COUNTER_ADD(graph_breaks, 1);
@@ -47170,7 +44804,6 @@ static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, 
     dync__arena_free(&arena);
     return status;
 }
-
 DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
 {
     bool dropped = false;
@@ -47218,7 +44851,6 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *t)
     }
     return status;
 }
-
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
     if (!t->real.at[env] && t->scripted == DYNC__SCRIPT_REPLAYS) dync__replay_leave(t);      /* the script drops it, this call reads it */
@@ -47242,7 +44874,6 @@ static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, ui
     DYNC__ATOMIC_STORE(&t->entry->dead, true);
     return NULL;
 }
-
 static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
 {
     if (!in) return DYNC_ERR_MEMORY;
@@ -47250,7 +44881,6 @@ static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, d
         if (!(in[i] = dync__env_real(t, in_env[i]))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env, dync__tensor **out)
 {
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
@@ -47281,7 +44911,6 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
     }
     return true;
 }
-
 static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
 {
     dync__segment *s = dync__segment_plain(taken);
@@ -47289,7 +44918,6 @@ static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
     dync__segment_free(s);
     return NULL;
 }
-
 static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int **in_env, uint64_t hash, uint64_t site)
 {
     int n = taken->n_inputs;
@@ -47391,7 +45019,6 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
     }
     return n - 1;
 }
-
 static int dync__node_ordinal(const dync__tracer *t, const dync_node *n)
 {
     int k = -1;
@@ -47402,7 +45029,6 @@ static int dync__node_ordinal(const dync__tracer *t, const dync_node *n)
     }
     return k;
 }
-
 typedef struct dync__later { const dync__tracer *t; int hi; const dync_node *wanted; bool found; } dync__later;
 static void dync__later_use(void *user, dync__arg *a)
 {
@@ -47421,7 +45047,6 @@ static bool dync__used_later(dync__tracer *t, const dync_node *n, int hi)
     }
     return l.found;
 }
-
 static void dync__cut_reset(dync__tracer *t)
 {
     for (int i = 0; i < t->made.n; i++) {
@@ -47436,7 +45061,6 @@ static void dync__cut_reset(dync__tracer *t)
     for (int i = 0; i < t->holder.n; i++) t->holder.at[i] = NULL;
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
 }
-
 static bool dync__graph_has_effects(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -47526,7 +45150,6 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     if (status == DYNC_OK) status = dync__effects_flush(t);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
-
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
 
 /* So that all later uses of the value are of one that has left its graph. */
@@ -47537,7 +45160,6 @@ DYNC__FN dync_status dync__tracer_split(dync__tracer *t, const dync__tensor *mad
     t->split = 0;
     return status;
 }
-
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
 {
     if (!dync__tracer_owns(t, fake)) return fake;
@@ -47559,13 +45181,11 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text)
     dync__str_free(&s);
     return dync__tracer_fail(t, status);
 }
-
 static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
 {
     return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): it reads values (%s), so the shapes of its result cannot be "
                                            "known without running it; use dync_disable", t->inferring, reason));
 }
-
 static void dync__break_callbacks(dync__tracer *t)
 {
     if (!t->fresh) return;
@@ -47580,7 +45200,6 @@ static void dync__tracer_leave_tree(dync__tracer *t)
     if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
     t->at = NULL;
 }
-
 DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, const char *fullgraph_text)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
@@ -47597,7 +45216,6 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, cons
     dync__break_callbacks(t);
     return status;
 }
-
 static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t *out)
 {
     dync__tensor *real = dync__trace_real(t, fake);
@@ -47639,7 +45257,6 @@ static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool a
     t->seg_pos = 0;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool, int64_t *outcome)
 {
     static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item = "Tensor.item";
@@ -47686,7 +45303,6 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
     }
     return DYNC_OK;
 }
-
 static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
 {
     out->kind = (uint8_t)v->kind;
@@ -47714,7 +45330,6 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
     for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &v->as.l->items[i], &out->as.items[i]));
     return DYNC_OK;
 }
-
 DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *const *env)
 {
     if (o->kind == DYNC_KIND_TENSOR) {
@@ -47742,13 +45357,11 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
     }
     return list;
 }
-
 static void dync__mark_outval(const dync__outval *o, bool *used)
 {
     if (o->kind == DYNC_KIND_TENSOR || o->kind == DYNC_KIND_SYM) used[o->n] = true;
     for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) dync__mark_outval(&o->as.items[i], used);
 }
-
 static void dync__mark_effects(const dync__tnode *n, bool *used)
 {
     for (int i = 0; i < n->effect.n; i++) {
@@ -47864,7 +45477,6 @@ static void dync__trace_undo(dync__cache_entry *e)
     e->leaf_env = NULL;
     e->n_env = 0;
 }
-
 static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
     if (!e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
@@ -47889,7 +45501,6 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
     else dync__error_raise(&inner);
     return status;
 }
-
 DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result)
 {
@@ -47931,7 +45542,6 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
 /* ==== capture/script.c ========================================================================================== */
 /* capture/script.c: records what a traced call of an open entry does (script.h). After cut.c, before replay.c. Every function does nothing
  * unless the tracer records. What cannot be followed ends the recording: the script is good up to there, and calls go on by tracing. */
-
 DYNC__FN void dync__script_stop(dync__tracer *t)
 {
     if (t->scripted == DYNC__SCRIPT_RECORDS) t->scripted = DYNC__SCRIPT_STOPPED;
@@ -47998,7 +45608,6 @@ static dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_
     s->at = n;
     return &s->event.at[n];
 }
-
 static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
     dync__script *s = t->script;
@@ -48036,14 +45645,12 @@ static int32_t dync__script_outputs(dync__tracer *t, const dync__opcall *c)
         if (dync__script_value_add(t, c->out[i], false) < 0) return -1;
     return first;
 }
-
 static void dync__script_waits(dync__tracer *t, bool grad_off)
 {
     dync__script *s = t->script;
     if (!s->waiting.n) s->grad_off = grad_off;
     if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
 }
-
 DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c)
 {
     if (!dync__script_room(t)) return;
@@ -48058,14 +45665,12 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c)
     e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
 }
-
 DYNC__FN void dync__script_grad_mode(dync__tracer *t, bool on)
 {
     if (!dync__script_room(t)) return;
     dync__script_event e = {.kind = DYNC__EV_GRAD_MODE, .mode = on};
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
 }
-
 DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
 {
     if (env < 0 || !dync__script_room(t)) return;
@@ -48073,7 +45678,6 @@ DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
     dync__script_event e = {.kind = DYNC__EV_FOREIGN, .value = dync__script_value_add(t, t->fake.at[env], true)};
     if (e.value >= 0) dync__script_event_add(t, e);
 }
-
 DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync_loc at)
 {
     if (!dync__script_room(t)) return;
@@ -48126,7 +45730,6 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
     p->n_number = n;
     return ok;
 }
-
 DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n_out, dync__tensor *const *fakes)
 {
     dync__script *s = t->script;
@@ -48147,7 +45750,6 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     ok = ok && dync__script_numbers(t, ref, &p);
     if (!ok || !dync__avec_push(&s->arena, &s->cut->piece, p)) dync__script_stop(t);
 }
-
 static bool dync__cut_has(const dync__cut_record *cut, int32_t value)
 {
     for (int i = 0; i < cut->piece.n; i++)
@@ -48167,7 +45769,6 @@ static bool dync__script_dead(dync__script *s, dync__cut_record *cut)
     }
     return true;
 }
-
 DYNC__FN void dync__script_cut_end(dync__tracer *t, bool returns)
 {
     dync__script *s = t->script;
@@ -48180,7 +45781,6 @@ DYNC__FN void dync__script_cut_end(dync__tracer *t, bool returns)
     s->cut = NULL;
     s->waiting.n = 0;
 }
-
 static bool dync__script_result(dync__tracer *t, const dync_value *v)
 {
     if (v->kind == DYNC_KIND_TENSOR) {
@@ -48201,13 +45801,11 @@ DYNC__FN void dync__script_returns(dync__tracer *t, const dync_value *result)
     dync__script_cut_begin(t, NULL);
     if (t->scripted == DYNC__SCRIPT_RECORDS && !dync__script_result(t, result)) dync__script_stop(t);
 }
-
 DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
 {
     int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
     if (i >= 0) t->script->value.at[i].wanted = true;
 }
-
 DYNC__FN void dync__script_may_write(dync__tracer *t)
 {
     if (t->script && t->scripted != DYNC__SCRIPT_REPLAYS) t->script->writes = true;
@@ -48255,7 +45853,6 @@ static void dync__script_free(dync__script *s)
     dync__arena_free(&s->arena);
     dync__free(s, sizeof *s);
 }
-
 DYNC__FN void dync__scripts_free(dync__script *s)
 {
     while (s) {
@@ -48264,7 +45861,6 @@ DYNC__FN void dync__scripts_free(dync__script *s)
         s = next;
     }
 }
-
 DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real)
 {
     const dync__layout *a = &fake->lay, *b = &real->lay;
@@ -48398,7 +45994,6 @@ static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
     }
     return true;
 }
-
 static bool dync__replay_take(dync__tracer *t, dync__script *s)
 {
     int32_t idle = 0;
@@ -48407,7 +46002,6 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s)
     DYNC__ATOMIC_STORE(&s->busy, 0);
     return false;
 }
-
 #define DYNC__REPLAY_SWAP(a, b)                                    \
     do {                                                           \
         memcpy(&(a), &(b), sizeof (a));                            \
@@ -48480,7 +46074,6 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     }
     return DYNC_OK;
 }
-
 DYNC__FN void dync__replay_leave(dync__tracer *t)
 {
     dync__script *s = t->script;
@@ -48536,7 +46129,6 @@ DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want
     if (want->kind != got->kind || want->n != got->n) return false;
     return want->as.i == got->as.i || dync__replay_alike(t, want, got);
 }
-
 static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c)
 {
     const dync__script *s = t->script;
@@ -48595,7 +46187,6 @@ static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
     int env = dync__replay_env(t, x);
     return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 || !t->real.at[env] || !dync__tensor_is_leaf(t->real.at[env]);
 }
-
 static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
 {
     const dync__kept_value *v = &t->script->value.at[e->value];
@@ -48617,7 +46208,6 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
     }
     return true;
 }
-
 DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
@@ -48659,7 +46249,6 @@ DYNC__FN bool dync__replay_grad_mode(dync__tracer *t, bool on)
     }
     return false;
 }
-
 DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
 {
     dync__script *s = t->script;
@@ -48714,7 +46303,6 @@ static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
     dync__room_end(out, few, p->n_out, sizeof *out);
     return status;
 }
-
 static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *cut)
 {
     bool grad_off = dync__tls.grad_enabled_off;
@@ -48807,7 +46395,6 @@ DYNC__COLD_BEGIN
  *   C function -> dync__taped_call: adopt -> tape -> dync__taped_record: infer, node
  *
  * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode: one graph for inference. */
-
 static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
@@ -48815,14 +46402,12 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
     if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);      /* begins in the mode of now: the tape switches it off */
     return dync__tape_hook(c);
 }
-
 static dync_status dync__taped_record(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     return dync__tracer_answer(t, c);
 }
-
 DYNC__FN void dync__taped_open(dync__tracer *t)
 {
     t->taped = true;
@@ -48831,7 +46416,6 @@ DYNC__FN void dync__taped_open(dync__tracer *t)
     t->recorder.state = t;
     t->bottom_before = dync__bottom_swap(&t->recorder);
 }
-
 DYNC__FN void dync__taped_close(dync__tracer *t)
 {
     if (t->taped) dync__bottom_swap(t->bottom_before);
@@ -48855,13 +46439,11 @@ static dync_tensor *dync__taped_fake(void *user, dync_tensor *h)
     dync__tensor *x = dync__open(h);
     return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
 }
-
 static dync_tensor *dync__taped_result(void *user, dync_tensor *h)
 {
     dync__tensor *x = dync__open(h);
     return x ? dync__handle(dync__taped_value(user, x)) : NULL;
 }
-
 typedef struct dync__taped_walk { bool mode, walking; } dync__taped_walk;
 static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
 {
@@ -48875,7 +46457,6 @@ static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
     if (w.mode == dync__tls.grad_enabled_off) dync__tracer_grad_mode(t, w.mode);
     t->walking = w.walking;
 }
-
 DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
 {
     dync_value o = dync__value_map(outputs, dync__taped_fake, t), g = dync__value_map(grads, dync__taped_fake, t);
@@ -48885,7 +46466,6 @@ DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_val
     dync__taped_end(t, walk);
     return true;
 }
-
 DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt)
 {
     dync_value o = dync__value_map(outputs, dync__taped_fake, t), i = dync__value_map(inputs, dync__taped_fake, t);
@@ -48912,7 +46492,6 @@ DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *f
 
 /* ---- the end --------------------------------------------------------------------------------------------------------------------- */
 static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
-
 static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
 {
     if (v->kind == DYNC_KIND_TENSOR) {
@@ -48923,7 +46502,6 @@ static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
         if (!dync__taped_value_over(t, &v->as.l->items[i])) return false;
     return true;
 }
-
 static void dync__taped_strip(dync_graph *g)
 {
     int kept = 0;
@@ -48968,7 +46546,6 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
  * backward. Installed into the hooks of op/ and autograd/. After cut.c.
  *
  * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and the trace goes on. */
-
 DYNC__FN dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
 DYNC__FN dync__tracer *dync__tracing_or_replay(void) { return dync__tls.compiling ? dync__tracer_peek() : NULL; }
 
@@ -49004,7 +46581,6 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
     dync__trace_branch(t, x, as_bool, out);
     return true;
 }
-
 static bool dync__read_truth(const dync_tensor *h, bool *result)
 {
     if (!dync__tracing_or_replay()) return false;
@@ -49013,7 +46589,6 @@ static bool dync__read_truth(const dync_tensor *h, bool *result)
     *result = v != 0;
     return true;
 }
-
 static bool dync__read_item(const dync_tensor *h, double *result)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49031,7 +46606,6 @@ static bool dync__read_item(const dync_tensor *h, double *result)
     dync__trace_pause_end(t, pause);
     return true;
 }
-
 static bool dync__read_data(const dync_tensor *h, void **result)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49051,10 +46625,8 @@ static bool dync__read_data(const dync_tensor *h, void **result)
     dync__trace_pause_end(t, pause);
     return true;
 }
-
 static const char *const dync__print_refused =
     "builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False";
-
 static bool dync__read_print(const dync_tensor *h)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49065,7 +46637,6 @@ static bool dync__read_print(const dync_tensor *h)
     dync__trace_pause_end(t, pause);
     return true;
 }
-
 static bool dync__read_str(const dync_tensor *h, char **result)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49076,12 +46647,10 @@ static bool dync__read_str(const dync_tensor *h, char **result)
     dync__trace_pause_end(t, pause);
     return true;
 }
-
 static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
 {
     return a && b && a->lay.ndim == b->lay.ndim && dync__sz_same(a->lay.ndim, a->lay.shape, b->lay.shape);
 }
-
 static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
 {
     if (!dync__tracing_or_replay()) return false;
@@ -49091,7 +46660,6 @@ static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *r
     *result = (dync_bool)(dync_all((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b)), DYNC_ALL, false));
     return true;
 }
-
 static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, double rtol, double atol, bool *result)
 {
     if (!dync__tracing_or_replay()) return false;
@@ -49106,7 +46674,6 @@ static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, doub
     *result = (dync_bool)(dync_all(close, DYNC_ALL, false));
     return true;
 }
-
 static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **result)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49158,7 +46725,6 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
     if (real) *result = dync__trace_bake(t, real);
     return true;
 }
-
 static const dync__read_intercept *dync__capture_reads(void)
 {
     static const dync__read_intercept reads = {.item = dync__read_item, .truth = dync__read_truth, .data = dync__read_data,
@@ -49178,7 +46744,6 @@ static bool dync__trace_wants_tape(dync__tracer *t)
     t->restart = t->stopped = true;
     return true;
 }
-
 static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt, dync_status *status)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49195,7 +46760,6 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
     dync__trace_pause_end(t, pause);
     return true;
 }
-
 static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads, dync_grad_options opt, dync_value *result)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49221,7 +46785,6 @@ static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
     dync__tensor *x = t->stopped ? NULL : dync__open(h);
     return x ? dync__tracer_adopt(t, x) : NULL;
 }
-
 static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
 {
     dync__tracer *t = captured ? dync__tracing() : dync__tracing_or_replay();
@@ -49242,7 +46805,6 @@ static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **
     dync__trace_pause_end(t, pause);
     return true;
 }
-
 static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
 {
     dync__tracer *t = dync__tracing();
@@ -49267,7 +46829,6 @@ static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
     else *status = dync__trace_grad_of(t, leaf, &grad);
     return true;
 }
-
 DYNC__FN bool dync__too_many(const char *what, int nargs)
 {
     if (nargs <= DYNC__MAX_LEAVES) return false;
@@ -49347,7 +46908,6 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
     else *id = e.id;
     return true;
 }
-
 static bool dync__trace_remove_hook(dync_tensor *h, int id)
 {
     dync__tracer *t = dync__tracing();
@@ -49360,7 +46920,6 @@ static bool dync__trace_remove_hook(dync_tensor *h, int id)
     dync__trace_pause_end(t, pause);
     return true;
 }
-
 static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
 {
     dync__tracer *t = dync__tracing();
@@ -49378,7 +46937,6 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
     if (*status != DYNC_OK) dync__tracer_fail(t, *status);
     return true;
 }
-
 static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
 {
     dync__tracer *t = dync__tracing();
@@ -49397,7 +46955,6 @@ static bool dync__trace_set_grad_enabled(bool on)
     dync__tracer_grad_mode(t, on);
     return true;
 }
-
 static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x, bool on)
 {
     int env = dync__effect_env(t, x);
@@ -49427,7 +46984,6 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     else *result = h;
     return true;
 }
-
 static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
@@ -49450,7 +47006,6 @@ static void dync__capture_module_touched(dync_module *m)
     dync__module_guard g = {m, m->id, m->version};
     if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
-
 DYNC__FN void dync__capture_install(void)
 {
     DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
@@ -49462,7 +47017,6 @@ DYNC__FN void dync__capture_install(void)
 
 /* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */
 DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
-
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49489,7 +47043,6 @@ DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
     dync__tls.at = before;
     return r;
 }
-
 DYNC_API void dync_host_print(const char *text)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49497,7 +47050,6 @@ DYNC_API void dync_host_print(const char *text)
     dync__out(text ? text : "(null)");
     dync__out("\n");
 }
-
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -49524,7 +47076,6 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
     if (!source || dync__tracer_foreign(t, real, address, source) < 0) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
-
 /* ==== capture/frame.c =========================================================================================== */
 /* capture/frame.c: calls of functions inside traced code: frames, and the wrappers that say how a function is taken: disabled (it runs
  * really, between two graphs), allowed (one node of the graph, not looked into), constant (it runs once). After intercept.c.
@@ -49540,7 +47091,6 @@ static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const
     const char *inner = dync__arena_printf(&t->scratch, "%.*s", (int)n, open + 1);
     return inner && n ? inner : name;
 }
-
 static dync_callee dync__frame_peel(dync_callee c)
 {
     for (const dync_compiled *f; (f = dync__callee_compiled(&c)) != NULL;) {
@@ -49572,7 +47122,6 @@ static dync_tensor *dync__constant_bake(void *user, dync_tensor *h)
     dync__tensor *real = dync__open(h);
     return real ? dync__trace_bake(user, real) : NULL;
 }
-
 static bool dync__values_have(dync_kind kind, int n, const dync_value *v)
 {
     for (int i = 0; i < n; i++)
@@ -49588,7 +47137,6 @@ static bool dync__constant_retain(const dync_value *v)
     if (v->kind == DYNC_KIND_TENSOR) dync__ref(dync__open(v->as.t));
     return true;
 }
-
 DYNC__FN void dync__constants_free(dync__cache_entry *e)
 {
     for (int i = 0; i < e->constants.n; i++) {
@@ -49606,7 +47154,6 @@ static dync_status dync__constant_args(dync__tracer *t, int nargs, const dync_va
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
     return dync__error_count() == errors ? DYNC_OK : dync_error();
 }
-
 static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
 {
     dync_value real[DYNC__MAX_LEAVES];
@@ -49640,7 +47187,6 @@ static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
         if (c->out[i] && c->out[i]->trace_id != t->id) c->out[i]->trace_id = ~t->id;
     return DYNC_OK;
 }
-
 static dync_tensor *dync__allowed_fake(void *user, dync_tensor *h)
 {
     dync__tensor *x = dync__open(h);
@@ -49670,7 +47216,6 @@ static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const cha
     dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): expected a tensor or a list of at most %d tensors as its result", name, DYNC__MAX_OUT));
     return -1;
 }
-
 static dync_value dync__allowed_outputs(dync__tracer *t, dync_node *n, bool grad, bool list)
 {
     dync_value items[DYNC__MAX_OUT];
@@ -49691,7 +47236,6 @@ static dync_value dync__allowed_outputs(dync__tracer *t, dync_node *n, bool grad
     }
     return list ? dync_tuple_of(n->nout, items) : items[0];
 }
-
 static dync_status dync__allowed_args(dync__tracer *t, int nargs, const dync_value *args, dync__arg *out, bool *grad)
 {
     for (int i = 0; i < nargs; i++) {
@@ -49702,7 +47246,6 @@ static dync_status dync__allowed_args(dync__tracer *t, int nargs, const dync_val
     }
     return DYNC_OK;
 }
-
 static bool dync__allowed_fits(const dync_value *v, int n)
 {
     for (int i = 0; i < n; i++)
@@ -49711,7 +47254,6 @@ static bool dync__allowed_fits(const dync_value *v, int n)
             return false;
     return true;
 }
-
 static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args)
 {
     dync_value fakes[DYNC__MAX_ARGS];
@@ -49756,13 +47298,11 @@ static dync_status dync__allowed_take(const dync_node *node, dync_value r, dync_
     for (int i = 0; i < node->nout; i++) dync__ref(out[i]);
     return DYNC_OK;
 }
-
 static void dync__allowed_ref(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__allowed_ref(&a->as.list[i]);
 }
-
 DYNC__FN dync_status dync__allowed_run(dync_node *node, int nargs, dync__arg *args, dync__tensor **out)
 {
     dync_value v[DYNC__MAX_ARGS];
@@ -49806,7 +47346,6 @@ static void dync__frame_scripted(dync__tracer *t, const char *name_or_null, dync
 
 /* A compiled function that calls itself without end would fill the stack. */
 #define DYNC__FRAME_DEPTH 256
-
 static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *text, int nargs, const dync_value *args, dync_loc at)
 {
     const char *name = dync__frame_name(t, c, text);
@@ -49832,7 +47371,6 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
     t->frames.n--;
     return t->stopped ? DYNC_NONE : r;
 }
-
 DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int nargs, const dync_value *args, dync_loc at)
 {
     dync__tracer *t = dync__frame_peel(c).flags & ~DYNC__CALLEE_DISABLED ? dync__tracing() : dync__tracing_or_replay();
@@ -49859,11 +47397,9 @@ DYNC_API dync_value dync_frame_values(dync_callee c, const char *name, int nargs
 /* ==== capture/callback.c ======================================================================================== */
 /* capture/callback.c: what the user asked to be told of compiles. Start callbacks run in registration order when a frame begins to compile,
  * end callbacks when it ends, also by an error. Process-wide; dync_reset forgets them. */
-
 typedef struct dync__callback { int id; bool at_end; void (*fn)(void *); void *user; } dync__callback;
 enum { DYNC__MAX_CALLBACKS = 32 };
 static struct { dync__mutex lock; dync__callback at[DYNC__MAX_CALLBACKS]; int n, next_id; } dync__callbacks;
-
 static int dync__callback_add(bool at_end, void (*fn)(void *), void *user)
 {
     int id = -1;
@@ -49882,7 +47418,6 @@ static int dync__callback_add(bool at_end, void (*fn)(void *), void *user)
 }
 DYNC_API int dync_on_compile_start(void (*fn)(void *), void *user) { return dync__callback_add(false, fn, user); }
 DYNC_API int dync_on_compile_end(void (*fn)(void *), void *user) { return dync__callback_add(true, fn, user); }
-
 DYNC_API void dync_remove_callback(int id)
 {
     dync__lock(&dync__callbacks.lock);
@@ -49924,10 +47459,8 @@ DYNC__FN void dync__callbacks_clear(void)
  * The reference run leaves no trace: what it wrote into globals, module buffers, cells and .grad is put
  * back, its hooks are removed, grad mode and random state are as before. Tensors of other devices are not
  * compared. */
-
 static int32_t dync__verify_switch;
 static DYNC__TLS bool dync__verify_running;
-
 DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on); }
 
 /* True inside the reference run: compiled functions called from there run as they are written. */
@@ -49952,7 +47485,6 @@ typedef struct dync__verify_leaf {
     bool requires;
 } dync__verify_leaf;
 typedef struct dync__verify_cell { struct dync_cell *cell; dync_value before, after; } dync__verify_cell;
-
 struct dync__verify {
     dync_scope scope;
     const dync_compiled *f;
@@ -49975,7 +47507,6 @@ static bool dync__verify_readable(const dync__tensor *t)
 {
     return (t->device & 255) == DYNC_CPU && (t->storage->data || t->numel == 0);
 }
-
 static dync__storage *dync__verify_storage(const dync__storage *from)
 {
     dync__storage *s = dync__storage_new(from->device, from->size_bytes);
@@ -50018,7 +47549,6 @@ static dync__tensor *dync__verify_copy(dync__verify *v, int i)
     if (clone) dync__ref(clone);
     return clone;
 }
-
 static void dync__verify_free(dync__verify *v)
 {
     for (int i = 0; i < v->n; i++) dync__unref(v->copy[i]);
@@ -50072,7 +47602,6 @@ static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, 
     }
     return v;
 }
-
 static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source)
 {
     for (int i = 0; i < v->n; i++)
@@ -50091,7 +47620,6 @@ static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char
     dync__free(g.after, bytes);
     return false;
 }
-
 static bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source)
 {
     if (!dync__tensor_is_leaf(t)) return true;
@@ -50120,7 +47648,6 @@ DYNC__FN const dync__grad_intercept *dync__verify_intercept(void)
     static const dync__grad_intercept writes = {.cell_set = dync__verify_cell_set};
     return &writes;
 }
-
 static void dync__verify_restore_leaf(dync__verify_leaf *l)
 {
     dync__tensor *now = dync__tensor_grad(l->of);
@@ -50162,7 +47689,6 @@ static double dync__verify_tolerance(int dtype)
     default: return 0;
     }
 }
-
 static bool dync__verify_near(const void *a, const void *b, int dtype, double tolerance)
 {
     if (tolerance == 0) return dync__load_i64(a, dtype) == dync__load_i64(b, dtype);
@@ -50171,7 +47697,6 @@ static bool dync__verify_near(const void *a, const void *b, int dtype, double to
     double gap = x > y ? x - y : y - x, size = y < 0 ? -y : y;
     return (x >= y && x <= y) || gap <= tolerance * (1 + size);
 }
-
 static dync_status dync__verify_differs(const dync__verify *v, const char *what, const char *text)
 {
     const char *op = dync__tls.op;
@@ -50185,7 +47710,6 @@ static dync_status dync__verify_differs(const dync__verify *v, const char *what,
     dync__tls.at = at;
     return status;
 }
-
 static void dync__verify_number(dync__str *s, const void *p, int dtype)
 {
     if (dync__dtype_info(dtype)->kind == 'f') dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
@@ -50230,7 +47754,6 @@ static dync_status dync__verify_elements(const dync__verify *v, const char *what
     dync__str_free(&s);
     return status;
 }
-
 static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
                                        const dync__tensor *got, const dync__tensor *expected)
 {
@@ -50250,7 +47773,6 @@ static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
     dync__str_free(&s);
     return status;
 }
-
 static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
                                        dync_value expected)
 {
@@ -50291,7 +47813,6 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
     }
     return DYNC_OK;
 }
-
 static dync_status dync__verify_grad(const dync__verify *v, const char *source, const dync__tensor *got, const dync__tensor *expected)
 {
     dync__str what = {0};
@@ -50302,7 +47823,6 @@ static dync_status dync__verify_grad(const dync__verify *v, const char *source, 
     dync__str_free(&what);
     return status;
 }
-
 static dync_status dync__verify_effects(const dync__verify *v)
 {
     for (int i = 0; i < v->n; i++)
@@ -50322,7 +47842,6 @@ static dync_status dync__verify_effects(const dync__verify *v)
     }
     return status;
 }
-
 static dync_status dync__verify_writes(const dync__verify *v)
 {
     dync_status status = DYNC_OK;
@@ -50356,7 +47875,6 @@ static dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool n
     if (status == DYNC_OK) status = dync__verify_writes(v);
     return status == DYNC_OK ? dync__verify_effects(v) : status;
 }
-
 static void dync__verify_close(dync__verify *v, dync_value *keep)
 {
     dync_scope scope = v->scope;
@@ -50369,14 +47887,12 @@ typedef struct dync__verify_walk {
     const dync__verify *v;
     int k;
 } dync__verify_walk;
-
 static dync_tensor *dync__verify_arg(void *user, dync_tensor *h)
 {
     dync__verify_walk *w = user;
     (void)h;
     return dync__handle(w->v->copy[w->k++]);
 }
-
 static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
 {
     dync_value args[DYNC__MAX_LEAVES * 2];
@@ -50463,7 +47979,6 @@ DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const 
     dync__verify_restore(v);
     return v;
 }
-
 DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status,
                                               dync__tensor **out, int n_out)
 {
@@ -50484,7 +47999,6 @@ DYNC__WARM_BEGIN
  *
  * Lookups take no lock: entries are published by a release store at the head of a list and freed only when no call is in flight. The lock
  * covers insertion only; no lock is held while user code runs. */
-
 static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------- */
@@ -50498,7 +48012,6 @@ static void dync__entry_free(dync__cache_entry *e)
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
-
 static void dync__entries_free(dync__cache_entry *e)
 {
     while (e) {
@@ -50507,9 +48020,7 @@ static void dync__entries_free(dync__cache_entry *e)
         e = next;
     }
 }
-
 static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
-
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend)
 {
     dync_compiled *f = dync__calloc(sizeof *f);
@@ -50554,7 +48065,6 @@ static void dync__compiled_forget(dync_compiled *f)
         f->segments = next;
     }
 }
-
 DYNC_API void dync_compiled_free(dync_compiled *f)
 {
     if (!f) return;
@@ -50574,12 +48084,10 @@ DYNC_API void dync_compiled_free(dync_compiled *f)
     dync__strfree(f->backend_name);
     dync__free(f, sizeof *f);
 }
-
 DYNC__FN void dync__compiled_free_all(void)
 {
     while (dync__all_compiled.first) dync_compiled_free(dync__all_compiled.first);
 }
-
 DYNC_API void dync_reset(void)
 {
     dync__lock(&dync__all_compiled.lock);
@@ -50636,7 +48144,6 @@ typedef struct dync__call_run_state {
     dync__tensor *few_env[32];
     dync__path_step few_path[32];
 } dync__call_run_state;
-
 static void dync__run_close(dync__call_run_state *r, int n_leaf)
 {
     for (int i = n_leaf; i < r->n_env; i++) dync__unref(r->env[i]);
@@ -50661,7 +48168,6 @@ static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
     r->n_env = n;
     return DYNC_OK;
 }
-
 static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e, const dync__callargs *call, const dync_value *into)
 {
     r->into = into;
@@ -50675,7 +48181,6 @@ static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_ent
         if (!(r->env[e->n_leaf_env + k] = dync__number_tensor(call->args[e->number_arg[k]]))) status = DYNC_ERR_MEMORY;
     return status;
 }
-
 static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode *n, int64_t outcome)
 {
     if (r->n_path == r->cap_path) {
@@ -50691,7 +48196,6 @@ static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode
     r->path[r->n_path++].outcome = outcome;
     return DYNC_OK;
 }
-
 static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n, dync__call_run_state *r)
 {
     for (int i = 0; i < n->foreign.n; i++) {
@@ -50720,7 +48224,6 @@ static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync
         if (r->env[i] && dync__memory_meets(t, r->env[i])) return NULL;
     return t;
 }
-
 static int dync__outval_uses(const dync__outval *o, int env)
 {
     int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
@@ -50781,7 +48284,6 @@ static const dync__tnode *dync__tnode_after(const dync__tnode *n, int64_t outcom
         if (n->outcome[i].value == outcome && DYNC__ATOMIC_LOAD(&n->outcome[i].next->kind) != DYNC__TN_OPEN) return n->outcome[i].next;
     return NULL;
 }
-
 static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *r, const dync__tnode **next)
 {
     dync__tensor *x = r->env[n->branch_env];
@@ -50855,7 +48357,6 @@ static dync_status dync__call_open(dync_compiled *f, dync__cache_entry *e, const
     dync__lint_resumed(lint);
     return status;
 }
-
 static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result)
 {
     if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
@@ -50907,7 +48408,6 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
     }
     return true;
 }
-
 static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
 {
     if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
@@ -50947,7 +48447,6 @@ static bool dync__miss_is_told(dync_compiled *f)
     return f->opt.guard_fail || f->opt.error_on_recompile || dync__log_on(DYNC__LOG_recompiles) || !DYNC__ATOMIC_LOAD(&f->warned) ||
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
-
 static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
 {
     dync__str reason = {0};
@@ -51021,7 +48520,6 @@ static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dyn
     dync__tls.at = saved;
     return DYNC_NONE;
 }
-
 static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     dync__callargs call;
@@ -51047,7 +48545,6 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     if (status == DYNC_OK && dync__error_count() == errors) return result;
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
-
 static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     bool own = f->owner == &dync__tls;
@@ -51060,7 +48557,6 @@ static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value
     if (own) f->depth--;
     return r;
 }
-
 static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     uint64_t seq = dync__tls.seq;
@@ -51083,15 +48579,12 @@ static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_valu
     if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
-
 DYNC_API dync_value dync_call_values_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at)
 {
     dync__tls.call_at = at;
     return dync__call_values(f, nargs, args, NULL);
 }
-
 DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args) { return dync_call_values_at(f, nargs, args, DYNC_NOWHERE); }
-
 DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at)
 {
     dync_value r = dync_call_values_at(f, nargs, args, at);
@@ -51102,9 +48595,7 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
     dync__tls.at = saved;
     return NULL;
 }
-
 typedef struct dync__into_pairs { int n; dync_tensor *to[DYNC__MAX_LEAVES]; dync_value from[DYNC__MAX_LEAVES]; } dync__into_pairs;
-
 static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_value r)
 {
     if (out.kind == DYNC_KIND_TENSOR && r.kind == DYNC_KIND_TENSOR) {
@@ -51136,7 +48627,6 @@ static dync_status dync__copy_into(dync_value out, dync_value r)
         if (!(dync_copy_)(p.to[i], p.from[i])) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     return DYNC_OK;
 }
-
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
@@ -51152,7 +48642,6 @@ DYNC__COLD_BEGIN
 /* ==== capture/explain.c ========================================================================================= */
 /* capture/explain.c: what was captured of one function: graphs, breaks, operators, guards. The printed form is PyTorch's
  * (conformance.md section 9). After cache.c. */
-
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
@@ -51176,7 +48665,6 @@ static const char *dync__scope_text(const char *s)
     if (p) memcpy(p, s ? s : "", n);
     return p ? p : "";
 }
-
 static const char *dync__graph_ops_text(const dync_graph *g, int *count)
 {
     dync__str s = {0};
@@ -51205,7 +48693,6 @@ static void dync__explain_history(dync_explain_output *o, dync_compiled *f)
     o->nrecompiles = texts ? n : 0;
     o->recompiles = texts;
 }
-
 static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *log)
 {
     o->graph_count = log->graphs.n;
@@ -51242,7 +48729,6 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
 
 /* ---- dync_explain ------------------------------------------------------------------------------------------------------------------ */
 static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
-
 static dync_status dync__explain_compile(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
 {
     (void)n, (void)options, (void)user;
@@ -51256,7 +48742,6 @@ static dync_status dync__explain_compile(dync_graph *g, const dync_value *exampl
     out->state = g;
     return DYNC_OK;
 }
-
 DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync_explain_output o;
@@ -51297,7 +48782,6 @@ static void dync__explain_lines(dync__str *s, const char *indent, const char *te
         text += n + (end != NULL);
     }
 }
-
 static void dync__explain_stack(dync__str *s, const char *stack)
 {
     while (*stack) {
@@ -51312,7 +48796,6 @@ static void dync__explain_stack(dync__str *s, const char *stack)
         stack += n + (end != NULL);
     }
 }
-
 DYNC_API char *dync_explain_str(const dync_explain_output *o)
 {
     if (!o) {
@@ -51344,7 +48827,6 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
     dync__str_free(&s);
     return text;
 }
-
 DYNC_API dync_counters dync_get_counters(void)
 {
     dync_counters c;
@@ -51365,15 +48847,12 @@ DYNC_API dync_counters dync_get_counters(void)
 /* capture/explain_html.c: what dync_explain collected as one page without files beside it: graphs
  * drawn by graph/draw.c, breaks with the source lines around them, guards, recompiles. After
  * explain.c. The graphs are read back from their text, so an output is plain data. */
-
 enum { DYNC__HTML_AROUND = 2 };         /* source lines shown before and after a break's own */
-
 static const char dync__html_style[] =
     "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}"
     "pre,.graph{background:#f6f6f6;padding:.8em 1em;overflow:auto;font:13px/1.45 monospace}"
     ".graph{text-align:center}.here{background:#fee2e2;display:block}"
     "td{padding:.1em 1em .1em 0}summary{cursor:pointer;color:#555}";
-
 static void dync__html_pre(dync__str *s, const char *text)
 {
     dync__str_add(s, "<pre>");
@@ -51426,7 +48905,6 @@ static void dync__html_place(dync__str *s, const char *place, size_t n)
     }
     dync__str_free(&one);
 }
-
 static void dync__html_breaks(dync__str *s, const dync_explain_output *o)
 {
     if (o->nbreaks) dync__str_add(s, "<h2>Breaks</h2>\n");
@@ -51459,7 +48937,6 @@ static void dync__html_graph(dync__str *s, int i, const char *text)
     dync__html_pre(s, text);
     dync__str_add(s, "</details>\n");
 }
-
 static void dync__html_list(dync__str *s, const char *title, const char *each, int n,
                             const char *const *texts)
 {
@@ -51469,7 +48946,6 @@ static void dync__html_list(dync__str *s, const char *title, const char *each, i
         dync__html_pre(s, texts[i]);
     }
 }
-
 DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path)
 {
     if (!o || !path)
@@ -51700,30 +49176,25 @@ DYNC__COLD_BEGIN
 
 /* Where each input of the graph comes from: item -1: the whole value. */
 typedef struct dync__unlisted { dync_callable code; dync_graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
-
 static bool dync__is_list_input(const dync_node *n)
 {
     return n->kind == DYNC__N_PLACEHOLDER && !n->has_info && !n->sym && !dync__arg_is_number(&n->scalar);
 }
-
 DYNC__FN bool dync__graph_takes_lists(const dync_graph *g)
 {
     for (int i = 0; i < g->n_inputs; i++)
         if (dync__is_list_input(g->node.at[i])) return true;
     return false;
 }
-
 static bool dync__is_list_item(const dync_node *n)
 {
     return n->op == DYNC__NODE_GETITEM && n->args[0].as.node->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(n->args[0].as.node);
 }
-
 static dync_node *dync__unlist_map(void *user, dync_node *old)
 {
     (void)user;
     return old->mark;
 }
-
 static dync_status dync__unlist_graph(const dync_graph *old, dync__unlisted *u)
 {
     dync_graph *g = u->graph = dync__graph_new(old->name);
@@ -51749,7 +49220,6 @@ static dync_status dync__unlist_graph(const dync_graph *old, dync__unlisted *u)
     dync__graph_renumber(g);
     return g->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-
 static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value *args, int nargs, dync_value *out)
 {
     for (int i = 0; i < u->n; i++) {
@@ -51760,7 +49230,6 @@ static dync_status dync__unlist_values(const dync__unlisted *u, const dync_value
     }
     return DYNC_OK;
 }
-
 static dync_value dync__unlist_run(void *state, const dync_value *args, int nargs)
 {
     const dync__unlisted *u = state;
@@ -51769,7 +49238,6 @@ static dync_value dync__unlist_run(void *state, const dync_value *args, int narg
     dync__room_end(in, few, u->n, sizeof *in);
     return r;
 }
-
 static void dync__unlist_destroy(void *state)
 {
     dync__unlisted *u = state;
@@ -51777,13 +49245,11 @@ static void dync__unlist_destroy(void *state)
     dync_graph_free(u->graph);
     dync__free(u, u->bytes);
 }
-
 static dync_status dync__unlist_narrow(void *state, const bool *used)
 {
     dync__unlisted *u = state;
     return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync__graph_compiler compile, void *user,
                                           dync_callable *out)
 {
@@ -51820,7 +49286,6 @@ DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, i
  * generation. A view knows the generation its node was made for; after a write through any alias it is made anew from the base
  * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
  * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of chains of view functions. */
-
 typedef struct dync__fstore {
     dync_node *base;                     /* the whole content now */
     dync__tensor *whole;                 /* a fake that covers it */
@@ -51828,25 +49293,21 @@ typedef struct dync__fstore {
     int32_t generation;
     int input;
 } dync__fstore;
-
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input)
 {
     const dync__fstore *s = input->storage->trace;
     return s && s->generation > 0;
 }
-
 DYNC__FN int dync__functional_base_input(const dync__functional *f, const dync__tensor *t)
 {
     const dync__fstore *s = t->storage->trace;
     return t->trace_id == f->id && s ? s->input : -1;
 }
-
 DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *t)
 {
     const dync__fstore *s = t->storage->trace;
     return s ? s->whole : t;
 }
-
 static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
 {
     if (a->ndim != b->ndim || a->offset != b->offset) return false;
@@ -51854,7 +49315,6 @@ static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
         if (a->shape[i] != b->shape[i] || (a->shape[i] != 1 && a->stride[i] != b->stride[i])) return false;
     return true;
 }
-
 static void dync__functional_own(dync__functional *f, dync__tensor *t, dync_node *n)
 {
     const dync__fstore *s = t->storage->trace;
@@ -51862,7 +49322,6 @@ static void dync__functional_own(dync__functional *f, dync__tensor *t, dync_node
     t->node = n;
     t->node_output = s ? s->generation : 0;
 }
-
 static bool dync__functional_hold(dync__functional *f, dync__tensor *t)
 {
     dync__ref(t);
@@ -51870,7 +49329,6 @@ static bool dync__functional_hold(dync__functional *f, dync__tensor *t)
     dync__unref(t);
     return false;
 }
-
 static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t, dync_node *base)
 {
     dync__fstore *s = t->storage->trace;
@@ -51884,7 +49342,6 @@ static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t
     t->storage->trace = s;
     return s;
 }
-
 DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *name, const dync__info *info, bool requires_grad, int input)
 {
     dync_node *n = dync__graph_placeholder(f->graph, name, NULL, info);
@@ -51904,7 +49361,6 @@ DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *n
     dync__unref(t);
     return t;
 }
-
 DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor *on, const dync__layout *lay)
 {
     dync__tensor *t = dync__tensor_alias(on, on->dtype, lay);
@@ -51953,7 +49409,6 @@ static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tens
     lay.offset -= s->lay.offset;
     return lay;
 }
-
 static dync_node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t)
 {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
@@ -51962,7 +49417,6 @@ static dync_node *dync__functional_view(dync__functional *f, const dync__fstore 
                          dync__arg_i(rel.offset)};
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
 }
-
 DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t)
 {
     if (!(t->flags & DYNC__T_FAKE)) return dync__functional_lift(f, t);
@@ -51976,7 +49430,6 @@ DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t)
     if (n) dync__functional_own(f, t, n);
     return n;
 }
-
 static dync_status dync__functional_args(dync__functional *f, int n, const dync__arg *in, dync__arg *out)
 {
     for (int i = 0; i < n; i++) {
@@ -52095,7 +49548,6 @@ static bool dync__functional_fits(const dync__tensor *self, const dync__arg *src
     const dync__layout *a = &self->lay, *b = &src->as.t->lay;
     return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
-
 static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c)
 {
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
@@ -52118,7 +49570,6 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     dync__ref(c->out[0] = self);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *why)
 {
     if (!f->why) f->why = why;
@@ -52136,7 +49587,6 @@ static bool dync__functional_expands(const dync__functional *f, int op)
     default: return !dync__op_can_lower(op);
     }
 }
-
 static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
 {
     dync__functional *f = self->state;
@@ -52161,7 +49611,6 @@ DYNC__FN void dync__functional_begin(dync__functional *f, dync_graph *g, dync__a
     f->handler.call = dync__functional_call;
     f->handler.state = f;
 }
-
 DYNC__FN void dync__functional_end(dync__functional *f)
 {
     for (int i = 0; i < f->held.n; i++) {
@@ -52195,7 +49644,6 @@ static dync_status dync__aot_entry_visit(void *state, dync__gvisitor *v)
     return DYNC_OK;
 }
 static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL, dync__aot_entry_visit};
-
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t)
 {
     dync__tensor *child = dync__tensor_alias(t, t->dtype, &t->lay);
@@ -52215,7 +49663,6 @@ static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
     dync__tls.grad_enabled_off = off;
     return status == DYNC_OK ? t : NULL;
 }
-
 static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync_node *node)
 {
     if (!dync__vec_push(&j->into->actual, *a)) return DYNC_ERR_MEMORY;
@@ -52233,7 +49680,6 @@ static dync_status dync__joint_placeholder(dync__joint *j, int i, const char *na
     j->seen[i] = requires_grad ? dync__joint_entry(j, t) : t;
     return j->seen[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 static const dync__tensor *dync__joint_example(const dync__joint *j, int i)
 {
     if (!j->examples || i >= j->into->n_inputs || j->examples[i].kind != DYNC_KIND_TENSOR) return NULL;
@@ -52279,7 +49725,6 @@ static dync__tensor *dync__group_base(const dync__joint *j, int mark)
     }
     return base;
 }
-
 static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *base)
 {
     dync__aot_graphs *g = j->into;
@@ -52308,7 +49753,6 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
     dync__tls.grad_enabled_off = off;
     return DYNC_OK;
 }
-
 static dync_status dync__group_as_row(dync__joint *j, int mark)
 {
     dync__aot_graphs *g = j->into;
@@ -52342,7 +49786,6 @@ static dync_status dync__group_as_row(dync__joint *j, int mark)
     }
     return DYNC_OK;
 }
-
 static dync_status dync__joint_groups(dync__joint *j)
 {
     for (int i = 0; i < j->into->n_inputs; i++) {
@@ -52363,7 +49806,6 @@ static bool dync__joint_passed(const dync__joint *j, int i)
     if (a->same_as >= 0) return false;
     return a->group == -1 || dync__group_base(j, a->group) == dync__joint_example(j, i);
 }
-
 DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g)
 {
     dync__aot_graphs *into = j->into;
@@ -52409,21 +49851,18 @@ static int dync__joint_value(dync__joint *j, dync__tensor *t)
     j->value[g->value.n] = t;
     return dync__vec_push(&g->value, v) ? g->value.n - 1 : -1;
 }
-
 static int dync__joint_find_seen(const dync__joint *j, const dync__tensor *t)
 {
     for (int i = 0; i < j->n_actual; i++)
         if (j->seen[i] == t) return i;
     return -1;
 }
-
 static dync__layout dync__layout_from(const dync__tensor *t, const dync__tensor *base)
 {
     dync__layout lay = t->lay;
     lay.offset -= base->lay.offset;
     return lay;
 }
-
 static uint8_t dync__view_mode(const dync__tensor *t)
 {
     return t->grad->view_kind == DYNC__VIEW_NO_GRAD ? DYNC__AOT_NO_GRAD : DYNC__AOT_TRACKED;
@@ -52448,7 +49887,6 @@ static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int inp
     o->index = k;
     return DYNC_OK;
 }
-
 static bool dync__joint_alone(const dync__joint *j, const dync__tensor *t)
 {
     for (int i = 0; i < j->n_out; i++)
@@ -52484,7 +49922,6 @@ static dync_status dync__joint_on_value(dync__joint *j, dync__tensor *t, dync__a
     v->lay = o->lay;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__joint_outputs(dync__joint *j)
 {
     j->value = dync__arena_alloc(&j->arena, (size_t)(2 * j->n_out + 1) * sizeof *j->value);
@@ -52509,14 +49946,12 @@ static bool dync__joint_new_history(const dync__joint *j, int i)
     if (!j->training || !dync__tensor_requires_grad(t)) return false;
     return !j->leaf[i] || (t->grad && t->grad->node && t->grad->node->cls != &dync__aot_entry_class);
 }
-
 static dync_status dync__joint_written(dync__joint *j, int i, bool with_grad)
 {
     dync__aot_mutation m = {i, with_grad};
     j->written[j->into->mutated.n] = j->seen[i];
     return dync__vec_push(&j->into->mutated, m) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
 {
     dync__aot_graphs *g = j->into;
@@ -52535,7 +49970,6 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
 /* ==== aot/joint.c =============================================================================================== */
 /* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder; for training the tape is then walked
  * backward in the same recorder: one joint graph. After alias.c, before partition.c. */
-
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 {
     dync_graph_free(a->fw);
@@ -52552,14 +49986,12 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
     dync__strfree(a->backward_error);
     memset(a, 0, sizeof *a);
 }
-
 DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
 {
     int n = a->kind == DYNC__A_TENSOR || a->kind == DYNC__A_NODE;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_count_tensors(&a->as.list[i]);
     return n;
 }
-
 DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *examples)
 {
     int k = 0;
@@ -52580,7 +50012,6 @@ static dync_node *dync__joint_copied(void *user, dync_node *old)
     (void)user;
     return old->mark;
 }
-
 static bool dync__joint_copy_inputs(dync_graph *to, dync_graph *from, dync__tensor **attr)
 {
     int k = 0;
@@ -52633,7 +50064,6 @@ static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__joint_flatten(j, &a->as.list[i]);
 }
-
 static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
 {
     dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(g->n_inputs + 1) * sizeof *args);
@@ -52647,7 +50077,6 @@ static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
     DYNC__TRY(dync__joint_outputs(j));
     return dync__joint_mutations(j);
 }
-
 static const dync_node *dync__joint_root(const dync_node *n)
 {
     while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
@@ -52695,7 +50124,6 @@ typedef struct dync__joint_grads {
     int *wrt_input;
     int n_out, n_wrt;
 } dync__joint_grads;
-
 static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dync__joint_graph *g)
 {
     for (int i = 0; i < g->n_fw_out; i++) {
@@ -52736,7 +50164,6 @@ static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b)
     if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
     return status;
 }
-
 static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
 {
     dync__joint_grads b;
@@ -52790,13 +50217,11 @@ static dync_node *dync__joint_same_view(dync_node *n)
     }
     return found;
 }
-
 static void dync__joint_follow(void *user, dync__arg *a)
 {
     (void)user;
     if (a->as.node->mark) a->as.node = a->as.node->mark;
 }
-
 static dync_status dync__joint_tidy(dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {            /* mark: what stands for a node from here on */
@@ -52824,7 +50249,6 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
     for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
     return DYNC_OK;
 }
-
 static dync_status dync__joint_run(dync__joint *j, dync_graph *g)
 {
     dync__joint_graph joint;
@@ -52856,7 +50280,6 @@ static dync_status dync__joint_traced(dync__joint *j, dync_graph *g)
     dync__handler_swap(stack);
     return status;
 }
-
 static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *user)
 {
     dync__error_guard guard;
@@ -52873,7 +50296,6 @@ static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *u
     dync__error_raise(&inner);
     return inner.status;
 }
-
 static void dync__joint_log(const dync_graph *joint)
 {
     if (!dync__log_on(DYNC__LOG_joint)) return;
@@ -52882,7 +50304,6 @@ static void dync__joint_log(const dync_graph *joint)
     dync__log_text(DYNC__LOG_joint, "joint", dync__str_get(&s));
     dync__str_free(&s);
 }
-
 static void dync__joint_facts(dync__aot_graphs *g)
 {
     g->plain_inputs = g->actual.n == g->n_inputs;
@@ -52892,7 +50313,6 @@ static void dync__joint_facts(dync__aot_graphs *g)
         if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
 }
-
 DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
                                      dync__aot_graphs *out, const char **why)
 {
@@ -52911,7 +50331,7 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
         j.training = training;
         j.as_rows = as_rows;
         dync__functional_begin(&j.f, joint, out);
-        j.f.decompose = how->decompose;
+        j.f.decompose = (int)how->decompose;
         status = dync__joint_prepare(&j, user, &g);
         if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
         if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;
@@ -52975,7 +50395,6 @@ static dync_node *dync__export_detach(dync_graph *g, dync_node *n, dync_node *af
     d->index = after->index + 1;
     return d;
 }
-
 typedef struct dync__export_swap { dync_node *from, *to; int found; } dync__export_swap;
 static void dync__export_replace(void *user, dync__arg *a)
 {
@@ -53029,7 +50448,6 @@ static dync_status dync__export_form(const dync__aot_graphs *a, dync__arena *are
     for (int i = 0; i < form->n; i++) DYNC__TRY(dync__export_form(a, arena, &form->as.list[i], values, k, &out->as.list[i]));
     return DYNC_OK;
 }
-
 static dync_status dync__export_forward(dync__aot_graphs *a, const dync_graph *user)
 {
     dync_node *output = a->joint->node.at[a->joint->node.n - 1];
@@ -53070,7 +50488,6 @@ static dync_status dync__export_joint(dync__aot_graphs *a)
     dync__graph_renumber(a->joint);
     return a->last_forward ? dync__export_saved_results(a->joint, a->last_forward) : DYNC_OK;
 }
-
 static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dync_node **first)
 {
     if (a->kind == DYNC__A_NODE) {
@@ -53091,7 +50508,6 @@ static bool dync__export_is_loss(const dync_graph *g)
     int64_t numel;
     return dync__numel(first->info[0].lay.ndim, first->info[0].lay.shape, &numel) == DYNC_OK && numel == 1;
 }
-
 DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out)
 {
     if (out) *out = NULL;
@@ -53146,7 +50562,6 @@ static void dync__seq_source(dync__str *s, const char *source)
         dync__str_addf(s, "%c", !word ? '_' : upper ? *p - 'A' + 'a' : *p);
     }
 }
-
 DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
 {
     dync__str s = {0};
@@ -53202,7 +50617,6 @@ DYNC__COLD_BEGIN
  * (mincut.c), where backward computes cheap things again. After joint.c, before runtime.c.
  *
  * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed again stands just before its first use. */
-
 static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
 static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
 
@@ -53216,7 +50630,6 @@ static void dync__part_close(dync__cutter *c)
         if (c->bw[i]) dync__node_each_input(n, dync__part_mark_bw, c);
     }
 }
-
 typedef struct dync__part_reader { dync__cutter *c; int reader; bool counting; } dync__part_reader;
 static void dync__part_note_user(void *user, dync__arg *a)
 {
@@ -53225,7 +50638,6 @@ static void dync__part_note_user(void *user, dync__arg *a)
     if (r->counting) r->c->first_user[i + 1]++;
     else r->c->user[r->c->first_user[i]++] = r->reader;
 }
-
 static dync_status dync__part_users(dync__cutter *c)
 {
     dync__part_reader r = {c, 0, true};
@@ -53241,7 +50653,6 @@ static dync_status dync__part_users(dync__cutter *c)
     c->first_user[0] = 0;
     return DYNC_OK;
 }
-
 static void dync__part_late(dync__cutter *c)
 {
     for (int i = 0; i < c->n; i++) {
@@ -53269,7 +50680,6 @@ static dync_node *dync__partition_map(void *user, dync_node *old)
     (void)user;
     return old->mark;
 }
-
 static dync_status dync__partition_copied(dync_node *old, dync_node *n)
 {
     old->mark = n;
@@ -53283,7 +50693,6 @@ static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
 {
     return dync__partition_copied(old, dync__graph_copy_call(g, old, dync__partition_map, NULL));
 }
-
 static void dync__partition_clear(dync_graph *joint)
 {
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
@@ -53311,14 +50720,12 @@ static void dync__part_save_roots(dync__cutter *c)
         }
     }
 }
-
 static bool dync__part_copy_layout(const dync_node *old, dync__layout *lay)
 {
     *lay = old->info[0].lay;
     lay->offset = 0;
     return dync__layout_is_dense(lay) || dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
-
 static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, dync_node *old)
 {
     if (dync__part_mutated_root(c, old) < 0) return old->mark;
@@ -53328,7 +50735,6 @@ static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, d
     if (!dync__part_copy_layout(old, &info.lay)) return NULL;
     return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
 }
-
 static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync_graph *g, dync_node *old)
 {
     DYNC__TRY(dync__partition_placeholder(g, old));
@@ -53362,7 +50768,6 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node
     }
     return dync__graph_output_list(g, n_out + into->n_saved, all);
 }
-
 typedef struct dync__recompute { dync__cutter *c; dync_graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
 static void dync__partition_need(void *user, dync__arg *a)
 {
@@ -53375,7 +50780,6 @@ static void dync__partition_need(void *user, dync__arg *a)
     r->into->n_recomputed++;
     r->into->recomputed_bytes += dync__aot_bytes(n);
 }
-
 static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_node *const *grads, dync__aot_graphs *into)
 {
     dync_graph *g = into->bw = dync__graph_new("GraphModule");
@@ -53412,7 +50816,6 @@ static dync_status dync__cutter_open(dync__cutter *c, dync_graph *joint)
     c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
     return c->first_user && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *j)
 {
     for (int i = 0; i < c->n; i++) c->input[i] = c->joint->node.at[i]->kind == DYNC__N_PLACEHOLDER;
@@ -53433,7 +50836,6 @@ static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how, dync__aot_graphs *into)
 {
     dync__cutter c;
@@ -53458,7 +50860,6 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
  * Every node is split into two vertices joined by an edge of its weight; the minimum cut between what must not be computed again (source)
  * and what only backward can compute (sink) is what is saved. The rules on what may be computed again and what a value weighs are those
  * of PyTorch's min_cut_rematerialization_partition (torch/_functorch/partitioners.py); the flow is Dinic's algorithm (1970). */
-
 typedef struct dync__flow_edge { int to, next; int64_t room; } dync__flow_edge;
 typedef struct dync__flow {
     int n, n_edges, room_edges;
@@ -53466,7 +50867,6 @@ typedef struct dync__flow {
     dync__flow_edge *edge;               /* the reverse of edge e is e ^ 1 */
 } dync__flow;
 static const int64_t dync__flow_infinite = INT64_MAX / 4;
-
 static void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
 {
     f->edge[f->n_edges] = (dync__flow_edge){to, f->head[from], room};
@@ -53521,7 +50921,6 @@ static bool dync__flow_augment(dync__flow *f, int source, int sink)
 
 /* ---- what operators are like -------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__aot_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
-
 DYNC__FN int64_t dync__aot_bytes(const dync_node *n)
 {
     if (!n->has_info || n->nout != 1) return 0;
@@ -53529,7 +50928,6 @@ DYNC__FN int64_t dync__aot_bytes(const dync_node *n)
     for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)n->info[0].lay.shape[d];
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
 }
-
 static bool dync__op_recomputable(const dync_node *n)
 {
     static const int16_t more[] = {DYNC__OP_gather, DYNC__OP_index_select, DYNC__OP_embedding, DYNC__OP_one_hot, DYNC__OP_triu, DYNC__OP_tril,
@@ -53542,7 +50940,6 @@ static bool dync__op_recomputable(const dync_node *n)
         if (n->op == more[i]) return true;
     return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
 }
-
 static bool dync__op_fusible(const dync_node *n)
 {
     return dync__op_recomputable(n) || (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
@@ -53564,9 +50961,7 @@ typedef struct dync__mincut_state {
     int round;
     bool *saved;
 } dync__mincut_state;
-
 #define DYNC__EACH_USER(c, i, u) for (int u##_ = (c)->first_user[i], u; u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
-
 static bool dync__part_used_plainly(dync__mincut_state *m, int node)
 {
     dync__cutter *c = m->c;
@@ -53587,9 +50982,7 @@ static bool dync__part_used_plainly(dync__mincut_state *m, int node)
     }
     return false;
 }
-
 static void dync__part_input_bytes(void *user, dync__arg *a) { *(int64_t *)user += dync__aot_bytes(a->as.node); }
-
 static bool dync__part_should_ban(dync__mincut_state *m, int i)
 {
     dync_node *n = m->c->joint->node.at[i];
@@ -53602,13 +50995,11 @@ static bool dync__part_should_ban(dync__mincut_state *m, int i)
     dync__node_each_input(n, dync__part_input_bytes, &in);
     return dync__aot_bytes(n) * 4 < in;
 }
-
 static void dync__part_ban(dync__mincut_state *m, int i)
 {
     dync_node *n = m->c->joint->node.at[i];
     if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
 }
-
 static bool dync__part_materialized(const dync__cutter *c, int i)
 {
     dync_node *const *at = c->joint->node.at;
@@ -53617,7 +51008,6 @@ static bool dync__part_materialized(const dync__cutter *c, int i)
         if (!dync__pair_fusible(at[i], at[u])) return true;
     return false;
 }
-
 static int64_t dync__part_weight(const dync__mincut_state *m, int i)
 {
     dync_node *n = m->c->joint->node.at[i];
@@ -53685,7 +51075,6 @@ static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last
     m->round++;
     return found;
 }
-
 static void dync__part_far_apart(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
@@ -53742,7 +51131,6 @@ static void dync__part_bans(dync__mincut_state *m)
     if (m->rules.used_far_apart) dync__part_far_apart(m);
     if (m->rules.long_chains) dync__part_long_chains(m);
 }
-
 static dync_status dync__part_solve(dync__mincut_state *m)
 {
     dync__cutter *c = m->c;
@@ -53776,7 +51164,6 @@ static dync_status dync__part_solve(dync__mincut_state *m)
     dync__arena_free(&arena);
     return DYNC_OK;
 }
-
 static void dync__part_measure(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
@@ -53814,7 +51201,6 @@ static int dync__part_cheapest(const dync__mincut_state *m)
     }
     return best;
 }
-
 static dync_status dync__part_within_budget(dync__mincut_state *m)
 {
     double limit = m->c->budget * dync__part_activations(m);
@@ -53830,7 +51216,6 @@ static dync_status dync__part_within_budget(dync__mincut_state *m)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__mincut(dync__cutter *c)
 {
     dync__mincut_state m = {.c = c, .rules = {true, true, true, true, true}, .saved = c->saved};
@@ -53887,7 +51272,6 @@ DYNC__WARM_BEGIN
  *
  * A second derivative needs the forward program again: with .double_backward the node keeps its inputs, and a backward that is to be
  * differentiated runs the forward graph once more through the tape. Without it, the results of such a backward refuse. */
-
 typedef struct dync__aot_saved {
     dync__aot_code *code;
     bool lost;                           /* released */
@@ -53898,7 +51282,6 @@ typedef struct dync__aot_saved {
     dync__tensor **tensor;               /* n */
     uint32_t *version;                   /* of their storages */
 } dync__aot_saved;
-
 static void dync__aot_saved_release(void *state)
 {
     dync__aot_saved *s = state;
@@ -53909,7 +51292,6 @@ static void dync__aot_saved_release(void *state)
     }
     for (int i = 0; i < s->n_again; i++) dync__saved_free(&s->again[i]);
 }
-
 static void dync__aot_saved_destroy(void *state)
 {
     dync__aot_saved *s = state;
@@ -53932,7 +51314,6 @@ static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad
     if (zero && zero->storage->data) memset(zero->storage->data, 0, zero->storage->size_bytes);
     return zero;
 }
-
 static dync_status dync__aot_saved_check(const dync__aot_saved *s)
 {
     if (s->lost) return dync__gnode_freed_error();
@@ -53961,7 +51342,6 @@ static void dync__aot_give_grads(const dync__aot_graphs *g, dync__tensor **grad,
         grad[i] = NULL;
     }
 }
-
 static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                           dync__tensor **grad_in)
 {
@@ -54002,7 +51382,6 @@ static dync_status dync__aot_zeros(const dync_node *like, dync__tensor **out)
     dync__arg args[3] = {dync__arg_dims(info->lay.ndim, info->lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
-
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in)
 {
@@ -54029,7 +51408,6 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
     dync__arena_free(&arena);
     return status;
 }
-
 static bool dync__any_fake(int n, dync__tensor *const *t)
 {
     for (int i = 0; i < n; i++)
@@ -54086,7 +51464,6 @@ static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor
     }
     return DYNC_OK;
 }
-
 static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out, dync__tensor *const *actual, int n_out,
                                         dync__tensor *const *grad_out, dync__tensor **out, dync__tensor **wrt, dync__tensor **grad)
 {
@@ -54102,7 +51479,6 @@ static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *
     for (int i = 0; i < g->grad_of.n; i++) wrt[i] = actual[g->grad_of.at[i]];
     return n ? dync__tape_gradients(n, out, seed, g->grad_of.n, wrt, grad, true, true, true) : DYNC_OK;
 }
-
 static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                             dync__tensor **grad_in)
 {
@@ -54181,7 +51557,6 @@ static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const
     }
     return DYNC_OK;
 }
-
 static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *const *saved)
 {
     size_t n = (size_t)c->g.n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
@@ -54208,7 +51583,6 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *con
     }
     return s;
 }
-
 DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
                                       dync__tensor *const *saved, dync__aot_random random)
 {
@@ -54233,25 +51607,20 @@ DYNC__WARM_END
 /* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number is a 0-dim tensor, int64 or float64; where
  * an operator has it as a scalar operand it is converted to the dtype that the operator computes in, which promotes as the number did.
  * Before functionalize.c sees the graph. */
-
 DYNC__FN bool dync__graph_has_numbers(const dync_graph *g)
 {
     for (int i = 0; i < g->n_inputs && i < g->node.n; i++)
         if (!g->node.at[i]->has_info && dync__arg_is_number(&g->node.at[i]->scalar)) return true;
     return false;
 }
-
 typedef struct dync__numbers { dync_graph *to; dync_node **copy; } dync__numbers;      /* copy: by index of the old node */
-
 static bool dync__node_is_number(const dync_node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
 static int dync__number_dtype(const dync__arg *a) { return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64; }
-
 static dync__info dync__number_info(int dtype)
 {
     dync__info info = {.dtype = dtype, .device = DYNC_CPU, .alias = -1};
     return info;
 }
-
 static dync_node *dync__numbers_cast(dync__numbers *m, dync_node *x, int dtype)
 {
     dync__info info = dync__number_info(dtype);
@@ -54277,7 +51646,6 @@ static int dync__numbers_common(const dync_node *old)
     dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = old->nargs, .args = args};
     return dync__op_common_dtype(&call);
 }
-
 static dync_node *dync__numbers_node(void *user, dync_node *old) { return ((dync__numbers *)user)->copy[old->index]; }
 
 /* Arithmetic on numbers: both sides in the type of the result. */
@@ -54294,7 +51662,6 @@ static dync_node *dync__numbers_sum(dync__numbers *m, const dync_node *old)
     }
     return dync__graph_call(m->to, old->op, 2, args, 1, &info, old->name);
 }
-
 static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old)
 {
     bool any = false;
@@ -54318,7 +51685,6 @@ static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old)
     n->info[0].dtype = DYNC_F32;
     return dync__numbers_cast(m, n, half);
 }
-
 DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out)
 {
     dync__numbers m = {.to = dync__graph_new(g->name)};
@@ -54353,7 +51719,6 @@ DYNC__WARM_BEGIN
 /* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs on one memory get a base, inputs that
  * were written get their new values, outputs that are views are made as views, and for training one autograd node stands for the whole
  * (backward.c). After backward.c, before inductor/. */
-
 #if defined(DYNC__SPLIT)
 dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
 #endif
@@ -54376,7 +51741,6 @@ static const char *dync__aot_option(const char *options, const char *key, size_t
     }
     return NULL;
 }
-
 static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
 
 /* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
@@ -54429,7 +51793,6 @@ static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *con
     dync__tensor *base = x->grad ? x->grad->base : NULL;
     return base && dync__same_layout(&base->lay, &a->lay) ? base : NULL;
 }
-
 static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual)
 {
     for (int i = 0; i < g->n_inputs; i++) {
@@ -54445,12 +51808,10 @@ static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
     }
     return true;
 }
-
 typedef struct dync__aot_inputs {
     dync__tensor *few[2 * DYNC__FEW], **actual, **passed;
     int room;
 } dync__aot_inputs;
-
 static void dync__aot_inputs_end(const dync__aot_graphs *g, dync__aot_inputs *x)
 {
     for (int i = g->n_inputs; i < g->actual.n; i++)
@@ -54511,7 +51872,6 @@ static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tenso
     }
     return DYNC_OK;
 }
-
 static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dync__tensor **out)
 {
     dync__layout lay = o->lay;
@@ -54524,7 +51884,6 @@ static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dy
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
-
 static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out, dync__tensor **out)
 {
     for (int i = 0; i < g->out.n; i++) {
@@ -54558,12 +51917,10 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);
     return status;
 }
-
 static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
-
 static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__aot_code *c = state;
@@ -54585,7 +51942,6 @@ static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
 }
-
 DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
@@ -54602,7 +51958,6 @@ DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor
     dync__arena_free(&arena);
     return status;
 }
-
 static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
@@ -54644,14 +51999,12 @@ static dync_status dync__aot_narrow(void *state, const bool *used)
     dync__free(fw_used, (size_t)c->n_fw_out + 1);
     return status;
 }
-
 static bool dync__graph_turns_grad_on(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
     return false;
 }
-
 static void dync__aot_log(const dync__aot_graphs *g)
 {
     for (int side = 0; side < 2; side++) {
@@ -54707,13 +52060,11 @@ static bool dync__aot_is_forward(const dync__aot_code *c)
         same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
 }
-
 static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
-
 static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
@@ -54731,12 +52082,10 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
-
 static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
 {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
-
 DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
@@ -54795,7 +52144,6 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
  *
  * The symbolic graph was captured and handed over once; making an instance is no compile that anybody counts: numbers take the place of
  * the symbols and the graph goes through the usual stages. Instances are counted by reference: one that leaves the list may still run. */
-
 enum { DYNC__SIZED_KEPT = 64 };
 typedef struct dync__instance {
     struct dync__instance *next;         /* the one used last first */
@@ -54885,7 +52233,6 @@ static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, con
     dync__handler_swap(stack);
     return status;
 }
-
 static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out)
 {
     int n = s->graph->n_inputs;
@@ -54944,7 +52291,6 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     dync__room_end(value, few_values, s->graph->syms->symbol.n, sizeof *value);
     return status;
 }
-
 static dync_status dync__sized_narrow(void *state, const bool *used)
 {
     dync__sized *s = state;
@@ -54958,7 +52304,6 @@ static dync_status dync__sized_narrow(void *state, const bool *used)
     dync__unlock(&s->lock);
     return status;
 }
-
 static void dync__sized_destroy(void *state)
 {
     dync__sized *s = state;
@@ -54998,7 +52343,6 @@ static dync_status dync__sized_bindings(dync__sized *s)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
                                          void *user, dync_callable *out)
 {
@@ -55091,7 +52435,6 @@ static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg 
     }
     return DYNC_OK;
 }
-
 static dync_status dync__opaque_copy_out(const dync_node *n, int i, dync__tensor *to, dync__tensor *from)
 {
     bool same = to->dtype == from->dtype && to->lay.ndim == from->lay.ndim &&
@@ -55112,7 +52455,6 @@ static dync_status dync__opaque_copy_out(const dync_node *n, int i, dync__tensor
     dync__unref(copied);
     return status;
 }
-
 static dync_status dync__opaque_call(const dync_node *n, int n_in, dync__tensor **t)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -55130,7 +52472,6 @@ static dync_status dync__opaque_call(const dync_node *n, int n_in, dync__tensor 
     dync__arena_free(&arena);
     return status;
 }
-
 static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, void *scratch)
 {
     const dync_node *n = (const dync_node *)(uintptr_t)k->attr[0];
@@ -55171,7 +52512,6 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_
 /* ==== inductor/lower.c ========================================================================================== */
 /* inductor/lower.c: a functional graph becomes the steps of a plan: every operator is lowered by its row, views are other layouts of the
  * same slot. Fusion, memory plan and code are the plan's (runtime/plan.c). Before: aot/. After: inductor.c. */
-
 typedef struct dync__lowerer {
     dync_graph *g;
     dync__arena arena;                   /* scratch: operands, kernels before fusion */
@@ -55182,7 +52522,6 @@ typedef struct dync__lowerer {
     int *base;                           /* node whose slot a node lies on (itself where it is no view) */
     bool *leaves;                        /* base nodes whose slot must be an output of the plan */
 } dync__lowerer;
-
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 
 /* ---- which slots leave -------------------------------------------------------------------------------------------------------- */
@@ -55216,13 +52555,11 @@ static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in
     }
     return DYNC_OK;
 }
-
 static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *info)
 {
     w->fake[i] = dync__tensor_fake(info->dtype, info->device, &info->lay);
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool leaves)
 {
     int i = n->index;
@@ -55255,7 +52592,6 @@ static dync_status dync__lower_view(dync__lowerer *w, const dync_node *n)
     w->value[i][0].lay.offset -= w->bias[i];
     return dync__lower_fake(w, i, &n->info[0]);
 }
-
 static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
 {
     int i = n->index, from = n->args[0].as.node->index;
@@ -55263,7 +52599,6 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
     w->value[i] = &w->value[from][k];
     return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
 }
-
 static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -55285,7 +52620,6 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
-
 static dync_status dync__lower_nodes(dync__lowerer *w)
 {
     for (int i = 0; i < w->g->node.n; i++) {
@@ -55336,7 +52670,6 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     }
     return DYNC_OK;
 }
-
 static bool dync__option_on(const char *options, const char *name)
 {
     const char *p = options ? strstr(options, name) : NULL;
@@ -55367,7 +52700,6 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     for (int i = 0; w->fake && i < g->node.n; i++) dync__unref(w->fake[i]);
     return status;
 }
-
 DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const char *options, dync__lowered *out)
 {
     dync__lowerer w;
@@ -55381,7 +52713,6 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const
     if (status != DYNC_OK) dync__lowered_free(out);
     return status;
 }
-
 DYNC__FN dync_status dync__inductor_steps(dync_graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out)
 {
     dync__lowerer w;
@@ -55394,7 +52725,6 @@ DYNC__FN dync_status dync__inductor_steps(dync_graph *g, dync__arena *arena, dyn
     if (status != DYNC_OK) dync__lowered_free(out);
     return status;
 }
-
 DYNC__FN void dync__lowered_free(dync__lowered *l)
 {
     if (l->plan) dync__plan_free(l->plan);
@@ -55414,7 +52744,6 @@ typedef struct dync__inductor_code {
     dync_graph *graph;                   /* for narrowing */
     char *options;
 } dync__inductor_code;
-
 static void dync__inductor_destroy(void *state)
 {
     dync__inductor_code *c = state;
@@ -55470,7 +52799,6 @@ static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage
     }
     return l->n_storages;
 }
-
 static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *const *in, dync__storage **storage, dync__tensor **out,
                                           dync__tensor *const *into)
 {
@@ -55482,7 +52810,6 @@ static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *
     }
     return DYNC_OK;
 }
-
 static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out, dync__tensor *const *into)
 {
     const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
@@ -55508,12 +52835,10 @@ static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *
     dync__room_end(storage, few, l->n_storages, sizeof *storage);
     return status;
 }
-
 static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
-
 static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
@@ -55527,13 +52852,11 @@ static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g
     DYNC__ATOMIC_STORE(&c->now, form);
     return DYNC_OK;
 }
-
 static dync_status dync__inductor_narrow(void *state, const bool *used)
 {
     dync__inductor_code *c = state;
     return dync__inductor_form_add(c, c->graph, used);
 }
-
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     (void)user, (void)is_backward;
@@ -55603,7 +52926,6 @@ DYNC__COLD_BEGIN
 
 /* ==== backend/registry.c ======================================================================================== */
 /* backend/registry.c: backends by name. Process-wide; the built-in ones come from the table in backend.h. */
-
 static const dync_backend dync__backend_builtin[] = {
 #define DYNC__X(name, tags, fn) {#name, tags, fn, NULL},
     DYNC__BACKENDS(DYNC__X)
@@ -55616,10 +52938,8 @@ DYNC__FN bool dync__backend_is_builtin(const char *name)
         if (strcmp(dync__backend_builtin[i].name, name) == 0) return true;
     return false;
 }
-
 typedef struct dync__backend_entry { dync_backend backend; struct dync__backend_entry *next; } dync__backend_entry;
 static struct { dync__mutex lock; dync__backend_entry *first; } dync__backends;
-
 static void dync__backends_free(void)
 {
     while (dync__backends.first) {
@@ -55630,7 +52950,6 @@ static void dync__backends_free(void)
         dync__free(e, sizeof *e);
     }
 }
-
 static const dync_backend *dync__backend_find(const char *name)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
@@ -55642,7 +52961,6 @@ static const dync_backend *dync__backend_find(const char *name)
     dync__unlock(&dync__backends.lock);
     return found;
 }
-
 DYNC_API dync_status dync_register_backend(const dync_backend *b)
 {
     if (!b || !b->name || !*b->name || !b->compile)
@@ -55684,7 +53002,6 @@ static bool dync__words_meet(const char *list, const char *words)
     }
     return false;
 }
-
 static int dync__names_insert(const char **names, int n, int capacity, const char *name)
 {
     int at = DYNC__MIN(n, capacity);
@@ -55695,7 +53012,6 @@ static int dync__names_insert(const char **names, int n, int capacity, const cha
     if (at < capacity) names[at] = name;
     return n + 1;
 }
-
 DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, int capacity)
 {
     int n = 0;
@@ -55709,7 +53025,6 @@ DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, in
     dync__unlock(&dync__backends.lock);
     return n;
 }
-
 DYNC_API const dync_backend *dync_lookup_backend(const char *name)
 {
     const dync_backend *b = name ? dync__backend_find(name) : NULL;
@@ -55724,7 +53039,6 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name)
     dync__str_free(&s);
     return NULL;
 }
-
 DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, const dync_value *example_inputs, int n, dync_callable *out)
 {
     if (!g || !out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: %s is NULL", g ? "the result" : "the graph");
@@ -55735,7 +53049,6 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, cons
     memset(out, 0, sizeof *out);
     return b->compile(g, example_inputs, n, NULL, out, b->user);
 }
-
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys)
 {
     for (const char *p = options; p && *p;) {
@@ -55753,14 +53066,11 @@ DYNC__FN dync_status dync__options_check(const char *options, const char *backen
 
 /* ==== backend/eager.c =========================================================================================== */
 /* backend/eager.c: backends that run a captured graph operator by operator. */
-
 static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
-
 DYNC__FN void dync__options_ignored(const char *options, const char *backend)
 {
     if (options && *options) dync__warn("backend '%s' ignores its options '%s'", backend, options);
 }
-
 DYNC__FN dync_status dync__backend_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)ex, (void)n, (void)user;
@@ -55770,7 +53080,6 @@ DYNC__FN dync_status dync__backend_eager(dync_graph *g, const dync_value *ex, in
     out->state = g;                      /* lives until the callable is destroyed */
     return DYNC_OK;
 }
-
 static dync_value dync__eager_noexcept_run(void *state, const dync_value *args, int nargs)
 {
     dync__error_guard guard;
@@ -55782,7 +53091,6 @@ static dync_value dync__eager_noexcept_run(void *state, const dync_value *args, 
                      inner.class_name, inner.message);
     return DYNC_NONE;
 }
-
 DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     DYNC__TRY(dync__backend_eager(g, ex, n, NULL, out, user));
@@ -55795,7 +53103,6 @@ DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_valu
 /* backend/absent.c: backends that stand for something outside of this library: they can be looked
  * up, and compiling says clearly what is missing. cudagraphs runs what lies on the CPU plainly, as
  * upstream does. After eager.c. */
-
 DYNC__FN dync_status dync__backend_cudagraphs(dync_graph *g, const dync_value *ex, int n,
                                               const char *options, dync_callable *out, void *user)
 {
@@ -55807,20 +53114,17 @@ DYNC__FN dync_status dync__backend_cudagraphs(dync_graph *g, const dync_value *e
     }
     return dync__backend_inductor(g, ex, n, options, out, user);
 }
-
 static dync_status dync__backend_missing(const char *backend, const char *runtime)
 {
     return dync__fail(DYNC_ERR_BACKEND, "backend '%s' is not available: %s is not part of this "
                       "program; 'inductor' needs nothing", backend, runtime);
 }
-
 DYNC__FN dync_status dync__backend_onnxrt(dync_graph *g, const dync_value *ex, int n,
                                           const char *options, dync_callable *out, void *user)
 {
     (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
     return dync__backend_missing("onnxrt", "ONNX Runtime");
 }
-
 DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int n,
                                        const char *options, dync_callable *out, void *user)
 {
@@ -55831,10 +53135,8 @@ DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int 
 /* ==== backend/aot.c ============================================================================================= */
 /* backend/aot.c: the backends on AOT autograd: by operators, through the portable program form, by inductor, and dync_aot_autograd, made of the
  * user's compilers for the forward and backward graph. */
-
 typedef struct dync__aot_user { dync_backend fw, bw; dync__inner_compiler inner; struct dync__aot_user *next; } dync__aot_user;
 static struct { dync__mutex lock; dync__aot_user *first; } dync__aot_users;
-
 static void dync__aot_users_free(void)
 {
     while (dync__aot_users.first) {
@@ -55876,7 +53178,6 @@ static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out)
     }
     return DYNC_OK;
 }
-
 static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     const dync__aot_user *u = user;
@@ -55901,13 +53202,11 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
     out->state = box;
     return DYNC_OK;
 }
-
 static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
     return dync__aot_compile(g, ex, n, options, &((dync__aot_user *)user)->inner, out);
 }
-
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null)
 {
     dync_backend b;
@@ -55939,21 +53238,18 @@ static dync_status dync__backend_aot(dync_graph *g, const dync_value *ex, int n,
     DYNC__TRY(dync__options_check(options, name, keys));
     return dync__aot_compile(g, ex, n, options, inner, out);
 }
-
 DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     static const dync__inner_compiler inner = {.compile = dync__inner_interpret};
     (void)user;
     return dync__backend_aot(g, ex, n, options, "aot_eager", DYNC__AOT_OPTIONS, &inner, out);
 }
-
 DYNC__FN dync_status dync__backend_aot_eager_default(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .save_all = true};
     (void)user;
     return dync__backend_aot(g, ex, n, options, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, &inner, out);
 }
-
 DYNC__FN dync_status dync__backend_aot_eager_decomp(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .decompose_all = true};
@@ -55967,7 +53263,6 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
     (void)options;
     return dync__backend_ts(g, ex, n, NULL, out, user);
 }
-
 DYNC__FN dync_status dync__backend_aot_ts(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     static dync__aot_user ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
@@ -55975,7 +53270,6 @@ DYNC__FN dync_status dync__backend_aot_ts(dync_graph *g, const dync_value *ex, i
     (void)user;
     return dync__backend_aot(g, ex, n, options, "aot_ts", DYNC__AOT_OPTIONS, &inner, out);
 }
-
 DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     static const dync__inner_compiler inner = {.compile = dync__inductor_compile};
@@ -55988,7 +53282,6 @@ DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex,
  * After eager.c. In every build, tag debug.
  *
  * Source: torch/_dynamo/backends/debugging.py. A graph without what they fail at is interpreted as it is. */
-
 static bool dync__broken_has_relu(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
@@ -56008,21 +53301,18 @@ static dync_status dync__broken_raise(dync_status status, const char *class_name
     dync__tls.at = at;
     return status;
 }
-
 DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *g, const dync_value *ex, int n, const char *options,
                                                       dync_callable *out, void *user)
 {
     if (dync__broken_has_relu(g)) return dync__broken_raise(DYNC_ERR_COMPILE, "ReluCompileError", "");
     return dync__backend_eager(g, ex, n, options, out, user);
 }
-
 static dync_value dync__broken_run(void *graph, const dync_value *args, int nargs)
 {
     (void)graph, (void)args, (void)nargs;
     dync__broken_raise(DYNC_ERR_RUNTIME, "AssertionError", "ReluRuntimeError");
     return DYNC_NONE;
 }
-
 DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *g, const dync_value *ex, int n, const char *options,
                                                       dync_callable *out, void *user)
 {
@@ -56030,7 +53320,6 @@ DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *g, const dync_
     if (dync__broken_has_relu(g)) out->run = dync__broken_run;
     return DYNC_OK;
 }
-
 static dync_node *dync__broken_map(void *user, dync_node *old)
 {
     (void)user;
@@ -56048,9 +53337,7 @@ static dync_node *dync__broken_node(dync_graph *g, dync_node *old)
     dync__arg args[2] = {dync__arg_node(old->args[0].as.node->mark), dync__arg_i(1)};
     return dync__graph_call(g, DYNC__OP_add, 2, args, 1, old->info, old->name);
 }
-
 static void dync__broken_destroy(void *graph) { dync_graph_free(graph); }
-
 DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *g, const dync_value *ex, int n, const char *options,
                                                        dync_callable *out, void *user)
 {
@@ -56088,7 +53375,6 @@ DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *g, const d
  * What it collects belongs to the scope in which it was made, as dync_explain's output does. The
  * record itself stays until dync_shutdown: a function compiled with the backend may outlive the
  * scope, and then nothing more is collected. */
-
 typedef struct dync__explainer {
     char *inner;                        /* name of the backend that compiles */
     dync_explain_output *out;           /* the user's; NULL once the scope has ended */
@@ -56101,7 +53387,6 @@ static struct {
     dync__mutex lock;
     dync__explainer *first;
 } dync__explainers;
-
 static void dync__explainer_close(void *record)
 {
     dync__explainer *e = record;
@@ -56110,14 +53395,12 @@ static void dync__explainer_close(void *record)
     dync__vec_free(&e->graphs);
     dync__arena_free(&e->arena);
 }
-
 static void dync__explainer_free(dync__explainer *e)
 {
     dync__explainer_close(e);
     dync__strfree(e->inner);
     dync__free(e, sizeof *e);
 }
-
 static void dync__explainers_free(void)
 {
     while (dync__explainers.first) {
@@ -56140,7 +53423,6 @@ static bool dync__explainer_break(dync__explainer *e)
     dync__str_free(&stack);
     return ok;
 }
-
 static bool dync__explainer_graph(dync__explainer *e, const dync_graph *g)
 {
     dync__str text = {0};
@@ -56164,7 +53446,6 @@ static dync_status dync__explainer_collect(dync__explainer *e, const dync_graph 
     e->out->graphs = e->graphs.at;
     return DYNC_OK;
 }
-
 static dync_status dync__explainer_compile(dync_graph *g, const dync_value *ex, int n,
                                            const char *options, dync_callable *out, void *user)
 {
@@ -56177,7 +53458,6 @@ static dync_status dync__explainer_compile(dync_graph *g, const dync_value *ex, 
     dync__unlock(&dync__explainers.lock);
     return status == DYNC_OK ? inner->compile(g, ex, n, options, out, inner->user) : status;
 }
-
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out)
 {
     dync_backend b = {.name = "explain", .compile = dync__explainer_compile};
@@ -56322,7 +53602,6 @@ DYNC__COLD_BEGIN
  * stands behind #ifdef NAME_MAIN. */
 
 /* ---- the functional graph -------------------------------------------------------------------- */
-
 static bool dync__csource_all(const dync_node *node, void *user)
 {
     (void)node, (void)user;
@@ -56362,7 +53641,6 @@ static dync_status dync__csource_flat(dync_graph *g, dync_graph **out)
 }
 
 /* ---- steps, fused ---------------------------------------------------------------------------- */
-
 static dync_status dync__csource_fuse(dync__csource *c)
 {
     dync__plan_options options = {.name = c->program->name};
@@ -56377,7 +53655,6 @@ static dync_status dync__csource_fuse(dync__csource *c)
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
-
 static void dync__csource_touch(dync__csource *c, int slot, int step)
 {
     dync__csource_slot *s = &c->slot[slot];
@@ -56388,7 +53665,6 @@ static void dync__csource_touch(dync__csource *c, int slot, int step)
 /* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes
  * apart at least. */
 enum { DYNC__CSOURCE_CELL = 8 };
-
 static dync_status dync__csource_place(dync__csource *c)
 {
     int n = c->pb.slot.n;
@@ -56471,7 +53747,6 @@ static void dync__csource_outputs(dync__csource *c)
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
-
 static dync_status dync__csource_prepare(dync__csource *c, const char **why)
 {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
@@ -56491,7 +53766,6 @@ static dync_status dync__csource_prepare(dync__csource *c, const char **why)
     dync__csource_outputs(c);
     return dync__csource_place(c);
 }
-
 DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
 {
     dync__csource c = {.program = p};
@@ -56519,14 +53793,12 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
 /* ==== program/csource_kernels.c ================================================================================= */
 /* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling.
  * For csource.c. Small before fast. */
-
 DYNC__FN const char *dync__csource_type(int dtype)
 {
     static const char *const names[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
                                         "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
     return names[dync__dtype_valid(dtype) ? dtype : 0];
 }
-
 DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
                                   const char *const *var, int64_t offset)
 {
@@ -56579,7 +53851,6 @@ static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, 
 }
 
 /* ---- products: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[m, n]) ------------ */
-
 static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
@@ -56654,7 +53925,6 @@ static int dync__csource_window(dync__str *s, const dync__operand *out, const dy
                    (long long)x->lay.shape[2], (long long)x->lay.shape[3]);
     return depth;
 }
-
 static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const in_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"},
@@ -56685,7 +53955,6 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
     dync__str_addf(s, ";\n%*s}\n}\n", 4 * (depth - 4), "");
     return DYNC_OK;
 }
-
 static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
@@ -56707,7 +53976,6 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
     dync__str_addf(s, " = at;\n%*s}\n}\n", 4 * depth - 12, "");
     return DYNC_OK;
 }
-
 static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
@@ -56731,7 +53999,6 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
                    4 * depth - 12, "");
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const struct {
@@ -56757,7 +54024,6 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
  * function, the self-test. */
 
 /* ---- numbers --------------------------------------------------------------------------------- */
-
 static void dync__csource_number(dync__str *s, const char *at, int dtype)
 {
     char text[48];
@@ -56793,7 +54059,6 @@ static void dync__csource_array(dync__str *s, const char *name, const char *data
     }
     dync__str_add(s, n ? "\n};\n" : "0};\n");
 }
-
 static int64_t dync__csource_span(const dync__layout *lay)
 {
     int64_t span = 1;
@@ -56803,7 +54068,6 @@ static int64_t dync__csource_span(const dync__layout *lay)
     }
     return span;
 }
-
 static int64_t dync__csource_numel(const dync__layout *lay)
 {
     int64_t n = 1;
@@ -56812,7 +54076,6 @@ static int64_t dync__csource_numel(const dync__layout *lay)
 }
 
 /* ---- where a slot is ------------------------------------------------------------------------- */
-
 static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slot)
 {
     const dync__slot *p = &c->pb.slot.at[slot];
@@ -56833,12 +54096,10 @@ static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slo
 }
 
 /* ---- parts of the file ----------------------------------------------------------------------- */
-
 static const dync__info *dync__csource_input(const dync__csource *c, int i)
 {
     return &c->aot.fw->node.at[i]->info[0];
 }
-
 static void dync__csource_signature(const dync__csource *c, dync__str *s)
 {
     dync__str_addf(s, "void %s(", c->program->name);
@@ -56850,7 +54111,6 @@ static void dync__csource_signature(const dync__csource *c, dync__str *s)
                        dync__csource_type(c->out[i].dtype), i);
     dync__str_addc(s, ')');
 }
-
 static int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
 {
     int64_t bytes = 0;
@@ -56873,7 +54133,6 @@ static int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
     }
     return bytes;
 }
-
 static void dync__csource_sizes(const dync__csource *c, dync__str *s)
 {
     dync__str shape = {0};
@@ -56916,7 +54175,6 @@ static void dync__csource_arena(const dync__csource *c, dync__str *s)
     }
     dync__str_addf(s, "} %s_arena;\n\n", c->program->name);
 }
-
 static dync_status dync__csource_functions(const dync__csource *c, dync__str *s)
 {
     char name[160];
@@ -56928,7 +54186,6 @@ static dync_status dync__csource_functions(const dync__csource *c, dync__str *s)
     }
     return DYNC_OK;
 }
-
 static void dync__csource_calls(const dync__csource *c, dync__str *s)
 {
     for (int i = 0; i < c->n_steps; i++) {
@@ -56976,7 +54233,6 @@ static void dync__csource_copies(const dync__csource *c, dync__str *s)
         dync__str_add(s, "];\n");
     }
 }
-
 static void dync__csource_body(const dync__csource *c, dync__str *s)
 {
     dync__csource_signature(c, s);
@@ -57016,7 +54272,6 @@ static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64
                         is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : 0);
     return t;
 }
-
 static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inputs,
                                           dync__arena *arena, dync__arg *out)
 {
@@ -57029,7 +54284,6 @@ static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inp
     (void)dync__handler_swap(stack);
     return status;
 }
-
 static void dync__csource_main_text(const dync__csource *c, dync__str *s)
 {
     dync__str_addf(s, "\nint main(void)\n{\n    int bad = 0;\n    %s(", c->program->name);
@@ -57051,7 +54305,6 @@ static void dync__csource_main_text(const dync__csource *c, dync__str *s)
         s, "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n#endif\n",
         c->program->name);
 }
-
 static dync_status dync__csource_main(const dync__csource *c, dync__str *s)
 {
     dync__arena arena = {0};
@@ -57091,7 +54344,6 @@ static dync_status dync__csource_main(const dync__csource *c, dync__str *s)
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
-
 static void dync__csource_includes(dync__str *s, const char *body)
 {
     static const struct {
@@ -57114,7 +54366,6 @@ static void dync__csource_includes(dync__str *s, const char *body)
             }
     dync__str_addc(s, '\n');
 }
-
 DYNC__FN dync_status dync__csource_print(dync__csource *c, dync__str *s)
 {
     dync__str body = {0};
@@ -57182,7 +54433,6 @@ static dync_status dync__program_detach(dync_graph *g)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves,
                                                  const int *leaf)
 {
@@ -57211,7 +54461,6 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     dync_program_free(p);
     return NULL;
 }
-
 DYNC_API void dync_program_free(dync_program *p)
 {
     if (!p) return;
@@ -57223,7 +54472,6 @@ DYNC_API void dync_program_free(dync_program *p)
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
-
 static dync_status dync__program_check_input(const dync_program *p, int i, const dync__tensor *t)
 {
     const dync_node *node = p->graph->node.at[i];
@@ -57244,7 +54492,6 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
     dync__str_free(&got);
     return status;
 }
-
 static void dync__program_compile(dync_program *p, const dync_value *inputs)
 {
     dync_callable made = {0};
@@ -57263,7 +54510,6 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs)
     dync__unlock(&p->lock);
     if (!first && ok && made.destroy) made.destroy(made.state);
 }
-
 static dync_value dync__program_call(dync_program *p, int nargs, const dync_value *args)
 {
     dync__callargs flat;
@@ -57304,7 +54550,6 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
 static dync_status dync__program_save_as(const dync_program *p, const char *path,
                                          dync_status (*write)(const dync_program *, dync__str *))
 {
@@ -57318,7 +54563,6 @@ static dync_status dync__program_save_as(const dync_program *p, const char *path
     dync__str_free(&s);
     return status;
 }
-
 DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
 {
     return dync__program_save_as(p, path, dync__program_write);
@@ -57327,7 +54571,6 @@ DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path
 {
     return dync__program_save_as(p, path, dync__program_csource);
 }
-
 DYNC_API dync_program *dync_program_load(const char *path)
 {
     char *bytes;
@@ -57341,7 +54584,6 @@ DYNC_API dync_program *dync_program_load(const char *path)
     dync__free(bytes, n + 1);
     return p;
 }
-
 DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
 {
     (void)p;
@@ -57350,7 +54592,6 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *p
         "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
         path ? path : "NULL");
 }
-
 DYNC_API dync_program *dync_program_load_onnx(const char *path)
 {
     dync__fail(DYNC_ERR_UNSUPPORTED,
@@ -57364,18 +54605,15 @@ DYNC_API dync_program *dync_program_load_onnx(const char *path)
  *
  * The tensors stand under their dotted paths, as PyTorch's state_dict names them; the structure (classes, names, numbers, children) is
  * JSON in the metadata under "dync.module". Another program's file without it can be loaded but not opened. */
-
 static const char dync__module_key[] = "dync.module";
 enum { DYNC__MODULE_MAX_DEPTH = 30 };      /* two levels of JSON each, whose reader stops at 64 */
 
 /* ---- the state: every parameter and buffer with its path ------------------------------------------------------------- */
-
 typedef struct dync__module_state {
     dync__arena arena;
     DYNC__VEC(dync__st_item) item;
     DYNC__VEC(dync__tensor *) tensor;  /* the same, to be written */
 } dync__module_state;
-
 static dync_status dync__module_collect(dync__module_state *s, const dync_module *m, const char *prefix, int depth)
 {
     if (depth > DYNC__MODULE_MAX_DEPTH) return dync__fail(DYNC_ERR_VALUE, "dync_module_save: modules nest more than %d deep", DYNC__MODULE_MAX_DEPTH);
@@ -57392,7 +54630,6 @@ static dync_status dync__module_collect(dync__module_state *s, const dync_module
 }
 
 /* ---- saving --------------------------------------------------------------------------------------------------------------- */
-
 static void dync__module_json_entries(dync__str *s, const dync_module *m, bool buffers)
 {
     bool first = true;
@@ -57403,7 +54640,6 @@ static void dync__module_json_entries(dync__str *s, const dync_module *m, bool b
         dync__json_quote(s, m->entry.at[i].name);
     }
 }
-
 static void dync__module_json(dync__str *s, const dync_module *m)
 {
     dync__str_add(s, "{\"class\":");
@@ -57429,7 +54665,6 @@ static void dync__module_json(dync__str *s, const dync_module *m)
     }
     dync__str_add(s, "]}");
 }
-
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path)
 {
     static const char *const keys[2] = {dync__module_key, "format"};
@@ -57449,7 +54684,6 @@ DYNC_API dync_status dync_module_save(dync_module *m, const char *path)
 }
 
 /* ---- loading --------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__module_fits(const dync__st_item *item, const dync__st_tensor *from)
 {
     const dync__tensor *t = item->tensor;
@@ -57488,7 +54722,6 @@ static void dync__module_write(dync__tensor *t, const char *data)
         for (int d = t->lay.ndim - 1; d >= 0 && ++index[d] == t->lay.shape[d]; d--) index[d] = 0;
     }
 }
-
 static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f, const dync__module_state *s)
 {
     for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
@@ -57503,7 +54736,6 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
     dync__module_bump(m);
     return DYNC_OK;
 }
-
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path)
 {
     dync__st_file f = {0};
@@ -57518,21 +54750,17 @@ DYNC_API dync_status dync_module_load(dync_module *m, const char *path)
 }
 
 /* ---- opening: the structure again ---------------------------------------------------------------------------------------------- */
-
 static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
-
 static const char *dync__module_text(const dync__json *obj, const char *key)
 {
     const dync__json *v = dync__json_get(obj, key);
     return v && v->kind == DYNC__JSON_STR ? v->str : NULL;
 }
-
 static const dync__json *dync__module_array(const dync__json *obj, const char *key)
 {
     const dync__json *v = dync__json_get(obj, key);
     return v && v->kind == DYNC__JSON_ARR ? v : NULL;
 }
-
 static dync_status dync__module_read_numbers(dync_module *m, const dync__json *json)
 {
     const dync__json *ints = dync__module_array(json, "ints"), *floats = dync__module_array(json, "floats"), *training = dync__json_get(json, "training");
@@ -57548,7 +54776,6 @@ static dync_status dync__module_read_numbers(dync_module *m, const dync__json *j
     m->training = !training || training->kind != DYNC__JSON_BOOL || training->b;
     return DYNC_OK;
 }
-
 static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool is_buffer)
 {
     dync__layout lay;
@@ -57562,7 +54789,6 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
     }
     return t;
 }
-
 static dync_status dync__module_read_entries(dync_module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used)
 {
     for (int i = 0; names && i < names->n; i++) {
@@ -57580,9 +54806,7 @@ static dync_status dync__module_read_entries(dync_module *m, const dync__json *n
     }
     return DYNC_OK;
 }
-
 static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used);
-
 static dync_status dync__module_read_children(dync_module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used)
 {
     for (int i = 0; children && i < children->n; i++) {
@@ -57600,7 +54824,6 @@ static dync_status dync__module_read_children(dync_module *m, const dync__json *
     }
     return DYNC_OK;
 }
-
 static dync_status dync__module_read(dync_module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
     const char *args = dync__module_text(json, "args");
@@ -57622,7 +54845,6 @@ static dync_module *dync__module_build(const dync__json *json, const dync__st_fi
     dync_module_free(m);
     return NULL;
 }
-
 static dync_module *dync__module_open_file(dync__st_file *f)
 {
     const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;
@@ -57634,7 +54856,6 @@ static dync_module *dync__module_open_file(dync__st_file *f)
     dync_module_free(m);
     return dync__module_bad("not all of the file's tensors"), NULL;
 }
-
 DYNC_API dync_module *dync_module_open(const char *path)
 {
     dync__st_file f = {0};
@@ -57654,12 +54875,10 @@ DYNC_API dync_module *dync_module_open(const char *path)
  *
  * Both byte orders and both memory orders are read; little endian and row major are written. Every
  * bound is checked. */
-
 static const char dync__npy_magic[] = "\x93NUMPY";
 enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
 static void dync__npy_header(dync__str *s, const dync__tensor *t)
 {
     dync__str dict = {0};
@@ -57679,7 +54898,6 @@ static void dync__npy_header(dync__str *s, const dync__tensor *t)
     s->failed = s->failed || dict.failed;
     dync__str_free(&dict);
 }
-
 DYNC__FN void dync__swap_items(char *data, size_t n, size_t item)
 {
     for (size_t i = 0; i + item <= n; i += item)
@@ -57689,13 +54907,11 @@ DYNC__FN void dync__swap_items(char *data, size_t n, size_t item)
             data[i + b] = t;
         }
 }
-
 DYNC__FN bool dync__big_endian(void)
 {
     const uint16_t one = 1;
     return *(const unsigned char *)&one != 1;
 }
-
 DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
 {
     const dync__tensor *t = dync__open(h);
@@ -57719,7 +54935,6 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
-
 typedef struct dync__npy {
     int dtype;
     bool swapped, fortran;
@@ -57739,7 +54954,6 @@ static const char *dync__npy_value(const char *dict, const char *key)
     while (*p == ' ') p++;
     return p;
 }
-
 static bool dync__npy_descr(const char *p, dync__npy *out)
 {
     if (!p || *p++ != '\'' || !strchr("<>|=", *p ? *p : '?')) return false;
@@ -57753,7 +54967,6 @@ static bool dync__npy_descr(const char *p, dync__npy *out)
     }
     return false;
 }
-
 static bool dync__npy_shape(const char *p, dync__npy *out)
 {
     if (!p || *p++ != '(') return false;
@@ -57771,7 +54984,6 @@ static bool dync__npy_shape(const char *p, dync__npy *out)
     }
     return true;
 }
-
 static bool dync__npy_parse(const char *dict, dync__npy *out)
 {
     const char *order = dync__npy_value(dict, "fortran_order");
@@ -57781,7 +54993,6 @@ static bool dync__npy_parse(const char *dict, dync__npy *out)
     out->fortran = strncmp(order, "True", 4) == 0;
     return out->fortran || strncmp(order, "False", 5) == 0;
 }
-
 static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size_t n)
 {
     dync__layout lay;
@@ -57808,7 +55019,6 @@ static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size
     for (size_t i = 0; h->dtype == DYNC_BOOL && i < n; i++) bytes_of[i] = bytes_of[i] != 0;
     return t;
 }
-
 DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
 {
     dync__npy h = {0};
@@ -57836,7 +55046,6 @@ DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
     }
     return dync__npy_tensor(&h, bytes + at + length, n - at - length);
 }
-
 DYNC_API dync_tensor *dync_npy_load(const char *path)
 {
     char *bytes;
@@ -57869,7 +55078,6 @@ DYNC_API dync_tensor *dync_npy_load(const char *path)
  *
  * A reader trusts nothing: the checksum, each count, each bound, the graph's structure and the
  * types of all its nodes are checked. */
-
 enum { DYNC__PROGRAM_ALIGN = 64, DYNC__PROGRAM_CHECKSUM = 8 };
 static const char dync__program_magic[] = "dync program 1\n";
 
@@ -57878,7 +55086,6 @@ static void dync__program_swap(char *data, size_t n, size_t item)
 {
     if (dync__big_endian()) dync__swap_items(data, n, item);
 }
-
 static size_t dync__program_bytes(const dync__tensor *t)
 {
     return (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
@@ -57904,7 +55111,6 @@ static const dync_node *dync__program_earlier(const dync_graph *g, int i)
             return g->node.at[j];
     return NULL;
 }
-
 static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, size_t *data_bytes)
 {
     size_t at = 0;
@@ -57938,12 +55144,10 @@ static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, 
     dync__map_free(&offsets);
     return status;
 }
-
 static void dync__program_pad(dync__str *s)
 {
     while (s->n % DYNC__PROGRAM_ALIGN && !s->failed) dync__str_addc(s, 0);
 }
-
 static dync_status dync__program_write_data(const dync_graph *g, dync__str *s)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -57960,7 +55164,6 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s)
     }
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
 {
     dync__str text = {0};
@@ -57981,12 +55184,10 @@ DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
-
 typedef struct dync__program_reader {
     const char *start, *p, *end;
     dync_status status;
 } dync__program_reader;
-
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected)
 {
     if (r->status == DYNC_OK)
@@ -57994,7 +55195,6 @@ static dync_status dync__program_refuse(dync__program_reader *r, const char *exp
                                (unsigned long long)(r->p - r->start));
     return r->status;
 }
-
 static bool dync__program_word(dync__program_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -58035,7 +55235,6 @@ static void dync__program_name(dync__program_reader *r, char behind, char *out, 
     if (n == 0 || r->p == r->end || *r->p != behind) dync__program_refuse(r, "a name");
     else r->p++;
 }
-
 static dync_graph *dync__program_read_graph(dync__program_reader *r)
 {
     if (!dync__program_word(r, "graph ")) return NULL;
@@ -58100,12 +55299,10 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
     if (!t) r->status = DYNC_ERR_MEMORY;
     return t;
 }
-
 typedef struct dync__program_row {
     dync_node *node;
     size_t offset, bytes;
 } dync__program_row;
-
 static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i,
                                const char *data)
 {
@@ -58129,7 +55326,6 @@ static void dync__program_bind(dync__program_reader *r, const dync__program_row 
     node->requires_grad[0] = requires_grad;
     dync__unref(t);
 }
-
 static dync_status dync__program_read_tensors(dync__program_reader *r, dync_graph *g)
 {
     char name[128];
@@ -58192,7 +55388,6 @@ static dync_program *dync__program_read_body(dync__program_reader *r)
     dync_graph_free(g);
     return p;
 }
-
 DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n)
 {
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK};
@@ -58227,7 +55422,6 @@ DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n)
  *
  * A reader trusts nothing: the header's length, every name, dtype, shape and offset is checked; the data must be covered without gaps
  * or overlaps. Source: the format section of github.com/huggingface/safetensors README.md. */
-
 enum { DYNC__ST_PREFIX = 8, DYNC__ST_MAX_HEADER = 100000000, DYNC__ST_ALIGN = 8 };
 
 /* Reverses the bytes of each element where the machine is big endian. */
@@ -58244,12 +55438,10 @@ static void dync__st_swap(char *data, size_t n, size_t item)
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__st_bad(const char *what, const char *name)
 {
     return dync__fail(DYNC_ERR_FORMAT, "safetensors: %s%s%s%s", what, name ? " in \"" : "", name ? name : "", name ? "\"" : "");
 }
-
 static dync_status dync__st_dtype(const dync__json *v, const char *name, int *out)
 {
     if (!v || v->kind != DYNC__JSON_STR) return dync__st_bad("no dtype", name);
@@ -58260,7 +55452,6 @@ static dync_status dync__st_dtype(const dync__json *v, const char *name, int *ou
         }
     return dync__fail(DYNC_ERR_FORMAT, "safetensors: dtype %.16s of \"%s\" is not supported", v->str, name);
 }
-
 static dync_status dync__st_shape(const dync__json *v, dync__st_tensor *t)
 {
     if (!v || v->kind != DYNC__JSON_ARR) return dync__st_bad("no shape", t->name);
@@ -58288,7 +55479,6 @@ static dync_status dync__st_range(const dync__json *v, dync__st_tensor *t, char 
     t->bytes = (size_t)bytes;
     return DYNC_OK;
 }
-
 static dync_status dync__st_entry(const dync__json *v, const char *name, dync__st_tensor *t, char *data, size_t n)
 {
     if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("no object", name);
@@ -58297,12 +55487,10 @@ static dync_status dync__st_entry(const dync__json *v, const char *name, dync__s
     DYNC__TRY(dync__st_shape(dync__json_get(v, "shape"), t));
     return dync__st_range(dync__json_get(v, "data_offsets"), t, data, n);
 }
-
 static int dync__st_compare_name(const void *a, const void *b)
 {
     return strcmp(((const dync__st_tensor *)a)->name, ((const dync__st_tensor *)b)->name);
 }
-
 static int dync__st_compare_data(const void *a, const void *b)
 {
     const dync__st_tensor *x = a, *y = b;
@@ -58325,7 +55513,6 @@ static dync_status dync__st_cover(dync__st_file *f, const char *data, size_t n)
         if (strcmp(f->tensor[i - 1].name, f->tensor[i].name) == 0) return dync__st_bad("a name comes twice", f->tensor[i].name);
     return DYNC_OK;
 }
-
 static dync_status dync__st_metadata(dync__st_file *f, const dync__json *v)
 {
     if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("metadata that is no object", NULL);
@@ -58334,7 +55521,6 @@ static dync_status dync__st_metadata(dync__st_file *f, const dync__json *v)
     f->metadata = v;
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
 {
     uint64_t header = 0;
@@ -58357,21 +55543,18 @@ DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
     for (int i = 0; i < f->n; i++) dync__st_swap(data + (f->tensor[i].data - data), f->tensor[i].bytes, dync__dtype_info(f->tensor[i].dtype)->bytes);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__st_read(dync__st_file *f, const char *path)
 {
     memset(f, 0, sizeof *f);
     DYNC__TRY(dync__file_read(path, &f->bytes, &f->n_bytes));
     return dync__st_parse(f, f->bytes, f->n_bytes);
 }
-
 DYNC__FN void dync__st_close(dync__st_file *f)
 {
     if (f->bytes) dync__free(f->bytes, f->n_bytes + 1);
     dync__arena_free(&f->arena);
     memset(f, 0, sizeof *f);
 }
-
 DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char *name)
 {
     int low = 0, high = f->n;
@@ -58385,7 +55568,6 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------- */
-
 static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts, const char *const *keys, const char *const *values)
 {
     uint64_t at = 0;
@@ -58410,7 +55592,6 @@ static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int
     dync__str_addc(h, '}');
     while (h->n % DYNC__ST_ALIGN && !h->failed) dync__str_addc(h, ' ');
 }
-
 static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
 {
     const dync__tensor *t = item->tensor;
@@ -58425,7 +55606,6 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
     if (!out->failed) dync__st_swap(out->at + at, bytes, dync__dtype_info(t->dtype)->bytes);
     return out->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *items, int n_texts, const char *const *keys, const char *const *values)
 {
     dync__str header = {0};
@@ -58443,13 +55623,11 @@ DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *
 /* program/ts.c: the backend "ts": the graph goes through the portable program form in memory, as a
  * file would hold it, is read back and run from there. What works with it survives saving. Named
  * for upstream's TorchScript backend. After program_file.c; its row stands in backend/backend.h. */
-
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
 {
     return dync_program_run(state, nargs, args);
 }
 static void dync__ts_destroy(void *state) { dync_program_free(state); }
-
 DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n,
                                       const char *options, dync_callable *out, void *user)
 {
@@ -58592,7 +55770,6 @@ DYNC__COLD_BEGIN
     X(repro_isolate,            BOOL,   isolate,       0,     1,     NULL)                             \
     X(repro_timeout,            DOUBLE, timeout_s,     0.001, 1e6,   NULL)                             \
     X(debug_dir,                TEXT,   debug_dir,     0,     0,     "TORCH_COMPILE_DEBUG_DIR")
-
 enum { DYNC__SETTING_AFTER, DYNC__SETTING_INT, DYNC__SETTING_BOOL, DYNC__SETTING_DOUBLE, DYNC__SETTING_TEXT };
 typedef struct dync__setting_row {
     const char *key;
@@ -58613,9 +55790,7 @@ static struct {
     int known;
     dync__repro_settings now;
 } dync__setting_state;
-
 static const char *const dync__after_names[] = {"none", "dynamo", "aot"};
-
 DYNC__FN bool dync__repro_after_parse(const char *text, int *after)
 {
     if (!text || !*text) text = "none";
@@ -58626,9 +55801,7 @@ DYNC__FN bool dync__repro_after_parse(const char *text, int *after)
         }
     return false;
 }
-
 DYNC__FN const char *dync__repro_after_name(int after) { return dync__after_names[after]; }
-
 static bool dync__setting_number(const dync__setting_row *row, const char *text, double *out)
 {
     static const char *const words[] = {"0", "1", "false", "true", "off", "on", "False", "True"};
@@ -58642,7 +55815,6 @@ static bool dync__setting_number(const dync__setting_row *row, const char *text,
     bool whole = row->kind == DYNC__SETTING_DOUBLE || (*out >= floor(*out) && *out <= floor(*out));
     return whole && *out >= row->least && *out <= row->most;
 }
-
 static const char *dync__setting_expects(const dync__setting_row *row)
 {
     switch (row->kind) {
@@ -58653,7 +55825,6 @@ static const char *dync__setting_expects(const dync__setting_row *row)
     default: return "a path of less than 512 characters";
     }
 }
-
 static bool dync__setting_store(const dync__setting_row *row, const char *text, dync__repro_settings *s)
 {
     char *field = (char *)s + row->at;
@@ -58697,7 +55868,6 @@ static void dync__setting_from_env(const dync__setting_row *row, dync__repro_set
     }
     if (!dync__setting_store(row, text, s)) dync__warn("%s: expected %s, got '%s'", used, dync__setting_expects(row), text);
 }
-
 DYNC__FN const dync__repro_settings *dync__repro_now(void)
 {
     if (DYNC__ATOMIC_LOAD(&dync__setting_state.known)) return &dync__setting_state.now;
@@ -58711,9 +55881,7 @@ DYNC__FN const dync__repro_settings *dync__repro_now(void)
     dync__unlock(&dync__setting_state.lock);
     return &dync__setting_state.now;
 }
-
 DYNC__FN const char *dync__repro_key(int i) { return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].key : NULL; }
-
 DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known)
 {
     (void)dync__repro_now();
@@ -58729,7 +55897,6 @@ DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *k
     *known = false;
     return DYNC_OK;
 }
-
 DYNC__FN void dync__repro_print(dync__str *s, bool with_after)
 {
     const dync__repro_settings *now = dync__repro_now();
@@ -58758,7 +55925,6 @@ DYNC__FN void dync__repro_print(dync__str *s, bool with_after)
  * the loss is the mean over the results of each one's mean. */
 
 /* ---- copies of inputs ------------------------------------------------------------------------ */
-
 static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype, bool as_f64)
 {
     size_t item = dync__dtype_info(dtype)->bytes, count = old->size_bytes / item;
@@ -58774,7 +55940,6 @@ static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype
     }
     return s;
 }
-
 static bool dync__run_is_float(const dync__tensor *t) { return dync__dtype_info(t->dtype)->kind == 'f'; }
 
 /* An earlier input on the same memory: its copy's memory is shared too. */
@@ -58786,7 +55951,6 @@ static dync__storage *dync__run_shared_copy(int i, const dync_value *in, const d
     }
     return NULL;
 }
-
 static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dync_value *out, bool as_f64)
 {
     dync__tensor *t = dync__open(in[i].as.t), *copy = NULL;
@@ -58809,7 +55973,6 @@ static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dyn
     if (dync__tensor_requires_grad(t) && dync__run_is_float(t)) dync__tensor_set_requires_grad(copy, true);
     return dync__give(copy);
 }
-
 DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out, bool as_f64)
 {
     for (int i = 0; i < n; i++) {
@@ -58822,7 +55985,6 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 }
 
 /* ---- one run ----------------------------------------------------------------------------------- */
-
 static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient)
 {
     bool ok = true;
@@ -58830,7 +55992,6 @@ static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient)
     for (int i = 0; i < v.as.l->n && ok; i++) ok = dync__run_add(out, v.as.l->items[i], gradient);
     return ok;
 }
-
 static dync_status dync__run_backward(const dync__run_items *results)
 {
     dync_tensor *loss = NULL;
@@ -58845,7 +56006,6 @@ static dync_status dync__run_backward(const dync__run_items *results)
     }
     return loss ? dync_backward(loss) : dync_error();
 }
-
 static dync_status dync__run_collect(dync__run_items *out, int n, const dync_value *args)
 {
     for (int i = 0; i < n; i++) {
@@ -58858,7 +56018,6 @@ static dync_status dync__run_collect(dync__run_items *out, int n, const dync_val
         if (!dync__run_add(out, args[i], false)) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-
 static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n, const dync_value *args, bool forward_only,
                                  dync__run_items *out)
 {
@@ -58872,7 +56031,6 @@ static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n
     }
     return dync__run_collect(out, n, args);
 }
-
 DYNC__FN dync_status dync__run_once(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, dync__run_how how,
                                     dync__run_items *out)
 {
@@ -58906,7 +56064,6 @@ typedef struct dync__accuracy_view {
     int dtype;
     int64_t n;
 } dync__accuracy_view;
-
 static bool dync__accuracy_open(const dync_value *v, dync__accuracy_view *out)
 {
     const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
@@ -58918,26 +56075,22 @@ static bool dync__accuracy_open(const dync_value *v, dync__accuracy_view *out)
     out->n = t->numel;
     return out->dense && (out->data || t->numel == 0);
 }
-
 static double dync__accuracy_at(const dync__accuracy_view *v, int64_t i)
 {
     return v->data ? dync__load_f64(v->data + i * dync__dtype_info(v->dtype)->bytes, v->dtype) : 0;
 }
-
 static bool dync__accuracy_close(double a, double b, double tol)
 {
     if (a != a || b != b) return a != a && b != b;
     double gap = a > b ? a - b : b - a, size = b < 0 ? -b : b;
     return (a >= b && a <= b) || (gap <= tol + tol * size && size - size == 0);
 }
-
 static bool dync__accuracy_allclose(const dync__accuracy_view *ref, const dync__accuracy_view *res, int64_t n, double tol)
 {
     for (int64_t i = 0; i < n; i++)
         if (!dync__accuracy_close(dync__accuracy_at(ref, i), dync__accuracy_at(res, i), tol)) return false;
     return true;
 }
-
 static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accuracy_view *b, int64_t n)
 {
     double sum = 0;
@@ -58947,7 +56100,6 @@ static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accu
     }
     return sqrt(sum / (double)n);
 }
-
 static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__accuracy_view *b, int64_t n)
 {
     double ab = 0, aa = 0, bb = 0;
@@ -58960,7 +56112,6 @@ static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__ac
     double size = sqrt(aa * bb);
     return ab / (size > 1e-6 ? size : 1e-6);
 }
-
 static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__accuracy_view *res, const dync__accuracy_view *f64,
                                   const dync__tensor *shape, int64_t n, dync__str *why)
 {
@@ -58973,7 +56124,6 @@ static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__ac
     dync__str_addf(why, "RMSE (res-fp64): %.5f, (ref-fp64): %.5f", res_error, ref_error);
     return false;
 }
-
 static bool dync__accuracy_shapes(const dync_value *a, const dync_value *b)
 {
     const dync__tensor *x = a->kind == DYNC_KIND_TENSOR ? dync__peek(a->as.t) : NULL;
@@ -58983,7 +56133,6 @@ static bool dync__accuracy_shapes(const dync_value *a, const dync_value *b)
     for (int d = 0; same && d < x->lay.ndim; d++) same = x->lay.shape[d] == y->lay.shape[d];
     return same;
 }
-
 static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, const dync_value *c, dync__str *why)
 {
     const dync__repro_settings *how = dync__repro_now();
@@ -59015,7 +56164,6 @@ static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, co
     dync__unref(f64.dense);
     return same;
 }
-
 static bool dync__accuracy_number(const dync_value *a, const dync_value *b, dync__str *why)
 {
     bool same = a->kind == b->kind;
@@ -59029,7 +56177,6 @@ static bool dync__accuracy_number(const dync_value *a, const dync_value *b, dync
     if (!same) dync__str_add(why, "a number did not match");
     return same;
 }
-
 static bool dync__accuracy_item(const dync__run_item *ref, const dync__run_item *res, const dync__run_item *f64, dync__str *why)
 {
     bool tensor = ref->value.kind == DYNC_KIND_TENSOR, other = res->value.kind == DYNC_KIND_TENSOR;
@@ -59045,7 +56192,6 @@ static bool dync__accuracy_item(const dync__run_item *ref, const dync__run_item 
     }
     return dync__accuracy_elements(&ref->value, &res->value, f64 ? &f64->value : NULL, why);
 }
-
 DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why)
 {
     if (ref->n != res->n) {
@@ -59078,7 +56224,6 @@ static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *i
     dync__error_raise(&error);
     return DYNC_ERR_MEMORY;
 }
-
 DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why)
 {
@@ -59111,7 +56256,6 @@ DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *co
  * Source: torch/_dynamo/repro/after_dynamo.py, backend_fails; difflib's SequenceMatcher (Ratcliff and Obershelp, 1988). */
 
 /* ---- likeness of texts ------------------------------------------------------------------------- */
-
 typedef struct dync__match { int a, b, n; } dync__match;
 
 /* The longest block common to a[a0, a1) and b[b0, b1), the earliest of the longest. before: lengths ending in the row above. */
@@ -59130,7 +56274,6 @@ static dync__match dync__match_longest(const char *a, int a0, int a1, const char
     }
     return best;
 }
-
 static int dync__match_count(const char *a, int a0, int a1, const char *b, int b0, int b1, int *row)
 {
     if (a0 >= a1 || b0 >= b1) return 0;
@@ -59138,7 +56281,6 @@ static int dync__match_count(const char *a, int a0, int a1, const char *b, int b
     if (!m.n) return 0;
     return m.n + dync__match_count(a, a0, m.a, b, b0, m.b, row) + dync__match_count(a, m.a + m.n, a1, b, m.b + m.n, b1, row);
 }
-
 DYNC__FN double dync__text_ratio(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), bytes = (m + 2) * sizeof(int);
@@ -59149,7 +56291,6 @@ DYNC__FN double dync__text_ratio(const char *a, const char *b)
     dync__free(row, bytes);
     return 2.0 * matches / (double)(n + m);
 }
-
 DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdict *now)
 {
     if (first->kind != now->kind) return false;
@@ -59157,7 +56298,6 @@ DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdic
     if (now->kind != DYNC__RAISES) return true;
     return strcmp(first->error.class_name, now->error.class_name) == 0 && dync__text_ratio(first->error.message, now->error.message) > 0.5;
 }
-
 DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
 {
     dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
@@ -59183,14 +56323,12 @@ DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *opti
     if (status == DYNC_OK) dync_clear_error();
     return status;
 }
-
 typedef struct dync__trial {
     const dync__judge *judge;
     dync_graph *graph;
     int n;
     const dync_value *inputs;
 } dync__trial;
-
 static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code, dync_status compiled, dync__str *why)
 {
     bool same = true, ran = true;
@@ -59198,7 +56336,6 @@ static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code,
     if (dync__accuracy_check(t->graph, code, t->n, t->inputs, t->judge->forward_only, &same, &ran, why) != DYNC_OK) return DYNC__EAGER_FAILS;
     return same ? DYNC__PASSES : DYNC__INACCURATE;
 }
-
 static int dync__trial_raise(const dync__trial *t, const dync_callable *code, dync_status compiled)
 {
     dync__run_items items = {0};
@@ -59208,7 +56345,6 @@ static int dync__trial_raise(const dync__trial *t, const dync_callable *code, dy
     dync__vec_free(&items);
     return status == DYNC_OK ? DYNC__PASSES : DYNC__RAISES;
 }
-
 static bool dync__trial_eager(const dync__trial *t)
 {
     dync__run_items items = {0};
@@ -59217,7 +56353,6 @@ static bool dync__trial_eager(const dync__trial *t)
     dync__vec_free(&items);
     return ok;
 }
-
 static void dync__trial_run(void *user, void *reply)
 {
     const dync__trial *t = user;
@@ -59258,7 +56393,6 @@ static bool dync__trial_may_fork(const dync__trial *t)
     }
     return t->judge->isolate && dync__child_possible();
 }
-
 DYNC__FN void dync__judge_graph(const dync__judge *j, dync_graph *g, int n, const dync_value *inputs, dync__verdict *out)
 {
     dync__trial t = {j, g, n, inputs};
@@ -59289,7 +56423,6 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync_graph *g, int n, cons
  *
  * Names stay what they were, so a value is known by its name in every graph that comes from one. A node that is dropped and still used
  * becomes an input; inputs come first, the old ones before the new. */
-
 enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
 typedef struct dync__editor {
     dync_graph *from, *to;
@@ -59297,13 +56430,11 @@ typedef struct dync__editor {
     char *used, *fate;          /* per node */
     bool wide;                  /* floating types become float64 */
 } dync__editor;
-
 static dync_node *dync__edit_map(void *user, dync_node *old)
 {
     (void)user;
     return old->mark;
 }
-
 static void dync__edit_use(void *user, dync__arg *arg) { ((dync__editor *)user)->used[arg->as.node->index] = 1; }
 
 /* An item of a node of several outputs goes with it. */
@@ -59313,7 +56444,6 @@ static bool dync__edit_dropped(const dync__editor *e, const dync_node *n)
     if (e->edit->drop[n->index]) return true;
     return n->op == DYNC__NODE_GETITEM && n->args[0].kind == DYNC__A_NODE && e->edit->drop[n->args[0].as.node->index];
 }
-
 static void dync__edit_use_result(dync__editor *e, dync_node *output)
 {
     const dync__arg *result = &output->args[0];
@@ -59350,7 +56480,6 @@ static void dync__edit_decide(dync__editor *e)
         }
     }
 }
-
 static dync_node *dync__edit_attr(dync__editor *e, dync_node *n)
 {
     if (!e->wide || !n->value || dync__dtype_info(n->value->dtype)->kind != 'f') return dync__graph_copy_call(e->to, n, dync__edit_map, e);
@@ -59360,7 +56489,6 @@ static dync_node *dync__edit_attr(dync__editor *e, dync_node *n)
     if (made && n->requires_grad[0]) made->requires_grad[0] = true;
     return made;
 }
-
 static dync_node *dync__edit_copy(dync__editor *e, dync_node *n)
 {
     if (n->kind == DYNC__N_GET_ATTR) return dync__edit_attr(e, n);
@@ -59369,7 +56497,6 @@ static dync_node *dync__edit_copy(dync__editor *e, dync_node *n)
         if (made->args[i].kind == DYNC__A_DTYPE && dync__dtype_info((int)made->args[i].as.i)->kind == 'f') made->args[i].as.i = DYNC_F64;
     return made;
 }
-
 static bool dync__edit_result(dync__editor *e, const dync_node *output)
 {
     dync__arg one[1], result = output->args[0], copy;
@@ -59392,7 +56519,6 @@ static bool dync__edit_shorter_result(dync__editor *e, const dync_node *output)
         if (i < e->edit->skip_output || i >= e->edit->skip_output + e->edit->n_skip) list.as.list[list.n++] = old->as.list[i];
     return list.as.list && dync__graph_copy_arg(e->to, &list, &copy, dync__edit_map, e) && dync__graph_output(e->to, &copy);
 }
-
 static bool dync__edit_build(dync__editor *e)
 {
     dync_graph *g = e->from;
@@ -59414,7 +56540,6 @@ static bool dync__edit_build(dync__editor *e)
     }
     return false;
 }
-
 static dync_graph *dync__edit_run(dync_graph *g, const dync__edit *edit, bool wide)
 {
     dync__editor e = {.from = g, .edit = edit, .wide = wide};
@@ -59431,21 +56556,17 @@ static dync_graph *dync__edit_run(dync_graph *g, const dync__edit *edit, bool wi
     else dync_graph_free(e.to);
     return ok ? e.to : NULL;
 }
-
 DYNC__FN dync_graph *dync__graph_edit(dync_graph *g, const dync__edit *edit) { return dync__edit_run(g, edit, false); }
-
 DYNC__FN dync_graph *dync__graph_clone(dync_graph *g)
 {
     dync__edit nothing = {0};
     return dync__edit_run(g, &nothing, false);
 }
-
 DYNC__FN dync_graph *dync__graph_to_f64(dync_graph *g)
 {
     dync__edit nothing = {0};
     return dync__edit_run(g, &nothing, true);
 }
-
 DYNC__FN int dync__graph_outputs(const dync_graph *g)
 {
     const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
@@ -59458,7 +56579,6 @@ DYNC__FN int dync__graph_outputs(const dync_graph *g)
  * Round by round with granularity g, the largest power of two that is at most the number of nodes: cut the suffix, turn runs of g nodes
  * into inputs (their values come from one eager run of the whole graph), halve g where nothing helps, begin again where something did;
  * last, outputs one by one. Strategies and report lines are those of torch/_functorch/fx_minifier.py. */
-
 typedef struct dync__shrinker {
     const dync__shrink *how;
     dync_graph *graph;          /* the smallest so far */
@@ -59467,7 +56587,6 @@ typedef struct dync__shrinker {
     int n_values, queries;
 } dync__shrinker;
 typedef dync_graph *(*dync__strategy)(dync__shrinker *, int granularity);
-
 DYNC__FN void dync__minify_say(const char *fmt, ...)
 {
 #ifndef DYNC_NO_STDIO
@@ -59483,19 +56602,15 @@ DYNC__FN void dync__minify_say(const char *fmt, ...)
     (void)fmt;
 #endif
 }
-
 static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; }
 
 /* ---- values -------------------------------------------------------------------------------------- */
-
 static uint64_t dync__shrink_key(const char *name) { return dync__hash_bytes(name, strlen(name), 7); }
-
 static dync_value dync__shrink_value(const dync__shrinker *s, const dync_node *n)
 {
     uint64_t i = 0;
     return dync__map_get(&s->index, dync__shrink_key(n->name), &i) ? s->value[i] : DYNC_NONE;
 }
-
 static dync_node *dync__shrink_map(void *user, dync_node *old)
 {
     (void)user;
@@ -59573,14 +56688,12 @@ static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_valu
 }
 
 /* ---- queries ---------------------------------------------------------------------------------------- */
-
 static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync_graph *g)
 {
     dync_value *in = dync__alloc((size_t)(g->n_inputs + 1) * sizeof *in);
     for (int i = 0; in && i < g->n_inputs; i++) in[i] = dync__shrink_value(s, g->node.at[i]);
     return in;
 }
-
 static bool dync__shrink_fails(dync__shrinker *s, dync_graph *g)
 {
     dync_value *in = g ? dync__shrink_inputs(s, g) : NULL;
@@ -59605,7 +56718,6 @@ static dync_graph *dync__shrink_try(dync__shrinker *s, dync_graph *g)
 }
 
 /* ---- strategies --------------------------------------------------------------------------------------- */
-
 static dync_graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
 {
     dync_graph *g = s->graph;
@@ -59619,7 +56731,6 @@ static dync_graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
     }
     return NULL;
 }
-
 static dync_graph *dync__shrink_outputs(dync__shrinker *s, int granularity)
 {
     int n = dync__graph_outputs(s->graph), step = DYNC__MAX(1, granularity / 2);
@@ -59630,7 +56741,6 @@ static dync_graph *dync__shrink_outputs(dync__shrinker *s, int granularity)
     }
     return NULL;
 }
-
 static dync_graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edit)
 {
     dync_graph *g = dync__graph_edit(s->graph, edit);
@@ -59638,14 +56748,12 @@ static dync_graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edi
     dync_graph_free(g);
     return NULL;
 }
-
 static dync_graph *dync__shrink_dead_code(dync__shrinker *s, int granularity)
 {
     dync__edit edit = {.dead_code = true};
     (void)granularity;
     return dync__shrink_changed(s, &edit);
 }
-
 static dync_graph *dync__shrink_unused_inputs(dync__shrinker *s, int granularity)
 {
     dync__edit edit = {.unused_inputs = true};
@@ -59659,7 +56767,6 @@ static dync_graph *dync__shrink_consolidate(dync__shrinker *s, int granularity)
     (void)s, (void)granularity;
     return NULL;
 }
-
 static void dync__shrink_list_use(void *user, dync__arg *arg)
 {
     bool *whole = user;
@@ -59674,7 +56781,6 @@ static bool dync__shrink_droppable(const dync__shrinker *s, const dync_node *n, 
     if (n->nout != 1) return n->nout > 1 && !used_whole[n->index];
     return dync__shrink_value(s, n).kind == DYNC_KIND_TENSOR;
 }
-
 static dync_graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop, const bool *used_whole)
 {
     bool any = false;
@@ -59684,7 +56790,6 @@ static dync_graph *dync__shrink_delta_range(dync__shrinker *s, int start, int en
     dync__edit edit = {.drop = drop, .dead_code = true, .unused_inputs = true};
     return dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
 }
-
 static dync_graph *dync__shrink_delta(dync__shrinker *s, int granularity)
 {
     int n = s->graph->node.n;
@@ -59732,7 +56837,6 @@ taken:
     dync_graph_free(old);
     return true;
 }
-
 static bool dync__shrink_round(dync__shrinker *s, int granularity, bool first)
 {
     static const struct { const char *name; dync__strategy run; bool first_only; } rows[] = {
@@ -59747,14 +56851,12 @@ static bool dync__shrink_round(dync__shrinker *s, int granularity, bool first)
         if ((first || !rows[i].first_only) && dync__shrink_apply(s, rows[i].name, rows[i].run, granularity)) return true;
     return false;
 }
-
 static void dync__shrink_tell(dync__shrinker *s)
 {
     dync_value *in = s->how->improved ? dync__shrink_inputs(s, s->graph) : NULL;
     if (in) s->how->improved(s->how->user, s->graph, s->graph->n_inputs, in);
     dync__free(in, (size_t)(s->graph->n_inputs + 1) * sizeof *in);
 }
-
 static void dync__shrink_rounds(dync__shrinker *s)
 {
     for (bool progress = true; progress;) {
@@ -59767,7 +56869,6 @@ static void dync__shrink_rounds(dync__shrinker *s)
         if (!progress) progress = dync__shrink_apply(s, "Remove outputs", dync__shrink_outputs, 1);
     }
 }
-
 static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *inputs)
 {
     if (n != s->graph->n_inputs)
@@ -59783,7 +56884,6 @@ static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *
     dync__shrink_tell(s);
     return DYNC_OK;
 }
-
 DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync_graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
                                         int *queries)
 {
@@ -59806,14 +56906,12 @@ DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync_graph **gr
 }
 
 /* ---- public ------------------------------------------------------------------------------------------- */
-
 typedef struct dync__minify_user {
     dync_minify_predicate fails;
     void *user;
     bool first;
     dync__error_slot error;      /* of the predicate on the graph as it was given */
 } dync__minify_user;
-
 static bool dync__minify_fails(void *user, dync_graph *g, int n, const dync_value *inputs)
 {
     dync__minify_user *u = user;
@@ -59822,9 +56920,7 @@ static bool dync__minify_fails(void *user, dync_graph *g, int n, const dync_valu
     u->first = false;
     return fails;
 }
-
 static void dync__minify_release(void *graph) { dync_graph_free(graph); }
-
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user)
 {
     dync_minified out = {NULL, DYNC_NONE, 0};
@@ -59861,7 +56957,6 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_mi
  * module as torch.fx prints it (a comment) and as C, load_args, main. Attributes of the graph that are not printed as constants become
  * further inputs. Memory is written once however many inputs share it: up to 64 elements in the program, more in a file named by its
  * contents in <save_dir>/storages. */
-
 enum { DYNC__REPRO_INLINE = 64 };
 typedef struct dync__writer {
     dync__str text;
@@ -59873,9 +56968,7 @@ typedef struct dync__writer {
 } dync__writer;
 
 /* ---- data ------------------------------------------------------------------------------------------ */
-
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n) { return dync__hash_mix(dync__hash_bytes(data, n, 1), (uint64_t)n); }
-
 static const void *dync__write_host_data(const dync__storage *s, void **owned)
 {
     *owned = NULL;
@@ -59895,7 +56988,6 @@ static bool dync__write_as_bits(const char *data, size_t count, int dtype)
     }
     return false;
 }
-
 static void dync__write_element(dync__str *s, const char *at, int dtype, bool bits)
 {
     char text[40];
@@ -59917,7 +57009,6 @@ static void dync__write_element(dync__str *s, const char *at, int dtype, bool bi
     if (dtype == DYNC_F32 && strcmp(text, "-0") == 0) dync__str_add(s, ".0f");
     if (dtype == DYNC_F64 && strcmp(text, "-0") == 0) dync__str_add(s, ".0");
 }
-
 static void dync__write_inline(dync__writer *w, int k, const char *data, size_t bytes, int dtype)
 {
     static const char *const types[] = {"float", "double", "uint16_t", "uint16_t", "int64_t", "int32_t", "int16_t", "int8_t", "uint8_t", "uint8_t"};
@@ -59953,19 +57044,16 @@ static dync_status dync__write_storage_file(const char *folder, uint64_t hash, c
 }
 
 /* ---- load_args -------------------------------------------------------------------------------------- */
-
 static int dync__write_storage_index(const dync__writer *w, const dync__storage *s)
 {
     for (int i = 0; i < w->storage.n; i++)
         if (w->storage.at[i] == s) return i;
     return -1;
 }
-
 static void dync__write_device(dync__str *s, int device)
 {
     if ((device & 255) == DYNC_CUDA) dync__str_addf(s, ", .device = DYNC_CUDA_AT(%d)", device >> 8);
 }
-
 static const char *dync__write_dtype(int dtype)
 {
     static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16", "DYNC_I64",
@@ -60000,7 +57088,6 @@ static void dync__write_storage(dync__writer *w, dync__str *body, const dync__te
     dync__str_add(body, ");\n");
     dync__free(owned, s->size_bytes);
 }
-
 static void dync__write_dims(dync__str *s, int n, const int64_t *d)
 {
     if (n == 0) dync__str_add(s, "DYNC_SCALAR");
@@ -60024,7 +57111,6 @@ static void dync__write_tensor(dync__writer *w, dync__str *body, const dync__ten
     if (dync__tensor_is_leaf(t)) dync__str_add(body, ", .is_leaf = true");
     dync__str_addf(body, ");  /* %s */\n", name);
 }
-
 static void dync__write_number(dync__str *body, const dync_value *v, const char *name)
 {
     char text[40];
@@ -60041,9 +57127,7 @@ static void dync__write_number(dync__str *body, const dync_value *v, const char 
     }
     dync__str_addf(body, ");  /* %s */\n", name);
 }
-
 static bool dync__write_is_attr(const dync_node *n) { return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n); }
-
 static void dync__write_load_args(dync__writer *w)
 {
     dync__str body = {0};
@@ -60065,7 +57149,6 @@ static void dync__write_load_args(dync__writer *w)
 }
 
 /* ---- the other parts --------------------------------------------------------------------------------- */
-
 static void dync__write_head(dync__writer *w)
 {
     bool custom = false;
@@ -60101,7 +57184,6 @@ static void dync__write_fx(dync__writer *w)
     w->text.failed = w->text.failed || fx.failed;
     dync__str_free(&fx);
 }
-
 static void dync__write_module(dync__writer *w)
 {
     dync__write_fx(w);
@@ -60110,14 +57192,12 @@ static void dync__write_module(dync__writer *w)
     dync__graph_print_c_body(&w->text, w->graph, "dync_args");
     dync__str_add(&w->text, "}\n\n");
 }
-
 static void dync__write_text_field(dync__writer *w, const char *field, const char *text)
 {
     if (!text || !*text) return;
     dync__str_addf(&w->text, ",\n        .%s = ", field);
     dync__json_quote(&w->text, text);
 }
-
 static void dync__write_main(dync__writer *w)
 {
     dync__str names = {0};
@@ -60152,7 +57232,6 @@ static void dync__write_math(dync__str *s)
     dync__str_free(s);
     *s = whole;
 }
-
 static dync_status dync__write_program(dync__writer *w)
 {
     dync__graph_renumber(w->graph);
@@ -60165,14 +57244,12 @@ static dync_status dync__write_program(dync__writer *w)
 }
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
-
 static dync_status dync__write_whole_file(const char *path, const dync__str *text)
 {
     dync_status status = dync__file_write(path, dync__str_get(text), text->n);
     if (status != DYNC_OK) dync__file_remove(path);
     return status;
 }
-
 DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, const char *path)
 {
     dync__writer w = {.file = file, .graph = g, .input = inputs};
@@ -60185,7 +57262,6 @@ DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync_graph 
     dync__str_free(&w.text);
     return status;
 }
-
 static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file, dync_graph *g, int n, const dync_value *inputs,
                                              dync__str *folder, dync__str *path, dync__str *copy)
 {
@@ -60205,7 +57281,6 @@ static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file 
     dync__free(text, bytes + 1);
     return status;
 }
-
 DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs)
 {
     dync__str here = {0}, folder = {0}, path = {0}, copy = {0};
@@ -60244,7 +57319,6 @@ static void dync__repro_run_folder(dync__str *out)
     dync__unlock(&run.lock);
     dync__str_free(&date);
 }
-
 DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync_graph *g, int n, const dync_value *inputs, dync__str *path)
 {
     dync__str folder = {0};
@@ -60261,7 +57335,6 @@ DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync_gr
     dync__str_free(&folder);
     return status;
 }
-
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path)
 {
     dync_value one[1] = {inputs};
@@ -60294,7 +57367,6 @@ typedef struct dync__hook_state {
     const char *backend, *options;
 } dync__hook_state;
 static DYNC__TLS dync__hook_state dync__hook;
-
 DYNC__FN bool dync__hook_busy(bool busy)
 {
     bool before = dync__hook.busy;
@@ -60317,12 +57389,10 @@ static void dync__hook_note(dync__error_slot *e, const char *path)
     }
     dync__str_free(&note);
 }
-
 static void dync__hook_could_not(const char *what, const dync__error_slot *error)
 {
     if (error->status != DYNC_OK) dync__warn("Could not write to %s: %s", what, error->message);
 }
-
 static void dync__hook_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs)
 {
     dync__error_guard guard;
@@ -60331,7 +57401,6 @@ static void dync__hook_checkpoint(const dync__repro_file *file, dync_graph *g, i
     dync__error_slot error = dync__error_guard_end(&guard);
     dync__hook_could_not("checkpoints", &error);
 }
-
 static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path)
 {
     dync__error_guard guard;
@@ -60359,7 +57428,6 @@ static void dync__hook_error(dync__error_slot *e, dync_status status, const char
     dync__format(e->class_name, sizeof e->class_name, "%s", class_name);
     dync__format(e->message, sizeof e->message, "%s", text);
 }
-
 static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *options, int level)
 {
     const dync__repro_settings *now = dync__repro_now();
@@ -60407,9 +57475,7 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
 }
 
 /* ---- after dynamo --------------------------------------------------------------------------------- */
-
 static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
-
 static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, const dync_value *inputs)
 {
     dync__run_items items = {0};
@@ -60422,7 +57488,6 @@ static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, con
     dync__vec_free(&items);
     return status;
 }
-
 static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, int level, dync_callable *out)
 {
     dync__repro_file file = {.backend = f->backend.name ? f->backend.name : "inductor", .options = f->opt.options, .accuracy = level == 4,
@@ -60449,7 +57514,6 @@ static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g
 }
 
 /* ---- after AOT ------------------------------------------------------------------------------------ */
-
 typedef struct dync__hook_aot {
     dync__inner inner;
     dync_graph *graph;
@@ -60477,7 +57541,6 @@ static dync_value dync__hook_aot_values(void *state, const dync_value *args, int
     dync__free(in, bytes);
     return list;
 }
-
 static dync_status dync__hook_aot_backend(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)g, (void)ex, (void)n, (void)options;
@@ -60519,7 +57582,6 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     dync__str_free(&path);
     return status;
 }
-
 static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__hook_aot *a = state;
@@ -60532,7 +57594,6 @@ static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const
     dync__free(values, bytes);
     return status;
 }
-
 static void dync__hook_aot_destroy(void *state)
 {
     dync__hook_aot *a = state;
@@ -60558,7 +57619,6 @@ static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out)
     }
     return DYNC_OK;
 }
-
 static void dync__hook_aot_uncompiled(dync_graph *g, int level)
 {
     dync__repro_file file = {.backend = dync__hook.backend, .options = dync__hook.options, .forward_only = true, .grad_off = true};
@@ -60572,7 +57632,6 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level)
     dync__free(values, bytes);
     dync__str_free(&path);
 }
-
 static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     int level = dync__hook.busy ? 0 : dync__hook.aot_level;
@@ -60600,7 +57659,6 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
 }
 
 /* ---- the two places ----------------------------------------------------------------------------------- */
-
 static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, dync_callable *out)
 {
     const dync__repro_settings *now = dync__repro_now();
@@ -60623,7 +57681,6 @@ static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, con
     dync__hook = outer;
     return status;
 }
-
 DYNC__FN void dync__hook_install(void)
 {
     DYNC__ATOMIC_STORE(&dync__backend_compile_hook, dync__hook_backend);
@@ -60636,7 +57693,6 @@ DYNC__FN void dync__hook_install(void)
  * Source: torch/_dynamo/repro/after_dynamo.py, run_repro; torch/_dynamo/debug_utils.py, InputReader. */
 
 /* ---- inputs ----------------------------------------------------------------------------------------- */
-
 typedef struct dync__reader_storage { dync__storage *storage; bool data; } dync__reader_storage;
 struct dync_repro_reader {
     const char *save_dir;
@@ -60664,7 +57720,6 @@ static bool dync__reader_file(const char *folder, const char *hash, void *out, s
     dync__str_free(&path);
     return whole;
 }
-
 static void dync__reader_random(char *out, size_t n, int dtype)
 {
     size_t item = dync__dtype_info(dtype)->bytes;
@@ -60673,7 +57728,6 @@ static void dync__reader_random(char *out, size_t n, int dtype)
     for (size_t i = 0; i < n / item; i++)
         dync__store_f64(out + i * item, dtype, floats ? dync__rng_normal(dync__tls.rng_seed, first + i) : 0);
 }
-
 static void dync__reader_fill(dync_repro_reader *r, const dync_repro_buffer *b, char *out)
 {
     if (b->data) {
@@ -60686,7 +57740,6 @@ static void dync__reader_fill(dync_repro_reader *r, const dync_repro_buffer *b, 
     else dync__warn("No save_dir specified, generating random data");
     dync__reader_random(out, b->nbytes, (int)b->dtype_hint);
 }
-
 DYNC_API int dync_repro_storage_opt(dync_repro_reader *r, dync_repro_buffer b)
 {
     if (!r || !dync__dtype_valid((int)b.dtype_hint)) {
@@ -60713,7 +57766,6 @@ static dync_status dync__reader_history(void *state, int n_out, dync__tensor *co
     return DYNC_OK;
 }
 static void dync__reader_history_destroy(void *state) { (void)state; }
-
 static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
 {
     static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL, dync__reader_history_destroy, NULL};
@@ -60728,7 +57780,6 @@ static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
     dync__unref(leaf);
     return t;
 }
-
 static dync_status dync__reader_layout(const dync_repro_input *in, const dync__storage *s, dync__layout *lay)
 {
     if (in->shape.n < 0 || in->shape.n > DYNC_MAX_DIMS || (in->stride.n && in->stride.n != in->shape.n) || !dync__dtype_valid((int)in->dtype))
@@ -60748,7 +57799,6 @@ static dync_status dync__reader_layout(const dync_repro_input *in, const dync__s
     if (empty || (fits && last < items)) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: a tensor reaches behind its storage of %lld elements", (long long)items);
 }
-
 DYNC_API void dync_repro_tensor_opt(dync_repro_reader *r, int storage, dync_repro_input in)
 {
     dync__layout lay;
@@ -60770,7 +57820,6 @@ DYNC_API void dync_repro_tensor_opt(dync_repro_reader *r, int storage, dync_repr
     dync_value v = dync_v_tensor(t ? dync__give(t) : NULL);
     if (!t || !dync__vec_push(&r->value, v)) r->failed = true;
 }
-
 DYNC_API void dync_repro_number(dync_repro_reader *r, dync_value number)
 {
     if (!r) dync__fail(DYNC_ERR_VALUE, "dync_repro_number: the reader is NULL");
@@ -60778,12 +57827,10 @@ DYNC_API void dync_repro_number(dync_repro_reader *r, dync_value number)
 }
 
 /* ---- the command line --------------------------------------------------------------------------------- */
-
 typedef struct dync__repro_options {
     dync_repro repro;
     bool isolate, help;
 } dync__repro_options;
-
 static void dync__repro_usage(const char *program)
 {
     dync__minify_say("usage: %s [run | minify] [--accuracy | --no-accuracy] [--save-dir DIR | --no-save-dir] [--isolate | --no-isolate]\n"
@@ -60806,7 +57853,6 @@ static bool dync__repro_flag_value(const char *name, int argc, char **argv, int 
     *out = argv[++*i];
     return true;
 }
-
 static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
 {
     const struct { const char *name; bool *field, value; } flags[] = {
@@ -60837,14 +57883,12 @@ static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
 }
 
 /* ---- the graph ------------------------------------------------------------------------------------------ */
-
 typedef struct dync__repro_case {
     const dync__repro_options *o;
     const dync_backend *backend;
     dync_repro_reader reader;
     dync_graph *graph;
 } dync__repro_case;
-
 static dync_status dync__repro_load(dync__repro_case *c)
 {
     for (int i = 0; i < c->reader.storage.n; i++) dync__storage_unref(c->reader.storage.at[i].storage);
@@ -60867,7 +57911,6 @@ static dync_value dync__repro_call(const dync_value *args, int nargs, void *user
     (void)args, (void)nargs;
     return c->o->repro.mod(c->reader.value.at, c->reader.value.n, NULL);
 }
-
 static dync_node *dync__repro_map(void *user, dync_node *old)
 {
     (void)user;
@@ -60882,7 +57925,6 @@ static void dync__repro_name(const char *names, int i, char *out, size_t cap)
     if (names && *names) dync__format(out, cap, "%.*s", (int)strcspn(names, ", "), names);
     else dync__format(out, cap, "input");
 }
-
 static dync_node *dync__repro_placeholder(dync_graph *g, const dync__repro_case *c, int i)
 {
     char name[128];
@@ -60928,7 +57970,6 @@ static dync_graph *dync__repro_rebuild(dync__repro_case *c, const dync_graph *tr
     dync_graph_free(g);
     return NULL;
 }
-
 static dync_status dync__repro_trace(dync__repro_case *c)
 {
     dync_callee callee = dync_bind_callee(dync_fnv(dync__repro_call), "Repro", c, NULL);
@@ -60941,7 +57982,6 @@ static dync_status dync__repro_trace(dync__repro_case *c)
 }
 
 /* ---- run ------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__repro_raise(dync_status status, const char *class_name, const char *text)
 {
     return dync__fail_class(status, class_name, "%s", text);
@@ -60962,9 +58002,7 @@ static dync_status dync__repro_compile(dync__repro_case *c, dync_graph *g, dync_
     dync__str_free(&text);
     return status;
 }
-
 static bool dync__repro_forward_only(const dync__repro_case *c) { return c->o->repro.only_fwd || dync__repro_now()->forward_only; }
-
 static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_callable *code, dync_status compiled)
 {
     bool same = true, ran = compiled == DYNC_OK;
@@ -60981,7 +58019,6 @@ static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_call
     dync__str_free(&why);
     return status;
 }
-
 static dync_status dync__repro_eager(dync__repro_case *c)
 {
     bool same = true, ran = true;
@@ -60999,7 +58036,6 @@ static dync_status dync__repro_eager(dync__repro_case *c)
     dync__str_free(&why);
     return status;
 }
-
 static dync_status dync__repro_run(dync__repro_case *c)
 {
     dync_callable code = {0};
@@ -61027,14 +58063,12 @@ static dync_status dync__repro_run(dync__repro_case *c)
 }
 
 /* ---- minify ------------------------------------------------------------------------------------------------ */
-
 typedef struct dync__minifying {
     dync__judge judge;
     dync__verdict first;
     dync__repro_file file;
     bool could_not;
 } dync__minifying;
-
 static bool dync__minifying_fails(void *user, dync_graph *g, int n, const dync_value *inputs)
 {
     const dync__minifying *m = user;
@@ -61042,7 +58076,6 @@ static bool dync__minifying_fails(void *user, dync_graph *g, int n, const dync_v
     dync__judge_graph(&m->judge, g, n, inputs, &now);
     return dync__judge_similar(&m->first, &now);
 }
-
 static void dync__minifying_dump(void *user, dync_graph *g, int n, const dync_value *inputs)
 {
     dync__minifying *m = user;
@@ -61053,7 +58086,6 @@ static void dync__minifying_dump(void *user, dync_graph *g, int n, const dync_va
     m->could_not = status != DYNC_OK;
     if (m->could_not) dync__warn("Could not write the checkpoint: %s", error.message);
 }
-
 static dync_status dync__minifying_run(dync__minifying *m, dync_graph *g, int n, const dync_value *inputs)
 {
     dync__judge whole = m->judge;
@@ -61074,7 +58106,6 @@ static dync_status dync__minifying_run(dync__minifying *m, dync_graph *g, int n,
     if (status == DYNC_OK) dync__minify_say("Wrote minimal repro out to repro.c");
     return status;
 }
-
 static void dync__minifying_begin(dync__minifying *m, const dync_backend *b, const char *options, bool accuracy, bool isolate, bool only_fwd)
 {
     const dync__repro_settings *now = dync__repro_now();
@@ -61087,7 +58118,6 @@ static void dync__minifying_begin(dync__minifying *m, const dync_backend *b, con
 }
 
 /* ---- main ---------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__repro_do(dync__repro_case *c)
 {
     const dync_repro *r = &c->o->repro;
@@ -61101,7 +58131,6 @@ static dync_status dync__repro_do(dync__repro_case *c)
     dync__minifying_begin(&m, c->backend, r->options, r->accuracy, c->o->isolate, r->only_fwd);
     return dync__minifying_run(&m, c->graph, c->reader.value.n, c->reader.value.at);
 }
-
 DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
 {
     dync__repro_options o = {.repro = repro, .isolate = true};
@@ -61137,7 +58166,6 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
 }
 
 /* ---- backends that shrink what they are given; their option names the backend that fails ---------------------- */
-
 static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy)
 {
     static const char key[] = "compiler_name=";
@@ -61154,13 +58182,11 @@ static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, i
     dync__hook_busy(busy);
     return status == DYNC_OK ? dync__backend_eager(g, ex, n, NULL, out, NULL) : status;
 }
-
 DYNC__FN dync_status dync__backend_minifier(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)user;
     return dync__minifier_compile(g, ex, n, options, out, false);
 }
-
 DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)user;
@@ -61168,7 +58194,6 @@ DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *g, const dync_v
 }
 
 /* ---- predicates ---------------------------------------------------------------------------------------------------- */
-
 static bool dync__predicate(dync_graph *g, const dync_value *inputs, int n, void *backend, bool accuracy)
 {
     const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor") : NULL;
@@ -61182,7 +58207,6 @@ static bool dync__predicate(dync_graph *g, const dync_value *inputs, int n, void
     dync__hook_busy(busy);
     return v.kind == DYNC__RAISES || v.kind == DYNC__CRASHES || v.kind == DYNC__HANGS || v.kind == DYNC__INACCURATE;
 }
-
 DYNC_API bool dync_fails(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync__predicate(g, inputs, n, backend, false); }
 DYNC_API bool dync_fails_accuracy(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync__predicate(g, inputs, n, backend, true); }
 
@@ -61208,7 +58232,6 @@ static void dync__compile_drop_module(dync_module *m)
     dync_compiled_free(m->compiled);
     m->compiled = NULL;
 }
-
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options)
 {
     if (!dync__callee_valid(&callee)) {
@@ -61250,7 +58273,6 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
 }
-
 DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_compile_options options)
 {
     if (!m) {
@@ -61266,7 +58288,6 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_com
 
 /* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form ------------------------ */
 typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
-
 static dync_node *dync__export_map(void *user, dync_node *old)
 {
     (void)user;
@@ -61289,7 +58310,6 @@ static dync_node *dync__export_input(dync__exporter *x, dync_node *old, const dy
     }
     return NULL;
 }
-
 static dync_status dync__export_result(dync__exporter *x, const dync__outval *o, dync__arg *out)
 {
     memset(out, 0, sizeof *out);
@@ -61312,7 +58332,6 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     default: return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the function returns something else than tensors, numbers and lists of them");
     }
 }
-
 static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref, const dync__callargs *call)
 {
     const dync_graph *old = ref->seg->graph;
@@ -61406,7 +58425,6 @@ static void dync__export_put_back(dync__export_copies *k, bool written)
         dync__unref(k->copy[i]);
     }
 }
-
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__exporter x = {0};
@@ -61445,7 +58463,6 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
  *
  * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is, and symbolic where capture makes that
  * symbolic. Another call finds the entry if every bound size agrees with its input and every other one is the same. */
-
 enum { DYNC__CA_ENTRIES = 256, DYNC__CA_DEPTH = 8 };
 typedef enum { DYNC__CA_SET /* the new gradient of a leaf */, DYNC__CA_ADDED /* in place */, DYNC__CA_RETAIN, DYNC__CA_CAPTURE } dync__ca_kind;
 typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;   /* index: of the hook, or the capture */
@@ -61462,7 +58479,6 @@ typedef struct dync__ca_entry {
     DYNC__VEC(dync__ca_result) result;
 } dync__ca_entry;
 static struct { dync__mutex lock; dync__ca_entry *first; int n; bool warned; } dync__ca_cache;
-
 typedef struct dync__ca_slot { dync__tensor **at, *was; uint32_t *version, version_was; int input; } dync__ca_slot;
 typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; } dync__ca_shape;     /* first: of its sizes; stride NULL: not contiguous */
 typedef struct dync__ca {                /* one backward */
@@ -61486,18 +58502,15 @@ typedef struct dync__ca {                /* one backward */
     DYNC__VEC(int) hook_part;            /* calls recorded inside hooks: from, to, from, to, ... */
     int hook_depth;
 } dync__ca;
-
 typedef struct dync__ca_thread { int depth; dync_backend backend[DYNC__CA_DEPTH]; dync__ca *now; } dync__ca_thread;
 static DYNC__TLS dync__ca_thread dync__ca_tls;
 
 /* ---- what a backward depends on ---------------------------------------------------------------------------------------------- */
-
 static void dync__ca_word(dync__gvisitor *v, uint64_t word)
 {
     dync__ca *c = (dync__ca *)(void *)v;
     if (!dync__vec_push(&c->word, word)) c->failed = true;
 }
-
 static void dync__ca_layout(dync__gvisitor *v, int ndim, int64_t *shape, int64_t *stride)
 {
     dync__ca *c = (dync__ca *)(void *)v;
@@ -61525,7 +58538,6 @@ static int dync__ca_input(dync__ca *c, dync__tensor *t)
     if (!dync__vec_push(&c->input, t) || !dync__map_put(&c->input_of, t->id, (uint64_t)c->input.n - 1)) c->failed = true;
     return c->input.n - 1;
 }
-
 static void dync__ca_saved(dync__gvisitor *v, dync__tensor **at, uint32_t *version)
 {
     dync__ca *c = (dync__ca *)(void *)v;
@@ -61537,7 +58549,6 @@ static void dync__ca_saved(dync__gvisitor *v, dync__tensor **at, uint32_t *versi
         dync__ca_word(v, 0);
     }
 }
-
 static void dync__ca_edge(dync__ca *c, const dync__gedge *edge)
 {
     uint64_t at = UINT64_MAX;
@@ -61553,7 +58564,6 @@ static void dync__ca_leaf(dync__ca *c, dync__gnode *node)
     if (!dync__vec_push(&c->grad, input)) c->failed = true;
     dync__ca_word(&c->visitor, (uint64_t)(unsigned)input);
 }
-
 static dync_status dync__ca_collect(dync__ca *c)
 {
     const dync__walk *w = c->walk;
@@ -61577,7 +58587,6 @@ static dync_status dync__ca_collect(dync__ca *c)
 }
 
 /* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
-
 static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash, const dync_backend *b)
 {
     if (e->hash != hash || e->n_words != c->word.n || e->n_sizes != c->size.n || e->backend.compile != b->compile || e->backend.user != b->user)
@@ -61589,7 +58598,6 @@ static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_
     }
     return true;
 }
-
 static dync__ca_source dync__ca_bind(const dync__ca *c, int64_t size)
 {
     for (int i = 0; i < c->input.n && !c->visitor.fixed && size > 1; i++)
@@ -61597,7 +58605,6 @@ static dync__ca_source dync__ca_bind(const dync__ca *c, int64_t size)
             if (c->input.at[i]->lay.shape[d] == size) return (dync__ca_source){i, d, size};
     return (dync__ca_source){-1, 0, size};
 }
-
 static void dync__ca_entry_free(dync__ca_entry *e)
 {
     if (!e) return;
@@ -61607,7 +58614,6 @@ static void dync__ca_entry_free(dync__ca_entry *e)
     dync__vec_free(&e->result);
     dync__free(e, sizeof *e);
 }
-
 static void dync__ca_cache_free(void)
 {
     while (dync__ca_cache.first) {
@@ -61618,10 +58624,8 @@ static void dync__ca_cache_free(void)
     dync__ca_cache.n = 0;
     dync__ca_cache.warned = false;
 }
-
 static dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
 static dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options, dync_callable *out, void *user);
-
 static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b)
 {
     dync__ca_entry *e = dync__calloc(sizeof *e);
@@ -61680,26 +58684,22 @@ static int dync__ca_position(void)
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
     return !t ? -1 : t->graph ? t->graph->node.n - t->graph->n_inputs : 0;
 }
-
 static void dync__ca_name(dync__tensor *t, const char *name, int from)
 {
     const dync__tracer *tracer = dync__tls.compiling ? dync__tracer_current() : NULL;
     if (!tracer || !t->node || t->node->graph != tracer->graph || t->name || t->node->kind == DYNC__N_PLACEHOLDER) return;
     if (t->node->index - tracer->graph->n_inputs >= from) dync__graph_rename(t->node->graph, t->node, name);
 }
-
 static dync__ca *dync__ca_of(dync__walk_record *r)
 {
     return (dync__ca *)(void *)((char *)(void *)r - offsetof(dync__ca, record));
 }
-
 static int dync__ca_node(const dync__ca *c, const dync__gnode *node)
 {
     uint64_t at = 0;
     dync__map_get(&c->nodes.index, (uint64_t)(uintptr_t)node, &at);
     return (int)at;
 }
-
 static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int index, dync__tensor *out)
 {
     dync__ca_result r = {kind, node, index};
@@ -61728,14 +58728,12 @@ static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, 
     dync__unref(copy);
     return status == DYNC_OK ? dync__ca_push(c, DYNC__CA_ADDED, at, 0, NULL) : status;
 }
-
 static dync_status dync__ca_retain(dync__walk_record *r, dync__gnode *node, int hook, dync__tensor *grad)
 {
     dync__ca *c = dync__ca_of(r);
     dync__ref(grad);
     return dync__ca_push(c, DYNC__CA_RETAIN, dync__ca_node(c, node), hook, grad);
 }
-
 static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
 {
     dync__ca *c = dync__ca_of(r);
@@ -61783,7 +58781,6 @@ static void dync__ca_substitute(dync__ca *c, bool back)
         }
     }
 }
-
 static dync_status dync__ca_walk(dync__ca *c)
 {
     dync__walk w = *c->walk;
@@ -61803,7 +58800,6 @@ static dync_status dync__ca_walk(dync__ca *c)
         if (w.captured[i]) status = dync__ca_push(c, DYNC__CA_CAPTURE, 0, i, w.captured[i]);
     return status == DYNC_OK && c->failed ? DYNC_ERR_MEMORY : status;
 }
-
 static void dync__ca_body_end(dync__ca *c)
 {
     for (int i = 0; i < c->out.n; i++) dync__unref(c->out.at[i]);
@@ -61826,7 +58822,6 @@ static dync_status dync__ca_learn(dync__ca *c)
     DYNC__ATOMIC_STORE(&e->tracing, 0);
     return status;
 }
-
 static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
 {
     dync__ca *c = dync__ca_tls.now;
@@ -61868,7 +58863,6 @@ static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, i
     dync__ref(*out = t);
     return DYNC_OK;
 }
-
 static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__tensor *t)
 {
     dync__gnode *node = c->nodes.at.at[r->node];
@@ -61884,7 +58878,6 @@ static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__te
     if (!leaf && r->index < dync__gnode_hooks(node)->n) leaf = dync__peek(dync__gnode_hooks(node)->at[r->index].retain);
     return leaf ? dync__tensor_set_grad(leaf, t) : DYNC_OK;
 }
-
 static dync_status dync__ca_finish(dync__ca *c, dync_value list)
 {
     const dync__ca_entry *e = c->entry;
@@ -61907,7 +58900,6 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
     for (int i = 0; i < c->nodes.at.n && status == DYNC_OK && !c->walk->retain_graph; i++) dync__gnode_release(c->nodes.at.at[i]);
     return status;
 }
-
 static dync_status dync__ca_run(dync__ca *c)
 {
     uint64_t errors = dync__error_count();
@@ -61929,7 +58921,6 @@ static dync_status dync__ca_run(dync__ca *c)
     dync_scope_end(&scope);
     return status;
 }
-
 static void dync__ca_free(dync__ca *c)
 {
     dync__gnode_list_free(&c->nodes);
@@ -61979,7 +58970,6 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 }
 
 /* ---- on and off --------------------------------------------------------------------------------------------------------------------------- */
-
 DYNC_API bool dync_compiled_autograd_begin(const char *backend)
 {
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
@@ -61990,7 +58980,6 @@ DYNC_API bool dync_compiled_autograd_begin(const char *backend)
     dync__tls.compiled_autograd = true;
     return true;
 }
-
 DYNC_API void dync_compiled_autograd_end(void)
 {
     if (dync__ca_tls.depth) dync__ca_tls.depth--;
@@ -62011,13 +59000,11 @@ static int dync__ca_place(const dync_node *n)
     if (!n->source || strncmp(n->source, head, sizeof head - 1) != 0) return -1;
     return dync__text_double(n->source + sizeof head - 1, &end, &i) ? (int)i : -1;
 }
-
 static dync_node *dync__ca_map(void *user, dync_node *old)
 {
     (void)user;
     return old->mark;
 }
-
 static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_node *old, int i)
 {
     char name[32];
@@ -62051,7 +59038,6 @@ static dync_status dync__ca_outputs(dync_graph *g, const dync__arg *old, dync__c
             }
     return dync__graph_output(g, &sorted) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code)
 {
     dync_graph *g = code->graph = dync__graph_new("GraphModule");
@@ -62089,7 +59075,6 @@ static int dync__ca_values(const dync__ca_code *c, const dync_value *args, dync_
     }
     return n;
 }
-
 static dync_value dync__ca_code_run(void *state, const dync_value *args, int nargs)
 {
     const dync__ca_code *c = state;
@@ -62102,7 +59087,6 @@ static dync_value dync__ca_code_run(void *state, const dync_value *args, int nar
     for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, r.as.l->items[c->out[i]]);
     return back;
 }
-
 static void dync__ca_code_destroy(void *state)
 {
     dync__ca_code *c = state;
@@ -62112,7 +59096,6 @@ static void dync__ca_code_destroy(void *state)
     dync__free(c->out, (size_t)(c->n_out + 1) * sizeof *c->out);
     dync__free(c, sizeof *c);
 }
-
 static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     const dync__ca_entry *e = user;
@@ -62140,7 +59123,6 @@ static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, 
 
 /* ==== compile/config.c ========================================================================================== */
 /* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
-
 #define DYNC__CONFIGS(X) X(activation_memory_budget) X(lint) X(log) X(threads) X(verify)
 static dync_status dync__config_log(const char *value)
 {
@@ -62177,14 +59159,12 @@ static dync_status dync__config_threads(const char *value)
     dync__pool_set_threads((int)n);
     return DYNC_OK;
 }
-
 typedef struct dync__config_row { const char *key; dync_status (*set)(const char *value); } dync__config_row;
 static const dync__config_row dync__config_rows[] = {
 #define DYNC__X(name) {#name, dync__config_##name},
     DYNC__CONFIGS(DYNC__X)
 #undef DYNC__X
 };
-
 DYNC_API dync_status dync_config_set(const char *key, const char *value)
 {
     for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)
@@ -62204,7 +59184,6 @@ DYNC_API dync_status dync_config_set(const char *key, const char *value)
 /* compile/custom_op.c: operators by name: those of the table, and the user's own. A registered operator without a meta function is a
  * composite: traced code runs through its body. One with a meta function is a row (op/custom.c): one node in graphs. After capture/ and
  * graph/, whose schemas it reads. */
-
 typedef struct dync__custom_op {             /* a composite */
     char *name, *schema;
     dync_function impl;
@@ -62213,7 +59192,6 @@ typedef struct dync__custom_op {             /* a composite */
     struct dync__custom_op *next;
 } dync__custom_op;
 static struct { dync__mutex lock; dync__custom_op *first; } dync__custom_ops;
-
 static void dync__custom_op_free(dync__custom_op *o)
 {
     if (!o) return;
@@ -62229,7 +59207,6 @@ static void dync__custom_ops_free(void)
         dync__custom_op_free(o);
     }
 }
-
 static dync__custom_op *dync__custom_op_find(const char *name)
 {
     dync__lock(&dync__custom_ops.lock);
@@ -62238,7 +59215,6 @@ static dync__custom_op *dync__custom_op_find(const char *name)
     dync__unlock(&dync__custom_ops.lock);
     return o;
 }
-
 static dync_status dync__composite_add(const char *name, const char *schema, int arity, dync_function impl, void *user)
 {
     dync__custom_op *o = dync__calloc(sizeof *o);
@@ -62259,7 +59235,6 @@ static dync_status dync__composite_add(const char *name, const char *schema, int
     dync__unlock(&dync__custom_ops.lock);
     return DYNC_OK;
 }
-
 DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user)
 {
     dync__param param;
@@ -62302,7 +59277,6 @@ static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__para
     if (dims) *out = dync__arg_dims(l->n, dims);
     return dims != NULL;
 }
-
 static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
 {
     if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__op_arg_list(arena, v, p, out);
@@ -62324,7 +59298,6 @@ static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p,
     }
     return true;
 }
-
 static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
 {
     const dync__op_row *row = dync__op_info(op);
@@ -62352,7 +59325,6 @@ static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
     dync__arena_free(&arena);
     return row->nout ? result : DYNC_NONE;
 }
-
 DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args)
 {
     if (!name || nargs < 0 || (nargs && !args)) {
@@ -62376,7 +59348,6 @@ DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_
  *   SYMBOLIC  as FAKE, with sizes other than 0 and 1 as symbols
  *
  * The node of a tensor is found by its id, which aliases kept by the tape share. A tensor from elsewhere is an attribute. */
-
 typedef struct dync__maker {
     dync__handler handler, *before;      /* before: the bottom in force outside */
     dync_graph *graph;
@@ -62388,7 +59359,6 @@ typedef struct dync__maker {
 } dync__maker;
 static DYNC__TLS dync_trace_mode dync__maker_mode;
 static DYNC__TLS dync__maker *dync__maker_now;       /* for names; NULL: none is open */
-
 DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 {
     if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC) dync__maker_mode = mode;
@@ -62396,12 +59366,10 @@ DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------------------- */
-
 static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync_node *n)
 {
     return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
 }
-
 static dync_node *dync__maker_known(const dync__maker *m, const dync__tensor *t)
 {
     uint64_t at;
@@ -62417,7 +59385,6 @@ static dync_node *dync__maker_constant(dync__maker *m, dync__tensor *t)
     dync_node *n = dync__graph_attr(m->graph, path, path, t);
     return n && dync__maker_own(m, t, n) ? n : NULL;
 }
-
 static dync_node *dync__maker_node(dync__maker *m, dync__tensor *t)
 {
     dync_node *n = dync__maker_known(m, t);
@@ -62468,7 +59435,6 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
 }
 
 /* ---- one operator ------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
 {
     if (m->mode != DYNC_TRACE_REAL && c->row->cls != DYNC__EFFECT) return dync__op_fake(c);
@@ -62477,7 +59443,6 @@ static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
     dync__bottom_swap(own);
     return status;
 }
-
 static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, const dync__arg *args)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -62497,7 +59462,6 @@ static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, con
     }
     return DYNC_OK;
 }
-
 static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
 {
     dync__maker *m = self->state;
@@ -62544,7 +59508,6 @@ static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__l
     }
     return DYNC_OK;
 }
-
 static bool dync__maker_settle_size(void *user, int64_t *size)
 {
     dync__maker *m = user;
@@ -62586,7 +59549,6 @@ static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char 
     dync_tensor *h = dync__give(x);
     return ok && h ? dync_v_tensor(h) : DYNC_NONE;
 }
-
 static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, const char *name, int depth, dync_value *out)
 {
     *out = *v;
@@ -62608,7 +59570,6 @@ static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, con
     }
     return DYNC_OK;
 }
-
 static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, dync__arg *out)
 {
     memset(out, 0, sizeof *out);
@@ -62627,7 +59588,6 @@ static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, d
     for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, v.as.l->items[i], depth + 1, &out->as.list[i]));
     return DYNC_OK;
 }
-
 static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *name)
 {
     dync__arg result;
@@ -62639,7 +59599,6 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
 }
 
 /* ---- the run -------------------------------------------------------------------------------------------------------------------------- */
-
 static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
 {
     dync_compiled *inner = dync__callee_compiled(callee);
@@ -62661,7 +59620,6 @@ static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, 
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();      /* one that was handled inside is none */
     return dync__maker_finish(m, r, name);
 }
-
 static void dync__maker_free(dync__maker *m)
 {
     for (int i = 0; i < m->real.n; i++) {
@@ -62673,9 +59631,7 @@ static void dync__maker_free(dync__maker *m)
     dync__vec_free(&m->fake);
     dync__map_free(&m->node);
 }
-
 static void dync__graph_release(void *g) { dync_graph_free(g); }
-
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__maker m = {.handler = {.call = dync__maker_call}, .mode = dync__maker_mode};

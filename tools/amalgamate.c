@@ -3,7 +3,8 @@
  *   amalgamate src/dync.in.h > dync.h
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
- * the root itself (each .c file begins with it). Everything else is copied as it is. Banners name the source file; there are no #line
+ * the root itself (each .c file begins with it). Of .c files, blank lines that do not stand before a comment are left out, which keeps
+ * the header within what debuggers take; everything else is copied as it is. Banners name the source file; there are no #line
  * directives and no dates, so the same input gives the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
@@ -101,6 +102,17 @@ static void banner(const char *path)
     printf(" */\n");
 }
 
+static bool is_blank(const char *line) { return *line == '\n' || *line == '\r'; }
+
+/* A blank line of a .c file with no comment after it. */
+static bool is_spare(const char *line, const char *path)
+{
+    size_t n = strlen(path);
+    if (n < 2 || strcmp(path + n - 2, ".c") != 0 || !is_blank(line)) return false;
+    while (is_blank(line)) line++;
+    return strncmp(line, "/*", 2) != 0;
+}
+
 static void paste(const char *path, bool is_root)
 {
     char *text = tool_read(path), target[TOOL_PATH];
@@ -115,6 +127,7 @@ static void paste(const char *path, bool is_root)
             paste_include(target, path);
             continue;
         }
+        if (is_spare(line, path)) continue;
         track(line, line == guard, path);
         fwrite(line, 1, tool_line(line), stdout);
     }

@@ -378,7 +378,7 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
         j.training = training;
         j.as_rows = as_rows;
         dync__functional_begin(&j.f, joint, out);
-        j.f.decompose = how->decompose;
+        j.f.decompose = (int)how->decompose;
         status = dync__joint_prepare(&j, user, &g);
         if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
         if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;

@@ -184,6 +184,11 @@ TEST(changes_between_steps)
         }
     compare("changes", a.net, c.net, 1e-4);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    for (int k = 0; k < 2; k++) {
+        dync_optim_free(both[k]->opt);
+        dync_module_free(both[k]->net);
+    }
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------------------------------ */
