@@ -358,6 +358,7 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
     dync__trace_pause pause = dync__trace_pause_begin(t);
     status = dync__dispatch(&real);
     dync__trace_pause_end(t, pause);
+    c->nout = real.nout;
     for (int i = 0; i < c->nout && status == DYNC_OK; i++) {
         int env = dync__tracer_env_real(t, real.out[i]);
         dync__unref(real.out[i]);

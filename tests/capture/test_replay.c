@@ -322,6 +322,41 @@ static dync_tensor *ten_ifs(dync_tensor *x)
     }
     return x;
 }
+/* Operators whose result's shape depends on data are opaque breaks that give tensors. */
+static dync_tensor *places(dync_tensor *x) { return dync_sum(dync_nonzero(dync_relu(x)), dync_shape(0), false); }
+static dync_tensor *chosen(dync_tensor *x)
+{
+    dync_tensor *y = dync_masked_select(dync_mul(x, 3), dync_gt(x, 0));
+    return dync_add(dync_sum(dync_mul(y, y), DYNC_ALL, false), (int)dync_size(y, 0));
+}
+static dync_tensor *distinct(dync_tensor *x) { return dync_add(dync_unique(dync_neg(x)), 1); }
+TEST(shapes_that_depend_on_data)
+{
+    dync_tensor *(*const fn[])(dync_tensor *) = {places, chosen, distinct};
+    const char *const backend[] = {"eager", "aot_eager", "inductor"};
+    for (int k = 0; k < 9; k++) {
+        dync_compiled *f = dync_compile(fn[k / 3], .backend = backend[k % 3]);
+        for (int i = 0; i < 10; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_sub(dync_trunc(dync_mul(dync_rand(dync_shape(3, 4)), 5)), 2);
+            dync_tensor *r = dync_call(f, x), *want = fn[k / 3](x);
+            EXPECT(r && want && dync_equal(r, want));
+            EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        }
+        dync_compiled_free(f);
+    }
+    dync_compiled *f = dync_compile(chosen);
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(3), i + 1), true);
+        EXPECT_EQ_INT(dync_backward(dync_call(f, x)), DYNC_OK);
+        EXPECT(dync_grad(x) && dync_item(dync_select(dync_grad(x), 0, 2)) == 18 * (i + 1));
+    }
+    dync_compiled_free(f);
+    f = dync_compile(places, .fullgraph = true);
+    EXPECT(!dync_call(f, dync_ones(dync_shape(2))));
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
+    dync_clear_error();
+    dync_compiled_free(f);
+}
 TEST(ten_ifs_are_about_twenty_segments)
 {
     dync_compiled *f = dync_compile(ten_ifs);
