@@ -160,7 +160,7 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
         gx = dync_mul(dync_sub(dync_sub(h, dync_mean(h, dims, true)), along), rstd);
     }
     if (g->grad_out[1]) gx = dync__g_plus(gx, dync_expand(dync_div(g->grad_out[1], count), dync__ga_shape(g, 0)));
-    if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], -count), dync_mul(rstd, rstd))));
+    if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], dync__sf(DYNC__SF_MUL, count, -1)), dync_mul(rstd, rstd))));
     return dync__ga_set(g, 0, gx);
 }
 

@@ -29,11 +29,11 @@ DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim,
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
 {
     bool reduced[DYNC_MAX_DIMS];
-    double n = 1;
+    int64_t n = 1;
     dync__g_reduced(dims, shape.n, reduced);
     for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) n *= (double)dync__sz_number(shape.d[d]);
-    return n;
+        if (reduced[d]) n = dync__sz_mul(n, shape.d[d]);
+    return dync__sf_of(n);
 }
 
 static dync_dims dync__g_dim(int64_t dim)
@@ -81,8 +81,8 @@ static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
 {
     dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
     dync_tensor *x = dync__grads_x(g);
-    double n = dync__g_count(dims, shape) - dync__ga_float(g, 2);
-    return dync_mul(dync_mul(gy, 2 / n), dync_sub(x, dync_mean(x, dims, true)));
+    double n = dync__sf(DYNC__SF_SUB, dync__g_count(dims, shape), dync__ga_float(g, 2));
+    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)), dync_sub(x, dync_mean(x, dims, true)));
 }
 
 DYNC__FN dync_status dync__g_var(dync__grad *g)
@@ -175,7 +175,7 @@ DYNC__FN dync_status dync__g_logsumexp(dync__grad *g)
 static bool dync__g_by_columns(const dync__grad *g, int i)
 {
     dync__layout lay = dync__grad_layout(g, i);
-    return lay.stride[0] == 1 && lay.stride[1] == lay.shape[0];
+    return lay.stride[0] == 1 && dync__sz_eq(lay.stride[1], lay.shape[0]);
 }
 
 static dync_tensor *dync__g_mm_left(dync__grad *g, int left, dync_tensor *gy, dync_tensor *right)

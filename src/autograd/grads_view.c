@@ -93,10 +93,10 @@ DYNC__FN dync_status dync__g_cat(dync__grad *g)
         int64_t size = skipped ? 0 : shape.d[dim];
         if (g->needed[i]) {
             dync_tensor *h = skipped ? dync__grad_zeros(shape, dync__grad_dtype(g, i), dync__grad_device(g, i))
-                                     : dync_slice(dync__grads_gy(g), dim, from, from + size, 1);
+                                     : dync_slice(dync__grads_gy(g), dim, from, dync__sz_add(from, size), 1);
             DYNC__TRY(dync__grad_set(g, i, h));
         }
-        from += size;
+        from = dync__sz_add(from, size);
     }
     return DYNC_OK;
 }

@@ -816,15 +816,17 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
     return dync__trace_body(t, out);
 }
 
-/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the real one. */
+/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the real one. So is that where sizes are
+ * symbolic: what cannot be traced with them (restart, again) is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
-    if (!t->fn->opt.fullgraph) return dync__trace_once(t, e, out);
+    if (!t->fn->opt.fullgraph || (t->taped && !t->syms)) return dync__trace_once(t, e, out);
     dync__error_guard guard;
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync_status status = dync__trace_once(t, e, out);
     dync__error_slot inner = dync__error_guard_end(&guard);
+    t->restart |= t->taped && status != DYNC_OK && status != DYNC_ERR_MEMORY && t->syms->violated < 0;
     if (t->restart) dync__tls.error_count = errors;
     else dync__error_raise(&inner);
     return status;
@@ -847,18 +849,19 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     dync__outval out;
     *result = DYNC_NONE;
     if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
-    if (t.restart) {
+    while (t.restart) {
+        bool again = t.taped;
         dync__tls.grad_enabled_off = !t.grad_mode_before;
         dync_scope_end(&scope);
         dync__tracer_close(&t);
         dync__trace_undo(e);
-        dync__shapes_give_up(e, call);
+        if (again) dync__shapes_give_up(e, call);
         scope = dync_scope_begin();
         status = dync__tracer_open(&t, f, e, call);
         t.fresh = fresh;
         dync__taped_open(&t);
         dync__lint_restart(&t);
-        if (status == DYNC_OK) status = dync__trace_once(&t, e, &out);
+        if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
     }
     if (t.fresh) dync__callbacks_end();
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;

@@ -176,7 +176,7 @@ DYNC__FN void dync__shapes_free(dync__cache_entry *e)
     e->shapes = NULL;
 }
 
-/* A trace that begins again with plain sizes: a backward inside, whose rules are written for them. */
+/* A trace that begins again with plain sizes. */
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call)
 {
     for (int k = 0; e->dynamic && k < call->n_tensors; k++) {
@@ -194,16 +194,16 @@ typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS],
 static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size)) return true;
+    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(p->t->syms, *size);
-    p->any = p->any || dync__is_token(*size);
+    p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
 
 static bool dync__shape_name(void *user, int64_t *size)
 {
     dync_graph *g = user;
-    if (!dync__is_token(*size) || dync__graph_symbol_text(g, *size)) return true;
+    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
     dync__str s = {0};
     dync__symtab_text(g->syms, *size, false, &s);
     bool named = dync__graph_symbol(g, *size, dync__str_get(&s));

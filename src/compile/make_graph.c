@@ -180,9 +180,9 @@ static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__l
 static bool dync__maker_settle_size(void *user, int64_t *size)
 {
     dync__maker *m = user;
-    if (!dync__is_token(*size)) return true;
+    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(m->syms, *size);
-    if (!dync__is_token(*size) || dync__graph_symbol_text(m->graph, *size)) return true;
+    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(m->graph, *size)) return true;
     dync__str s = {0};
     dync__symtab_text(m->syms, *size, false, &s);
     bool named = dync__graph_symbol(m->graph, *size, dync__str_get(&s));

@@ -82,7 +82,7 @@ static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
 static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
 {
     const dync__symtab *t = p->g->syms;
-    const dync__sz_expr *e = t && dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    const dync__sz_expr *e = t && (dync__is_token(size) || dync__is_sf(size)) ? dync__symtab_find(t, size) : NULL;
     dync__sz_names names = {p->g, dync__c_symbol};
     if (!e || e->kind == -1) return false;
     for (int i = 0; i < p->g->n_inputs; i++)
@@ -150,8 +150,10 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
     switch (a->kind) {
     case DYNC__A_NONE: dync__str_add(p->s, takes_value ? "DYNC_NONE" : "NULL"); break;
     case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
-    case DYNC__A_INT: dync__c_int(p->s, a->as.i); break;
-    case DYNC__A_FLOAT: dync__c_double(p->s, a->as.f); break;
+    case DYNC__A_INT: dync__c_size(p, a->as.i); break;
+    case DYNC__A_FLOAT:
+        if (!dync__c_symbolic(p, dync__sf_bits(a->as.f))) dync__c_double(p->s, a->as.f);
+        break;
     case DYNC__A_BOOL:
         dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE"
                             : a->as.i   ? "true"

@@ -63,8 +63,11 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
 {
     switch (a->kind) {
     case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
-    case DYNC__A_INT: dync__str_addf(p->s, "%lld", (long long)a->as.i); break;
-    case DYNC__A_FLOAT: dync__fx_double(p->s, a->as.f); break;
+    case DYNC__A_INT: dync__text_size(p->s, p->g, a->as.i); break;
+    case DYNC__A_FLOAT:
+        if (dync__is_sf(dync__sf_bits(a->as.f))) dync__text_size(p->s, p->g, dync__sf_bits(a->as.f));
+        else dync__fx_double(p->s, a->as.f);
+        break;
     case DYNC__A_BOOL: dync__str_add(p->s, a->as.i ? "True" : "False"); break;
     case DYNC__A_DIMS: dync__fx_dims(p, a, false); break;
     case DYNC__A_DTYPE:

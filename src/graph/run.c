@@ -105,6 +105,8 @@ static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dy
     bool ok = true;
     if (in->kind == DYNC__A_INT) {
         out->as.i = dync__symtab_value(t, in->as.i, env->value, &ok);
+    } else if (in->kind == DYNC__A_FLOAT) {
+        out->as.f = dync__sf_double(dync__symtab_value(t, dync__sf_bits(in->as.f), env->value, &ok));
     } else {
         int64_t *dims = dync__arena_alloc(env->arena, (size_t)(in->n + 1) * sizeof *dims);
         if (!dims) return DYNC_ERR_MEMORY;
@@ -155,7 +157,7 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
         *out = env->slot[in->as.node->index];
         return DYNC_OK;
     }
-    if (env->value && (in->kind == DYNC__A_INT || in->kind == DYNC__A_DIMS)) return dync__env_sizes(env, in, out);
+    if (env->value && (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS)) return dync__env_sizes(env, in, out);
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;

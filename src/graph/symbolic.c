@@ -14,6 +14,12 @@ static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), voi
 {
     int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
     if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
+    if (a->kind == DYNC__A_FLOAT) {
+        int64_t bits = dync__sf_bits(a->as.f);
+        bool went = !dync__is_sf(bits) || fn(user, &bits);
+        a->as.f = dync__sf_double(bits);
+        return went;
+    }
     for (int i = 0; a->kind == DYNC__A_DIMS && i < a->n; i++)
         if (!fn(user, &dims[i])) return false;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)

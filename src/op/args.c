@@ -29,7 +29,7 @@ DYNC__FN dync__arg dync__arg_value(dync_value v)
 
 DYNC__FN double dync__arg_number(const dync__arg *a)
 {
-    return a->kind == DYNC__A_FLOAT ? a->as.f : (double)a->as.i;
+    return a->kind == DYNC__A_FLOAT ? dync__sf_number(a->as.f) : (double)(dync__is_token(a->as.i) ? dync__sz_number(a->as.i) : a->as.i);
 }
 
 DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, int cap)

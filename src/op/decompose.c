@@ -53,8 +53,8 @@ DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), x->lay.ndim, &dim));
-    int64_t start = call->args[2].as.i < 0 ? call->args[2].as.i + x->lay.shape[dim] : call->args[2].as.i;
-    return dync__chain_end(&c, call, dync__chain_slice(&c, x, dim, start, start + call->args[3].as.i));
+    int64_t start = call->args[2].as.i < 0 ? dync__sz_add(call->args[2].as.i, x->lay.shape[dim]) : call->args[2].as.i;
+    return dync__chain_end(&c, call, dync__chain_slice(&c, x, dim, start, dync__sz_add(start, call->args[3].as.i)));
 }
 
 /* Each dim by a view [before, 1, it and after], expanded and folded back: three dims whatever the rank. */
@@ -71,12 +71,12 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     for (int d = 0; d < n; d++) {
         int64_t times = call->args[1].as.dims[d], three[3] = {1, 1, 1};
         if (times == 1) continue;
-        for (int k = 0; k < n; k++) three[k < d ? 0 : 2] *= shape[k];
+        for (int k = 0; k < n; k++) three[k < d ? 0 : 2] = dync__sz_mul(three[k < d ? 0 : 2], shape[k]);
         x = dync__chain_shape(&c, DYNC__OP_reshape, x, 3, three);
         three[1] = times;
         x = dync__chain_shape(&c, DYNC__OP_expand, x, 3, three);
         x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
-        shape[d] *= times;
+        shape[d] = dync__sz_mul(shape[d], times);
         x = dync__chain_shape(&c, DYNC__OP_view, x, n, shape);
         copied = true;
     }
@@ -89,7 +89,7 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
     int dim;
     if (!x || x->numel == 0 || x->lay.ndim == 0) return x;
     if (dync__dim_wrap((int)dim_arg, x->lay.ndim, &dim) != DYNC_OK) return x;
-    int64_t size = x->lay.shape[dim], start = (size - shift % size) % size;
+    int64_t size = x->lay.shape[dim], start = dync__sz_mod(dync__sz_sub(size, dync__any_token(size, shift) ? dync__sz_mod(shift, size) : shift % size), size);
     if (start == 0) return x;
     dync__dt *tail = dync__chain_slice(c, x, dim, start, size), *head = dync__chain_slice(c, x, dim, 0, start);
     dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};
@@ -178,7 +178,7 @@ static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, con
     if (!x) return NULL;
     for (int i = 0; i < n_batch; i++) {
         full[i] = batch[i];
-        flat[0] *= batch[i];
+        flat[0] = dync__sz_mul(flat[0], batch[i]);
     }
     for (int i = 0; i < 2; i++) full[n_batch + i] = flat[1 + i] = x->lay.shape[x->lay.ndim - 2 + i];
     x = dync__chain_shape(c, DYNC__OP_expand, x, n_batch + 2, full);
@@ -189,7 +189,7 @@ static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, con
 static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, const dync__info *out)
 {
     int64_t rows[2] = {1, a->lay.shape[a->lay.ndim - 1]};
-    for (int i = 0; i < a->lay.ndim - 1; i++) rows[0] *= a->lay.shape[i];
+    for (int i = 0; i < a->lay.ndim - 1; i++) rows[0] = dync__sz_mul(rows[0], a->lay.shape[i]);
     a = dync__chain_shape(c, DYNC__OP_reshape, a, 2, rows);
     a = dync__chain_tt(c, b->lay.ndim == 1 ? DYNC__OP_mv : DYNC__OP_mm, a, b);
     return dync__chain_shape(c, DYNC__OP_view, a, out->lay.ndim, out->lay.shape);
@@ -230,7 +230,7 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call)
         return dync__chain_end(&c, call,
                                dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
     int64_t rows[2] = {1, x->lay.shape[n - 1]};
-    for (int i = 0; i < n - 1; i++) rows[0] *= x->lay.shape[i];
+    for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
     if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
     w = dync__chain1(&c, DYNC__OP_t, w);
     y = dync__chain3(&c, DYNC__OP_addmm, dync__arg_t(bias), dync__arg_t(y), dync__arg_t(w));
@@ -279,7 +279,7 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    int64_t kernel[2] = {x->lay.shape[n - 2] / info.lay.shape[n - 2], x->lay.shape[n - 1] / info.lay.shape[n - 1]};
+    int64_t kernel[2] = {dync__sz_div(x->lay.shape[n - 2], info.lay.shape[n - 2]), dync__sz_div(x->lay.shape[n - 1], info.lay.shape[n - 1])};
     dync__arg args[6] = {call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
                          dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
@@ -338,7 +338,7 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
     bool training = call->args[5].as.i != 0;
     double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
     int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    double n = x->lay.shape[1] ? (double)(x->numel / x->lay.shape[1]) : 0;
+    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
     int64_t channels = x->lay.shape[1];
     dync__dt *xw = dync__chain_dtype(&c, x, wide), *mean, *var, *invstd, *y;
     if (training) {
@@ -360,7 +360,7 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
                       : dync__chain_empty(&c, wide, x->device);
     if (training && (rm || rv))
         var = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
-                             n / (n - 1));
+                             dync__sf(DYNC__SF_DIV, n, dync__sf(DYNC__SF_SUB, n, 1)));
     out[3] = !rm        ? dync__chain_empty(&c, wide, x->device)
              : training ? dync__chain_running(&c, rm, mean, momentum)
                         : dync__chain1(&c, DYNC__OP_clone, rm);
@@ -393,7 +393,7 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
     bool train = call->args[7].as.i != 0;
     int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     int stats = w ? w->dtype : wide;
-    double n = x->lay.shape[1] ? (double)(x->numel / x->lay.shape[1]) : 1;
+    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 1;
     mean = dync__chain_channels(&c, dync__dt_arg(call, train ? 5 : 3), x);
     if (train) invstd = dync__dt_arg(call, 6);
     else
@@ -410,10 +410,10 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
         dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
     dync__dt *gx = gw;
     if (train) {
-        gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tf(&c, DYNC__OP_mul, sum_g, 1 / n));
+        gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tf(&c, DYNC__OP_mul, sum_g, dync__sf(DYNC__SF_DIV, 1, n)));
         gx = dync__chain_tt(&c, DYNC__OP_sub, gx,
                             dync__chain_tt(&c, DYNC__OP_mul, hat,
-                                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, 1 / n)));
+                                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, dync__sf(DYNC__SF_DIV, 1, n))));
     }
     dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x)) : invstd;
     out[0] = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_mul, gx, scale), x->dtype);

@@ -143,7 +143,7 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
     DYNC__TRY(dync__infer_tensor(call, 1, &w));
     int channels = x->lay.ndim > 1 ? 1 : 0;
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == channels ? w->numel : 1;
-    if (w->numel != 1 && (w->lay.ndim != 1 || x->lay.ndim == 0 || x->lay.shape[channels] != w->numel))
+    if (w->numel != 1 && (w->lay.ndim != 1 || x->lay.ndim == 0 || !dync__sz_eq(x->lay.shape[channels], w->numel)))
         return dync__fail(DYNC_ERR_SHAPE, "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                           "%lld and channel size = %lld.", (long long)w->numel,
                           (long long)(x->lay.ndim ? x->lay.shape[channels] : 1));
@@ -163,12 +163,13 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call)
     if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional tensors");
     DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
     int64_t size = x->lay.shape[dim];
-    if (size % 2)
+    if (!dync__sz_eq(dync__sz_mod(size, 2), 0))
         return dync__fail(DYNC_ERR_SHAPE, "Halving dimension must be even, but dimension %d is size %lld", dim,
                           (long long)size);
-    dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, size / 2, size));
+    int64_t half = dync__sz_div(size, 2);
+    dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, half, size));
     return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, size / 2), gate));
+                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
 }
 
 DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
@@ -394,8 +395,8 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
     if (n < 1) return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least 1-dimensional");
     for (int i = 0; i < n; i++) {
         dims[i] = lead + i;
-        if (lead < 0 || x->lay.shape[lead + i] != shape->as.dims[i] ||
-            (w && (w->lay.ndim != n || w->lay.shape[i] != shape->as.dims[i])))
+        if (lead < 0 || !dync__sz_eq(x->lay.shape[lead + i], shape->as.dims[i]) ||
+            (w && (w->lay.ndim != n || !dync__sz_eq(w->lay.shape[i], shape->as.dims[i]))))
             return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end with normalized_shape");
     }
     bool wide = x->dtype == DYNC_F64;
@@ -452,8 +453,8 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
                           q->lay.ndim, k->lay.ndim, v->lay.ndim);
     if (mask && call->args[5].as.i)
         return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
-    double width = (double)q->lay.shape[q->lay.ndim - 1],
-           scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : 1 / sqrt(width);
+    double width = dync__sf_of(q->lay.shape[q->lay.ndim - 1]),
+           scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : dync__sf(DYNC__SF_DIV, 1, dync__sf(DYNC__SF_SQRT, width, 0));
     dync__dt *kt = dync__chain3(&c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
     y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_matmul, q, kt), scale);
     y = dync__dn_masked(&c, call, y, mask);
@@ -526,14 +527,16 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
     DYNC__TRY(dync__dn_numbers(call, 7, 2, 1, dilation));
     bool single = x->lay.ndim == 3;
     const int64_t *in = x->lay.shape + (single ? 0 : 1);
-    if (groups < 1 || in[0] != w->lay.shape[0] || in[0] % groups)
+    if (groups < 1 || !dync__sz_eq(in[0], w->lay.shape[0]) || !dync__sz_eq(dync__sz_mod(in[0], groups), 0))
         return dync__fail(DYNC_ERR_SHAPE, "expected input with weight's %lld channels, a multiple of groups=%lld, got %lld",
                           (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
     shape[0] = single ? 1 : x->lay.shape[0];
-    shape[1] = channels[1] = w->lay.shape[1] * groups;
+    shape[1] = channels[1] = dync__sz_mul(w->lay.shape[1], groups);
     for (int i = 0; i < 2; i++) {
-        shape[2 + i] = (in[1 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w->lay.shape[2 + i] - 1) + extra[i] + 1;
-        if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || shape[2 + i] < 1)
+        int64_t reach = dync__sz_mul(dilation[i], dync__sz_sub(w->lay.shape[2 + i], 1));
+        shape[2 + i] = dync__sz_sub(dync__sz_mul(dync__sz_sub(in[1 + i], 1), stride[i]), 2 * padding[i] - extra[i] - 1);
+        shape[2 + i] = dync__sz_size(dync__sz_add(shape[2 + i], reach));
+        if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || dync__sz_lt(shape[2 + i], 1))
             return dync__fail(DYNC_ERR_SHAPE, "stride and dilation of at least 1, padding of at least 0 and a result of at least "
                               "1 are expected, got %lld, %lld, %lld and %lld", (long long)stride[i], (long long)dilation[i],
                               (long long)padding[i], (long long)shape[2 + i]);
@@ -561,14 +564,14 @@ static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t 
     if (!x) return NULL;
     int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
     if (before < 0 || after < 0) {
-        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? size + after : size);
+        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? dync__sz_add(size, after) : size);
         return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
     }
     if (before == 0 && after == 0) return x;
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
-    shape[dim] = before + size + after;
+    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
     dync__arg args[6] = {dync__arg_t(x), dync__arg_dims(x->lay.ndim, shape), dync__arg_i(dim), dync__arg_i(before),
-                         dync__arg_i(before + size), dync__arg_i(1)};
+                         dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
     dync__dt *y;
     dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
     return y;
@@ -594,7 +597,7 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
     for (int i = 0; i < pad->n / 2; i++) {
         int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i], after = pad->as.dims[2 * i + 1];
         int64_t limit = INT64_C(1) << 40;
-        if (before > limit || after > limit || -before > size || -after > size || size + before + after < 0)
+        if (before > limit || after > limit || dync__sz_lt(size, -before) || dync__sz_lt(size, -after) || dync__sz_lt(dync__sz_add(size, before + after), 0))
             return dync__fail(DYNC_ERR_SHAPE, "The input size %lld, plus negative padding %lld and %lld, resulted in a size that is "
                               "negative or too large, which is invalid. Check dimension %d of your input.", (long long)size,
                               (long long)before, (long long)after, x->lay.ndim - 1 - i);
@@ -653,14 +656,15 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     int n = x->lay.ndim;
     if (n) DYNC__TRY(dync__dn_dim(call, 1, n, &dim));
     int64_t size = n ? x->lay.shape[dim] : 1;
-    if (window < 0 || window > size)
+    if (window < 0 || dync__sz_lt(size, window))
         return dync__fail(DYNC_ERR_VALUE, "maximum size for tensor at dimension %d is %lld but size is %lld", dim, (long long)size,
                           (long long)window);
     if (step <= 0) return dync__fail(DYNC_ERR_VALUE, "step is %lld but must be > 0", (long long)step);
     if (n == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "the result has more than %d dims", DYNC_MAX_DIMS);
     for (int d = 0; d < n; d++) {
-        shape[d] = d == dim ? (size - window) / step + 1 : x->lay.shape[d];
-        stride[d] = d == dim ? x->lay.stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(x->lay.stride[d], 1)) : x->lay.stride[d];
+        shape[d] = d == dim ? dync__sz_size(dync__sz_add(dync__sz_div(dync__sz_sub(size, window), step), 1)) : x->lay.shape[d];
+        stride[d] = x->lay.stride[d];
+        if (d == dim) stride[d] = dync__is_token(stride[d]) ? dync__sz_mul(stride[d], step) : stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(stride[d], 1));
     }
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;
@@ -704,11 +708,12 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
     if (n < 3 || n + 2 > DYNC_MAX_DIMS)
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n);
     if (r < 1 || r > INT32_MAX) return dync__fail(DYNC_ERR_VALUE, "pixel_shuffle expects a positive upscale_factor, but got %lld", (long long)r);
-    if (x->lay.shape[lead] % (r * r))
+    if (!dync__sz_eq(dync__sz_mod(x->lay.shape[lead], r * r), 0))
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
                           (long long)(r * r));
-    const int64_t *s = x->lay.shape + lead, split[5] = {s[0] / (r * r), r, r, s[1], s[2]}, joined[3] = {s[0] / (r * r), s[1] * r, s[2] * r};
+    const int64_t *s = x->lay.shape + lead, out = dync__sz_div(s[0], r * r), split[5] = {out, r, r, s[1], s[2]},
+                  joined[3] = {out, dync__sz_mul(s[1], r), dync__sz_mul(s[2], r)};
     static const int to[5] = {0, 3, 1, 4, 2};
     for (int d = 0; d < lead; d++) {
         shape[d] = x->lay.shape[d];

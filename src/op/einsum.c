@@ -132,7 +132,7 @@ static dync_status dync__es_parse(dync__einsum *e, const char *equation, const d
         for (int d = 0; d < e->in[i].n; d++) {
             int label = e->in[i].label[d];
             int64_t size = e->in[i].t->lay.shape[d], *known = &e->size[label];
-            if (occurs[label]++ && *known != size && *known != 1 && size != 1)
+            if (occurs[label]++ && *known != 1 && size != 1 && !dync__sz_eq(*known, size))
                 return dync__fail(DYNC_ERR_SHAPE, "einsum(): operand %d has size %lld at dimension %d, which does not broadcast with "
                                   "previously seen size %lld", i, (long long)size, d, (long long)*known);
             if (occurs[label] == 1 || size != 1) *known = size;
@@ -202,7 +202,7 @@ static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, cons
     int64_t shape[3] = {1, 1, 1};
     int n = 0;
     for (int part = 0; part < 3; part++)
-        for (int i = 0; i < count[part]; i++) shape[part] *= e->size[label[n++]];
+        for (int i = 0; i < count[part]; i++) shape[part] = dync__sz_mul(shape[part], e->size[label[n++]]);
     return dync__chain_shape(&e->c, DYNC__OP_reshape, dync__es_arrange(e, x, n, label), 3, shape);
 }
 

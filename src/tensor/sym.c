@@ -7,6 +7,11 @@
 #include "sym.h"
 
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
+#if FLT_EVAL_METHOD == 2
+enum { DYNC__SF_KEPT = 0 };              /* moving a signalling NaN quiets it there: numbers are made plain */
+#else
+enum { DYNC__SF_KEPT = 1 };
+#endif
 typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 
@@ -244,13 +249,50 @@ static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_
     return ok ? dync__sz_of_poly(t, &r) : dync__sz_atom(t, op, a, b);
 }
 
+/* ---- numbers ------------------------------------------------------------------------------------------------------------------------ */
+static double dync__sf_plain(int op, double a, double b)
+{
+    switch (op) {
+    case DYNC__SF_ADD: return a + b;
+    case DYNC__SF_SUB: return a - b;
+    case DYNC__SF_MUL: return a * b;
+    case DYNC__SF_DIV: return a / b;
+    case DYNC__SF_SQRT: return sqrt(a);
+    default: return a;
+    }
+}
+
+static int64_t dync__sf_hint(const dync__symtab *t, int64_t bits)
+{
+    const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
+    return e ? e->hint : bits;
+}
+
+/* a, b: bits; of DYNC__SF_OF a size. */
+static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
+{
+    uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
+    double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a) : dync__sf_double(dync__sf_hint(t, a));
+    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x1FFE << 51 | h >> 13 | 1), .kind = (int8_t)op, .a = a, .b = b};
+    e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
+    return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
+}
+
 /* ---- what symbols were found to be --------------------------------------------------------------------------------------------------- */
+static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e)
+{
+    int op = e->kind;
+    int64_t a = dync__symtab_simple(t, e->a), b = dync__symtab_simple(t, e->b);
+    if (op == DYNC__SF_OF ? dync__is_token(a) : dync__is_sf(a) || dync__is_sf(b)) return dync__sf_build(t, op, a, b);
+    return dync__sf_bits(dync__sf_plain(op, op == DYNC__SF_OF ? (double)a : dync__sf_double(a), dync__sf_double(b)));
+}
+
 DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
 {
-    if (!dync__is_token(size)) return size;
-    const dync__sz_expr *found = dync__symtab_find(t, size);
+    const dync__sz_expr *found = dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size) : NULL;
     if (!found) return size;
     dync__sz_expr e = *found;
+    if (e.kind >= DYNC__SF_OF) return dync__sf_simple(t, &e);
     if (e.kind == DYNC__SZ_SYMBOL) return t->symbol.at[e.symbol].is ? dync__symtab_simple(t, t->symbol.at[e.symbol].is) : size;
     if (e.kind != DYNC__SZ_SUM) return dync__sz_build(t, (dync__sz_op)e.kind, dync__symtab_simple(t, e.a), dync__symtab_simple(t, e.b));
     int64_t sum = 0;
@@ -280,6 +322,44 @@ DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
     int64_t r = dync__sz_build(t, op, dync__symtab_simple(t, a), dync__symtab_simple(t, b));
     if (t->failed) dync__fail_memory(0);
     return t->failed ? -1 : r;
+}
+
+static double dync__sf_made(int op, int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__sz_table(op == DYNC__SF_OF ? a : 0, 0);
+    dync__sz_expr e = {.kind = (int8_t)op, .a = a, .b = b};
+    int64_t r = t ? dync__sf_simple(t, &e) : -1;
+    if (t && t->failed) dync__fail_memory(0);
+    return DYNC__SF_KEPT ? dync__sf_double(r) : dync__sf_number(dync__sf_double(r));
+}
+
+DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
+{
+    int64_t x = dync__sf_bits(a), y = dync__sf_bits(b);
+    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made(op, x, y) : dync__sf_plain(op, a, b);
+}
+
+DYNC__FN double dync__sf_of(int64_t size)
+{
+    if (dync__is_token(size) && !DYNC__SF_KEPT) return (double)dync__sz_number(size);
+    return dync__is_token(size) ? dync__sf_made(DYNC__SF_OF, size, 0) : (double)size;
+}
+
+static void dync__sf_fix(dync__symtab *t, int64_t bits)
+{
+    const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
+    if (!e) return;
+    int64_t a = e->a, b = e->b;
+    if (e->kind == DYNC__SF_OF) (void)dync__sz_number(a);
+    else dync__sf_fix(t, a), dync__sf_fix(t, b);
+}
+
+DYNC__FN double dync__sf_number(double x)
+{
+    int64_t bits = dync__sf_bits(x);
+    if (!dync__is_sf(bits) || !dync__symtab_find(dync__tls.syms, bits)) return x;
+    dync__sf_fix(dync__tls.syms, bits);
+    return dync__sf_double(dync__sf_hint(dync__tls.syms, bits));
 }
 
 DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls.syms, size); }
@@ -456,9 +536,13 @@ DYNC__FN int64_t dync__sz_at_least_2(int64_t token)
 /* ---- values ------------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value, bool *ok)
 {
-    if (!dync__is_token(size)) return size;
+    if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
     const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return *ok = false, -1;
+    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1);        /* a NaN of the user's */
+    if (e->kind >= DYNC__SF_OF) {
+        int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
+        return dync__sf_bits(e->kind == DYNC__SF_OF ? dync__sf_of(a) : dync__sf((dync__sf_op)e->kind, dync__sf_double(a), dync__sf_double(b)));
+    }
     if (e->kind == DYNC__SZ_SYMBOL) return value[e->symbol];
     if (e->kind != DYNC__SZ_SUM) {
         int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
@@ -480,9 +564,9 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
 
 DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols)
 {
-    if (!dync__is_token(size)) return true;
+    if (!dync__is_token(size) && !dync__is_sf(size)) return true;
     const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return false;
+    if (!e) return dync__is_sf(size);
     if (e->kind == DYNC__SZ_SYMBOL) return symbols[e->symbol] = true;
     if (e->kind != DYNC__SZ_SUM) return dync__symtab_uses(t, e->a, symbols) && dync__symtab_uses(t, e->b, symbols);
     for (int i = 0; i < e->n_terms; i++)
@@ -598,8 +682,36 @@ static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term,
     }
 }
 
+/* As Python has it: 1.0/s0. c: as C does, with the symbols that names tell. */
+static void dync__sf_text(const dync__symtab *t, int64_t bits, const dync__sz_names *c, bool sources, dync__str *s)
+{
+    static const char *const binary[] = {" + ", " - ", "*", "/"};
+    const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
+    if (!e) {
+        char text[40];
+        dync__double_text(dync__sf_double(bits), text, sizeof text);
+        dync__str_add(s, text);
+    } else if (e->kind == DYNC__SF_OF) {
+        if (c) dync__str_add(s, "(double)");
+        if (c) dync__symtab_c(t, e->a, c, s);
+        else dync__sz_text_atom(t, e->a, sources, true, s);
+    } else {
+        dync__str_add(s, e->kind == DYNC__SF_SQRT ? c ? "sqrt(" : "math.sqrt(" : "(");
+        dync__sf_text(t, e->a, c, sources, s);
+        if (e->kind != DYNC__SF_SQRT) {
+            dync__str_add(s, binary[e->kind - DYNC__SF_ADD]);
+            dync__sf_text(t, e->b, c, sources, s);
+        }
+        dync__str_add(s, ")");
+    }
+}
+
 DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool sources, dync__str *s)
 {
+    if (dync__is_sf(size)) {
+        dync__sf_text(t, size, NULL, sources, s);
+        return;
+    }
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
     if (!e || e->kind != DYNC__SZ_SUM) {
         dync__sz_text_atom(t, size, sources, false, s);
@@ -627,7 +739,8 @@ DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz
 {
     static const char *const binary[] = {" + ", " - ", " * ", " / ", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
-    if (!e) dync__str_addf(s, "%lld", (long long)size);
+    if (dync__is_sf(size)) dync__sf_text(t, size, names, false, s);
+    else if (!e) dync__str_addf(s, "%lld", (long long)size);
     else if (e->kind == DYNC__SZ_SYMBOL) names->symbol(names->user, size, s);
     else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX) {
         for (int i = 0; i < 4; i++) {                 /* (a < b ? a : b) */

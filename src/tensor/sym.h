@@ -5,20 +5,24 @@
  * which are one test away from the plain operation. A comparison that the expressions do not decide is decided by the hint, the value
  * that the size has in the call being traced, and becomes a guard. Equal expressions have equal tokens, in every table.
  *
- * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size. */
+ * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size.
+ *
+ * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are tokens too: signalling NaNs with a hash
+ * in them, which no operation gives and every operation quiets. They are made by dync__sf and pass wherever numbers pass. */
 #ifndef DYNC__SYM_H
 #define DYNC__SYM_H
 #include "tensor.h"
 
 typedef enum { DYNC__SZ_ADD, DYNC__SZ_SUB, DYNC__SZ_MUL, DYNC__SZ_DIV /* floor */, DYNC__SZ_MOD, DYNC__SZ_MIN, DYNC__SZ_MAX } dync__sz_op;
 typedef enum { DYNC__SZ_EQ, DYNC__SZ_LT, DYNC__SZ_NE, DYNC__SZ_LE } dync__sz_rel;
+typedef enum { DYNC__SF_OF = 16 /* of a size */, DYNC__SF_ADD, DYNC__SF_SUB, DYNC__SF_MUL, DYNC__SF_DIV, DYNC__SF_SQRT /* of a */ } dync__sf_op;
 enum { DYNC__SZ_DEGREE = 6 };
 typedef struct dync__sz_term { int64_t coef; int n; int64_t atom[DYNC__SZ_DEGREE]; } dync__sz_term;    /* coef * product of atoms; n 0: a number */
 typedef struct dync__sz_expr {
-    int64_t token, hint;
-    int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom */
+    int64_t token, hint;                 /* of a number: the bits of both */
+    int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a number */
     int symbol;
-    int64_t a, b;                        /* numbers or tokens */
+    int64_t a, b;                        /* sizes or tokens; of a number the bits of its operands */
     int n_terms;
     dync__sz_term *term;
 } dync__sz_expr;
@@ -63,6 +67,12 @@ DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t act
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
+DYNC__INLINE bool dync__is_sf(int64_t bits) { return (uint64_t)bits >> 51 == 0x1FFE && (uint64_t)bits << 13; }      /* the bits of a symbolic number */
+DYNC__INLINE int64_t dync__sf_bits(double x) { int64_t b; memcpy(&b, &x, sizeof b); return b; }
+DYNC__INLINE double dync__sf_double(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+DYNC__FN double dync__sf(dync__sf_op, double a, double b);                      /* plain, or a token of the thread's table */
+DYNC__FN double dync__sf_of(int64_t size);
+DYNC__FN double dync__sf_number(double);                                        /* plain: the symbols in it are guarded */
 DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
 DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
