@@ -6033,19 +6033,23 @@ DYNC__FN void dync__tensor_brief(dync__str *, const dync__tensor *); /* f32[2, 3
  * which are one test away from the plain operation. A comparison that the expressions do not decide is decided by the hint, the value
  * that the size has in the call being traced, and becomes a guard. Equal expressions have equal tokens, in every table.
  *
- * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size. */
+ * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size.
+ *
+ * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are tokens too: signalling NaNs with a hash
+ * in them, which no operation gives and every operation quiets. They are made by dync__sf and pass wherever numbers pass. */
 #ifndef DYNC__SYM_H
 #define DYNC__SYM_H
 
 typedef enum { DYNC__SZ_ADD, DYNC__SZ_SUB, DYNC__SZ_MUL, DYNC__SZ_DIV /* floor */, DYNC__SZ_MOD, DYNC__SZ_MIN, DYNC__SZ_MAX } dync__sz_op;
 typedef enum { DYNC__SZ_EQ, DYNC__SZ_LT, DYNC__SZ_NE, DYNC__SZ_LE } dync__sz_rel;
+typedef enum { DYNC__SF_OF = 16 /* of a size */, DYNC__SF_ADD, DYNC__SF_SUB, DYNC__SF_MUL, DYNC__SF_DIV, DYNC__SF_SQRT /* of a */ } dync__sf_op;
 enum { DYNC__SZ_DEGREE = 6 };
 typedef struct dync__sz_term { int64_t coef; int n; int64_t atom[DYNC__SZ_DEGREE]; } dync__sz_term;    /* coef * product of atoms; n 0: a number */
 typedef struct dync__sz_expr {
-    int64_t token, hint;
-    int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom */
+    int64_t token, hint;                 /* of a number: the bits of both */
+    int8_t kind;                         /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a number */
     int symbol;
-    int64_t a, b;                        /* numbers or tokens */
+    int64_t a, b;                        /* sizes or tokens; of a number the bits of its operands */
     int n_terms;
     dync__sz_term *term;
 } dync__sz_expr;
@@ -6090,6 +6094,12 @@ DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t act
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
+DYNC__INLINE bool dync__is_sf(int64_t bits) { return (uint64_t)bits >> 51 == 0x1FFE && (uint64_t)bits << 13; }      /* the bits of a symbolic number */
+DYNC__INLINE int64_t dync__sf_bits(double x) { int64_t b; memcpy(&b, &x, sizeof b); return b; }
+DYNC__INLINE double dync__sf_double(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+DYNC__FN double dync__sf(dync__sf_op, double a, double b);                      /* plain, or a token of the thread's table */
+DYNC__FN double dync__sf_of(int64_t size);
+DYNC__FN double dync__sf_number(double);                                        /* plain: the symbols in it are guarded */
 DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
 DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
@@ -6275,6 +6285,11 @@ DYNC__COLD_BEGIN
  *
  * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives another one. */
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
+#if FLT_EVAL_METHOD == 2
+enum { DYNC__SF_KEPT = 0 };              /* moving a signalling NaN quiets it there: numbers are made plain */
+#else
+enum { DYNC__SF_KEPT = 1 };
+#endif
 typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 
@@ -6501,13 +6516,48 @@ static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_
     return ok ? dync__sz_of_poly(t, &r) : dync__sz_atom(t, op, a, b);
 }
 
+/* ---- numbers ------------------------------------------------------------------------------------------------------------------------ */
+static double dync__sf_plain(int op, double a, double b)
+{
+    switch (op) {
+    case DYNC__SF_ADD: return a + b;
+    case DYNC__SF_SUB: return a - b;
+    case DYNC__SF_MUL: return a * b;
+    case DYNC__SF_DIV: return a / b;
+    case DYNC__SF_SQRT: return sqrt(a);
+    default: return a;
+    }
+}
+static int64_t dync__sf_hint(const dync__symtab *t, int64_t bits)
+{
+    const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
+    return e ? e->hint : bits;
+}
+
+/* a, b: bits; of DYNC__SF_OF a size. */
+static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
+{
+    uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
+    double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a) : dync__sf_double(dync__sf_hint(t, a));
+    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x1FFE << 51 | h >> 13 | 1), .kind = (int8_t)op, .a = a, .b = b};
+    e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
+    return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
+}
+
 /* ---- what symbols were found to be --------------------------------------------------------------------------------------------------- */
+static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e)
+{
+    int op = e->kind;
+    int64_t a = dync__symtab_simple(t, e->a), b = dync__symtab_simple(t, e->b);
+    if (op == DYNC__SF_OF ? dync__is_token(a) : dync__is_sf(a) || dync__is_sf(b)) return dync__sf_build(t, op, a, b);
+    return dync__sf_bits(dync__sf_plain(op, op == DYNC__SF_OF ? (double)a : dync__sf_double(a), dync__sf_double(b)));
+}
 DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
 {
-    if (!dync__is_token(size)) return size;
-    const dync__sz_expr *found = dync__symtab_find(t, size);
+    const dync__sz_expr *found = dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size) : NULL;
     if (!found) return size;
     dync__sz_expr e = *found;
+    if (e.kind >= DYNC__SF_OF) return dync__sf_simple(t, &e);
     if (e.kind == DYNC__SZ_SYMBOL) return t->symbol.at[e.symbol].is ? dync__symtab_simple(t, t->symbol.at[e.symbol].is) : size;
     if (e.kind != DYNC__SZ_SUM) return dync__sz_build(t, (dync__sz_op)e.kind, dync__symtab_simple(t, e.a), dync__symtab_simple(t, e.b));
     int64_t sum = 0;
@@ -6536,6 +6586,39 @@ DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
     int64_t r = dync__sz_build(t, op, dync__symtab_simple(t, a), dync__symtab_simple(t, b));
     if (t->failed) dync__fail_memory(0);
     return t->failed ? -1 : r;
+}
+static double dync__sf_made(int op, int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__sz_table(op == DYNC__SF_OF ? a : 0, 0);
+    dync__sz_expr e = {.kind = (int8_t)op, .a = a, .b = b};
+    int64_t r = t ? dync__sf_simple(t, &e) : -1;
+    if (t && t->failed) dync__fail_memory(0);
+    return DYNC__SF_KEPT ? dync__sf_double(r) : dync__sf_number(dync__sf_double(r));
+}
+DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
+{
+    int64_t x = dync__sf_bits(a), y = dync__sf_bits(b);
+    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made(op, x, y) : dync__sf_plain(op, a, b);
+}
+DYNC__FN double dync__sf_of(int64_t size)
+{
+    if (dync__is_token(size) && !DYNC__SF_KEPT) return (double)dync__sz_number(size);
+    return dync__is_token(size) ? dync__sf_made(DYNC__SF_OF, size, 0) : (double)size;
+}
+static void dync__sf_fix(dync__symtab *t, int64_t bits)
+{
+    const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
+    if (!e) return;
+    int64_t a = e->a, b = e->b;
+    if (e->kind == DYNC__SF_OF) (void)dync__sz_number(a);
+    else dync__sf_fix(t, a), dync__sf_fix(t, b);
+}
+DYNC__FN double dync__sf_number(double x)
+{
+    int64_t bits = dync__sf_bits(x);
+    if (!dync__is_sf(bits) || !dync__symtab_find(dync__tls.syms, bits)) return x;
+    dync__sf_fix(dync__tls.syms, bits);
+    return dync__sf_double(dync__sf_hint(dync__tls.syms, bits));
 }
 DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls.syms, size); }
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay)
@@ -6702,9 +6785,13 @@ DYNC__FN int64_t dync__sz_at_least_2(int64_t token)
 /* ---- values ------------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value, bool *ok)
 {
-    if (!dync__is_token(size)) return size;
+    if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
     const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return *ok = false, -1;
+    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1);        /* a NaN of the user's */
+    if (e->kind >= DYNC__SF_OF) {
+        int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
+        return dync__sf_bits(e->kind == DYNC__SF_OF ? dync__sf_of(a) : dync__sf((dync__sf_op)e->kind, dync__sf_double(a), dync__sf_double(b)));
+    }
     if (e->kind == DYNC__SZ_SYMBOL) return value[e->symbol];
     if (e->kind != DYNC__SZ_SUM) {
         int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
@@ -6725,9 +6812,9 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
 }
 DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols)
 {
-    if (!dync__is_token(size)) return true;
+    if (!dync__is_token(size) && !dync__is_sf(size)) return true;
     const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return false;
+    if (!e) return dync__is_sf(size);
     if (e->kind == DYNC__SZ_SYMBOL) return symbols[e->symbol] = true;
     if (e->kind != DYNC__SZ_SUM) return dync__symtab_uses(t, e->a, symbols) && dync__symtab_uses(t, e->b, symbols);
     for (int i = 0; i < e->n_terms; i++)
@@ -6838,8 +6925,36 @@ static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term,
         if (power > 1) dync__str_addf(s, "**%d", power);
     }
 }
+
+/* As Python has it: 1.0/s0. c: as C does, with the symbols that names tell. */
+static void dync__sf_text(const dync__symtab *t, int64_t bits, const dync__sz_names *c, bool sources, dync__str *s)
+{
+    static const char *const binary[] = {" + ", " - ", "*", "/"};
+    const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
+    if (!e) {
+        char text[40];
+        dync__double_text(dync__sf_double(bits), text, sizeof text);
+        dync__str_add(s, text);
+    } else if (e->kind == DYNC__SF_OF) {
+        if (c) dync__str_add(s, "(double)");
+        if (c) dync__symtab_c(t, e->a, c, s);
+        else dync__sz_text_atom(t, e->a, sources, true, s);
+    } else {
+        dync__str_add(s, e->kind == DYNC__SF_SQRT ? c ? "sqrt(" : "math.sqrt(" : "(");
+        dync__sf_text(t, e->a, c, sources, s);
+        if (e->kind != DYNC__SF_SQRT) {
+            dync__str_add(s, binary[e->kind - DYNC__SF_ADD]);
+            dync__sf_text(t, e->b, c, sources, s);
+        }
+        dync__str_add(s, ")");
+    }
+}
 DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool sources, dync__str *s)
 {
+    if (dync__is_sf(size)) {
+        dync__sf_text(t, size, NULL, sources, s);
+        return;
+    }
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
     if (!e || e->kind != DYNC__SZ_SUM) {
         dync__sz_text_atom(t, size, sources, false, s);
@@ -6866,7 +6981,8 @@ DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz
 {
     static const char *const binary[] = {" + ", " - ", " * ", " / ", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
-    if (!e) dync__str_addf(s, "%lld", (long long)size);
+    if (dync__is_sf(size)) dync__sf_text(t, size, names, false, s);
+    else if (!e) dync__str_addf(s, "%lld", (long long)size);
     else if (e->kind == DYNC__SZ_SYMBOL) names->symbol(names->user, size, s);
     else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX) {
         for (int i = 0; i < 4; i++) {                 /* (a < b ? a : b) */
@@ -23679,7 +23795,7 @@ DYNC__FN dync__arg dync__arg_value(dync_value v)
 }
 DYNC__FN double dync__arg_number(const dync__arg *a)
 {
-    return a->kind == DYNC__A_FLOAT ? a->as.f : (double)a->as.i;
+    return a->kind == DYNC__A_FLOAT ? dync__sf_number(a->as.f) : (double)(dync__is_token(a->as.i) ? dync__sz_number(a->as.i) : a->as.i);
 }
 DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, int cap)
 {
@@ -24023,8 +24139,8 @@ DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), x->lay.ndim, &dim));
-    int64_t start = call->args[2].as.i < 0 ? call->args[2].as.i + x->lay.shape[dim] : call->args[2].as.i;
-    return dync__chain_end(&c, call, dync__chain_slice(&c, x, dim, start, start + call->args[3].as.i));
+    int64_t start = call->args[2].as.i < 0 ? dync__sz_add(call->args[2].as.i, x->lay.shape[dim]) : call->args[2].as.i;
+    return dync__chain_end(&c, call, dync__chain_slice(&c, x, dim, start, dync__sz_add(start, call->args[3].as.i)));
 }
 
 /* Each dim by a view [before, 1, it and after], expanded and folded back: three dims whatever the rank. */
@@ -24041,12 +24157,12 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     for (int d = 0; d < n; d++) {
         int64_t times = call->args[1].as.dims[d], three[3] = {1, 1, 1};
         if (times == 1) continue;
-        for (int k = 0; k < n; k++) three[k < d ? 0 : 2] *= shape[k];
+        for (int k = 0; k < n; k++) three[k < d ? 0 : 2] = dync__sz_mul(three[k < d ? 0 : 2], shape[k]);
         x = dync__chain_shape(&c, DYNC__OP_reshape, x, 3, three);
         three[1] = times;
         x = dync__chain_shape(&c, DYNC__OP_expand, x, 3, three);
         x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
-        shape[d] *= times;
+        shape[d] = dync__sz_mul(shape[d], times);
         x = dync__chain_shape(&c, DYNC__OP_view, x, n, shape);
         copied = true;
     }
@@ -24058,7 +24174,7 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
     int dim;
     if (!x || x->numel == 0 || x->lay.ndim == 0) return x;
     if (dync__dim_wrap((int)dim_arg, x->lay.ndim, &dim) != DYNC_OK) return x;
-    int64_t size = x->lay.shape[dim], start = (size - shift % size) % size;
+    int64_t size = x->lay.shape[dim], start = dync__sz_mod(dync__sz_sub(size, dync__any_token(size, shift) ? dync__sz_mod(shift, size) : shift % size), size);
     if (start == 0) return x;
     dync__dt *tail = dync__chain_slice(c, x, dim, start, size), *head = dync__chain_slice(c, x, dim, 0, start);
     dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};
@@ -24142,7 +24258,7 @@ static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, con
     if (!x) return NULL;
     for (int i = 0; i < n_batch; i++) {
         full[i] = batch[i];
-        flat[0] *= batch[i];
+        flat[0] = dync__sz_mul(flat[0], batch[i]);
     }
     for (int i = 0; i < 2; i++) full[n_batch + i] = flat[1 + i] = x->lay.shape[x->lay.ndim - 2 + i];
     x = dync__chain_shape(c, DYNC__OP_expand, x, n_batch + 2, full);
@@ -24153,7 +24269,7 @@ static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, con
 static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, const dync__info *out)
 {
     int64_t rows[2] = {1, a->lay.shape[a->lay.ndim - 1]};
-    for (int i = 0; i < a->lay.ndim - 1; i++) rows[0] *= a->lay.shape[i];
+    for (int i = 0; i < a->lay.ndim - 1; i++) rows[0] = dync__sz_mul(rows[0], a->lay.shape[i]);
     a = dync__chain_shape(c, DYNC__OP_reshape, a, 2, rows);
     a = dync__chain_tt(c, b->lay.ndim == 1 ? DYNC__OP_mv : DYNC__OP_mm, a, b);
     return dync__chain_shape(c, DYNC__OP_view, a, out->lay.ndim, out->lay.shape);
@@ -24193,7 +24309,7 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call)
         return dync__chain_end(&c, call,
                                dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
     int64_t rows[2] = {1, x->lay.shape[n - 1]};
-    for (int i = 0; i < n - 1; i++) rows[0] *= x->lay.shape[i];
+    for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
     if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
     w = dync__chain1(&c, DYNC__OP_t, w);
     y = dync__chain3(&c, DYNC__OP_addmm, dync__arg_t(bias), dync__arg_t(y), dync__arg_t(w));
@@ -24238,7 +24354,7 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    int64_t kernel[2] = {x->lay.shape[n - 2] / info.lay.shape[n - 2], x->lay.shape[n - 1] / info.lay.shape[n - 1]};
+    int64_t kernel[2] = {dync__sz_div(x->lay.shape[n - 2], info.lay.shape[n - 2]), dync__sz_div(x->lay.shape[n - 1], info.lay.shape[n - 1])};
     dync__arg args[6] = {call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
                          dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
@@ -24294,7 +24410,7 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
     bool training = call->args[5].as.i != 0;
     double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
     int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    double n = x->lay.shape[1] ? (double)(x->numel / x->lay.shape[1]) : 0;
+    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
     int64_t channels = x->lay.shape[1];
     dync__dt *xw = dync__chain_dtype(&c, x, wide), *mean, *var, *invstd, *y;
     if (training) {
@@ -24316,7 +24432,7 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
                       : dync__chain_empty(&c, wide, x->device);
     if (training && (rm || rv))
         var = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
-                             n / (n - 1));
+                             dync__sf(DYNC__SF_DIV, n, dync__sf(DYNC__SF_SUB, n, 1)));
     out[3] = !rm        ? dync__chain_empty(&c, wide, x->device)
              : training ? dync__chain_running(&c, rm, mean, momentum)
                         : dync__chain1(&c, DYNC__OP_clone, rm);
@@ -24348,7 +24464,7 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
     bool train = call->args[7].as.i != 0;
     int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     int stats = w ? w->dtype : wide;
-    double n = x->lay.shape[1] ? (double)(x->numel / x->lay.shape[1]) : 1;
+    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 1;
     mean = dync__chain_channels(&c, dync__dt_arg(call, train ? 5 : 3), x);
     if (train) invstd = dync__dt_arg(call, 6);
     else
@@ -24365,10 +24481,10 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
         dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
     dync__dt *gx = gw;
     if (train) {
-        gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tf(&c, DYNC__OP_mul, sum_g, 1 / n));
+        gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tf(&c, DYNC__OP_mul, sum_g, dync__sf(DYNC__SF_DIV, 1, n)));
         gx = dync__chain_tt(&c, DYNC__OP_sub, gx,
                             dync__chain_tt(&c, DYNC__OP_mul, hat,
-                                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, 1 / n)));
+                                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, dync__sf(DYNC__SF_DIV, 1, n))));
     }
     dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x)) : invstd;
     out[0] = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_mul, gx, scale), x->dtype);
@@ -24772,7 +24888,7 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
     DYNC__TRY(dync__infer_tensor(call, 1, &w));
     int channels = x->lay.ndim > 1 ? 1 : 0;
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == channels ? w->numel : 1;
-    if (w->numel != 1 && (w->lay.ndim != 1 || x->lay.ndim == 0 || x->lay.shape[channels] != w->numel))
+    if (w->numel != 1 && (w->lay.ndim != 1 || x->lay.ndim == 0 || !dync__sz_eq(x->lay.shape[channels], w->numel)))
         return dync__fail(DYNC_ERR_SHAPE, "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                           "%lld and channel size = %lld.", (long long)w->numel,
                           (long long)(x->lay.ndim ? x->lay.shape[channels] : 1));
@@ -24791,12 +24907,13 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call)
     if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional tensors");
     DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
     int64_t size = x->lay.shape[dim];
-    if (size % 2)
+    if (!dync__sz_eq(dync__sz_mod(size, 2), 0))
         return dync__fail(DYNC_ERR_SHAPE, "Halving dimension must be even, but dimension %d is size %lld", dim,
                           (long long)size);
-    dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, size / 2, size));
+    int64_t half = dync__sz_div(size, 2);
+    dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, half, size));
     return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, size / 2), gate));
+                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
 }
 DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
 {
@@ -25010,8 +25127,8 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
     if (n < 1) return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least 1-dimensional");
     for (int i = 0; i < n; i++) {
         dims[i] = lead + i;
-        if (lead < 0 || x->lay.shape[lead + i] != shape->as.dims[i] ||
-            (w && (w->lay.ndim != n || w->lay.shape[i] != shape->as.dims[i])))
+        if (lead < 0 || !dync__sz_eq(x->lay.shape[lead + i], shape->as.dims[i]) ||
+            (w && (w->lay.ndim != n || !dync__sz_eq(w->lay.shape[i], shape->as.dims[i]))))
             return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end with normalized_shape");
     }
     bool wide = x->dtype == DYNC_F64;
@@ -25067,8 +25184,8 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
                           q->lay.ndim, k->lay.ndim, v->lay.ndim);
     if (mask && call->args[5].as.i)
         return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
-    double width = (double)q->lay.shape[q->lay.ndim - 1],
-           scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : 1 / sqrt(width);
+    double width = dync__sf_of(q->lay.shape[q->lay.ndim - 1]),
+           scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : dync__sf(DYNC__SF_DIV, 1, dync__sf(DYNC__SF_SQRT, width, 0));
     dync__dt *kt = dync__chain3(&c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
     y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_matmul, q, kt), scale);
     y = dync__dn_masked(&c, call, y, mask);
@@ -25140,14 +25257,16 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
     DYNC__TRY(dync__dn_numbers(call, 7, 2, 1, dilation));
     bool single = x->lay.ndim == 3;
     const int64_t *in = x->lay.shape + (single ? 0 : 1);
-    if (groups < 1 || in[0] != w->lay.shape[0] || in[0] % groups)
+    if (groups < 1 || !dync__sz_eq(in[0], w->lay.shape[0]) || !dync__sz_eq(dync__sz_mod(in[0], groups), 0))
         return dync__fail(DYNC_ERR_SHAPE, "expected input with weight's %lld channels, a multiple of groups=%lld, got %lld",
                           (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
     shape[0] = single ? 1 : x->lay.shape[0];
-    shape[1] = channels[1] = w->lay.shape[1] * groups;
+    shape[1] = channels[1] = dync__sz_mul(w->lay.shape[1], groups);
     for (int i = 0; i < 2; i++) {
-        shape[2 + i] = (in[1 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w->lay.shape[2 + i] - 1) + extra[i] + 1;
-        if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || shape[2 + i] < 1)
+        int64_t reach = dync__sz_mul(dilation[i], dync__sz_sub(w->lay.shape[2 + i], 1));
+        shape[2 + i] = dync__sz_sub(dync__sz_mul(dync__sz_sub(in[1 + i], 1), stride[i]), 2 * padding[i] - extra[i] - 1);
+        shape[2 + i] = dync__sz_size(dync__sz_add(shape[2 + i], reach));
+        if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || dync__sz_lt(shape[2 + i], 1))
             return dync__fail(DYNC_ERR_SHAPE, "stride and dilation of at least 1, padding of at least 0 and a result of at least "
                               "1 are expected, got %lld, %lld, %lld and %lld", (long long)stride[i], (long long)dilation[i],
                               (long long)padding[i], (long long)shape[2 + i]);
@@ -25175,14 +25294,14 @@ static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t 
     if (!x) return NULL;
     int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
     if (before < 0 || after < 0) {
-        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? size + after : size);
+        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? dync__sz_add(size, after) : size);
         return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
     }
     if (before == 0 && after == 0) return x;
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
-    shape[dim] = before + size + after;
+    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
     dync__arg args[6] = {dync__arg_t(x), dync__arg_dims(x->lay.ndim, shape), dync__arg_i(dim), dync__arg_i(before),
-                         dync__arg_i(before + size), dync__arg_i(1)};
+                         dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
     dync__dt *y;
     dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
     return y;
@@ -25206,7 +25325,7 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
     for (int i = 0; i < pad->n / 2; i++) {
         int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i], after = pad->as.dims[2 * i + 1];
         int64_t limit = INT64_C(1) << 40;
-        if (before > limit || after > limit || -before > size || -after > size || size + before + after < 0)
+        if (before > limit || after > limit || dync__sz_lt(size, -before) || dync__sz_lt(size, -after) || dync__sz_lt(dync__sz_add(size, before + after), 0))
             return dync__fail(DYNC_ERR_SHAPE, "The input size %lld, plus negative padding %lld and %lld, resulted in a size that is "
                               "negative or too large, which is invalid. Check dimension %d of your input.", (long long)size,
                               (long long)before, (long long)after, x->lay.ndim - 1 - i);
@@ -25264,14 +25383,15 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     int n = x->lay.ndim;
     if (n) DYNC__TRY(dync__dn_dim(call, 1, n, &dim));
     int64_t size = n ? x->lay.shape[dim] : 1;
-    if (window < 0 || window > size)
+    if (window < 0 || dync__sz_lt(size, window))
         return dync__fail(DYNC_ERR_VALUE, "maximum size for tensor at dimension %d is %lld but size is %lld", dim, (long long)size,
                           (long long)window);
     if (step <= 0) return dync__fail(DYNC_ERR_VALUE, "step is %lld but must be > 0", (long long)step);
     if (n == DYNC_MAX_DIMS) return dync__fail(DYNC_ERR_SHAPE, "the result has more than %d dims", DYNC_MAX_DIMS);
     for (int d = 0; d < n; d++) {
-        shape[d] = d == dim ? (size - window) / step + 1 : x->lay.shape[d];
-        stride[d] = d == dim ? x->lay.stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(x->lay.stride[d], 1)) : x->lay.stride[d];
+        shape[d] = d == dim ? dync__sz_size(dync__sz_add(dync__sz_div(dync__sz_sub(size, window), step), 1)) : x->lay.shape[d];
+        stride[d] = x->lay.stride[d];
+        if (d == dim) stride[d] = dync__is_token(stride[d]) ? dync__sz_mul(stride[d], step) : stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(stride[d], 1));
     }
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;
@@ -25313,11 +25433,12 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
     if (n < 3 || n + 2 > DYNC_MAX_DIMS)
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n);
     if (r < 1 || r > INT32_MAX) return dync__fail(DYNC_ERR_VALUE, "pixel_shuffle expects a positive upscale_factor, but got %lld", (long long)r);
-    if (x->lay.shape[lead] % (r * r))
+    if (!dync__sz_eq(dync__sz_mod(x->lay.shape[lead], r * r), 0))
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
                           (long long)(r * r));
-    const int64_t *s = x->lay.shape + lead, split[5] = {s[0] / (r * r), r, r, s[1], s[2]}, joined[3] = {s[0] / (r * r), s[1] * r, s[2] * r};
+    const int64_t *s = x->lay.shape + lead, out = dync__sz_div(s[0], r * r), split[5] = {out, r, r, s[1], s[2]},
+                  joined[3] = {out, dync__sz_mul(s[1], r), dync__sz_mul(s[2], r)};
     static const int to[5] = {0, 3, 1, 4, 2};
     for (int d = 0; d < lead; d++) {
         shape[d] = x->lay.shape[d];
@@ -25517,7 +25638,7 @@ static dync_status dync__es_parse(dync__einsum *e, const char *equation, const d
         for (int d = 0; d < e->in[i].n; d++) {
             int label = e->in[i].label[d];
             int64_t size = e->in[i].t->lay.shape[d], *known = &e->size[label];
-            if (occurs[label]++ && *known != size && *known != 1 && size != 1)
+            if (occurs[label]++ && *known != 1 && size != 1 && !dync__sz_eq(*known, size))
                 return dync__fail(DYNC_ERR_SHAPE, "einsum(): operand %d has size %lld at dimension %d, which does not broadcast with "
                                   "previously seen size %lld", i, (long long)size, d, (long long)*known);
             if (occurs[label] == 1 || size != 1) *known = size;
@@ -25586,7 +25707,7 @@ static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, cons
     int64_t shape[3] = {1, 1, 1};
     int n = 0;
     for (int part = 0; part < 3; part++)
-        for (int i = 0; i < count[part]; i++) shape[part] *= e->size[label[n++]];
+        for (int i = 0; i < count[part]; i++) shape[part] = dync__sz_mul(shape[part], e->size[label[n++]]);
     return dync__chain_shape(&e->c, DYNC__OP_reshape, dync__es_arrange(e, x, n, label), 3, shape);
 }
 
@@ -33883,7 +34004,7 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
         gx = dync_mul(dync_sub(dync_sub(h, dync_mean(h, dims, true)), along), rstd);
     }
     if (g->grad_out[1]) gx = dync__g_plus(gx, dync_expand(dync_div(g->grad_out[1], count), dync__ga_shape(g, 0)));
-    if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], -count), dync_mul(rstd, rstd))));
+    if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], dync__sf(DYNC__SF_MUL, count, -1)), dync_mul(rstd, rstd))));
     return dync__ga_set(g, 0, gx);
 }
 
@@ -33927,11 +34048,11 @@ DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim,
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
 {
     bool reduced[DYNC_MAX_DIMS];
-    double n = 1;
+    int64_t n = 1;
     dync__g_reduced(dims, shape.n, reduced);
     for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) n *= (double)dync__sz_number(shape.d[d]);
-    return n;
+        if (reduced[d]) n = dync__sz_mul(n, shape.d[d]);
+    return dync__sf_of(n);
 }
 static dync_dims dync__g_dim(int64_t dim)
 {
@@ -33974,8 +34095,8 @@ static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
 {
     dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
     dync_tensor *x = dync__grads_x(g);
-    double n = dync__g_count(dims, shape) - dync__ga_float(g, 2);
-    return dync_mul(dync_mul(gy, 2 / n), dync_sub(x, dync_mean(x, dims, true)));
+    double n = dync__sf(DYNC__SF_SUB, dync__g_count(dims, shape), dync__ga_float(g, 2));
+    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)), dync_sub(x, dync_mean(x, dims, true)));
 }
 DYNC__FN dync_status dync__g_var(dync__grad *g)
 {
@@ -34060,7 +34181,7 @@ DYNC__FN dync_status dync__g_logsumexp(dync__grad *g)
 static bool dync__g_by_columns(const dync__grad *g, int i)
 {
     dync__layout lay = dync__grad_layout(g, i);
-    return lay.stride[0] == 1 && lay.stride[1] == lay.shape[0];
+    return lay.stride[0] == 1 && dync__sz_eq(lay.stride[1], lay.shape[0]);
 }
 static dync_tensor *dync__g_mm_left(dync__grad *g, int left, dync_tensor *gy, dync_tensor *right)
 {
@@ -34189,10 +34310,10 @@ DYNC__FN dync_status dync__g_cat(dync__grad *g)
         int64_t size = skipped ? 0 : shape.d[dim];
         if (g->needed[i]) {
             dync_tensor *h = skipped ? dync__grad_zeros(shape, dync__grad_dtype(g, i), dync__grad_device(g, i))
-                                     : dync_slice(dync__grads_gy(g), dim, from, from + size, 1);
+                                     : dync_slice(dync__grads_gy(g), dim, from, dync__sz_add(from, size), 1);
             DYNC__TRY(dync__grad_set(g, i, h));
         }
-        from += size;
+        from = dync__sz_add(from, size);
     }
     return DYNC_OK;
 }
@@ -39239,7 +39360,7 @@ static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
 static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
 {
     const dync__symtab *t = p->g->syms;
-    const dync__sz_expr *e = t && dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    const dync__sz_expr *e = t && (dync__is_token(size) || dync__is_sf(size)) ? dync__symtab_find(t, size) : NULL;
     dync__sz_names names = {p->g, dync__c_symbol};
     if (!e || e->kind == -1) return false;
     for (int i = 0; i < p->g->n_inputs; i++)
@@ -39303,8 +39424,10 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
     switch (a->kind) {
     case DYNC__A_NONE: dync__str_add(p->s, takes_value ? "DYNC_NONE" : "NULL"); break;
     case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
-    case DYNC__A_INT: dync__c_int(p->s, a->as.i); break;
-    case DYNC__A_FLOAT: dync__c_double(p->s, a->as.f); break;
+    case DYNC__A_INT: dync__c_size(p, a->as.i); break;
+    case DYNC__A_FLOAT:
+        if (!dync__c_symbolic(p, dync__sf_bits(a->as.f))) dync__c_double(p->s, a->as.f);
+        break;
     case DYNC__A_BOOL:
         dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE"
                             : a->as.i   ? "true"
@@ -39632,8 +39755,11 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
 {
     switch (a->kind) {
     case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
-    case DYNC__A_INT: dync__str_addf(p->s, "%lld", (long long)a->as.i); break;
-    case DYNC__A_FLOAT: dync__fx_double(p->s, a->as.f); break;
+    case DYNC__A_INT: dync__text_size(p->s, p->g, a->as.i); break;
+    case DYNC__A_FLOAT:
+        if (dync__is_sf(dync__sf_bits(a->as.f))) dync__text_size(p->s, p->g, dync__sf_bits(a->as.f));
+        else dync__fx_double(p->s, a->as.f);
+        break;
     case DYNC__A_BOOL: dync__str_add(p->s, a->as.i ? "True" : "False"); break;
     case DYNC__A_DIMS: dync__fx_dims(p, a, false); break;
     case DYNC__A_DTYPE:
@@ -40094,6 +40220,8 @@ static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dy
     bool ok = true;
     if (in->kind == DYNC__A_INT) {
         out->as.i = dync__symtab_value(t, in->as.i, env->value, &ok);
+    } else if (in->kind == DYNC__A_FLOAT) {
+        out->as.f = dync__sf_double(dync__symtab_value(t, dync__sf_bits(in->as.f), env->value, &ok));
     } else {
         int64_t *dims = dync__arena_alloc(env->arena, (size_t)(in->n + 1) * sizeof *dims);
         if (!dims) return DYNC_ERR_MEMORY;
@@ -40143,7 +40271,7 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
         *out = env->slot[in->as.node->index];
         return DYNC_OK;
     }
-    if (env->value && (in->kind == DYNC__A_INT || in->kind == DYNC__A_DIMS)) return dync__env_sizes(env, in, out);
+    if (env->value && (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS)) return dync__env_sizes(env, in, out);
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;
@@ -40472,6 +40600,12 @@ static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), voi
 {
     int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
     if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
+    if (a->kind == DYNC__A_FLOAT) {
+        int64_t bits = dync__sf_bits(a->as.f);
+        bool went = !dync__is_sf(bits) || fn(user, &bits);
+        a->as.f = dync__sf_double(bits);
+        return went;
+    }
     for (int i = 0; a->kind == DYNC__A_DIMS && i < a->n; i++)
         if (!fn(user, &dims[i])) return false;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
@@ -42172,7 +42306,7 @@ DYNC__FN void dync__shapes_free(dync__cache_entry *e)
     e->shapes = NULL;
 }
 
-/* A trace that begins again with plain sizes: a backward inside, whose rules are written for them. */
+/* A trace that begins again with plain sizes. */
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call)
 {
     for (int k = 0; e->dynamic && k < call->n_tensors; k++) {
@@ -42189,15 +42323,15 @@ typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS],
 static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size)) return true;
+    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(p->t->syms, *size);
-    p->any = p->any || dync__is_token(*size);
+    p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
 static bool dync__shape_name(void *user, int64_t *size)
 {
     dync_graph *g = user;
-    if (!dync__is_token(*size) || dync__graph_symbol_text(g, *size)) return true;
+    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
     dync__str s = {0};
     dync__symtab_text(g->syms, *size, false, &s);
     bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
@@ -45489,15 +45623,17 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
     return dync__trace_body(t, out);
 }
 
-/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the real one. */
+/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the real one. So is that where sizes are
+ * symbolic: what cannot be traced with them (restart, again) is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
-    if (!t->fn->opt.fullgraph) return dync__trace_once(t, e, out);
+    if (!t->fn->opt.fullgraph || (t->taped && !t->syms)) return dync__trace_once(t, e, out);
     dync__error_guard guard;
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync_status status = dync__trace_once(t, e, out);
     dync__error_slot inner = dync__error_guard_end(&guard);
+    t->restart |= t->taped && status != DYNC_OK && status != DYNC_ERR_MEMORY && t->syms->violated < 0;
     if (t->restart) dync__tls.error_count = errors;
     else dync__error_raise(&inner);
     return status;
@@ -45519,18 +45655,19 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
     dync__outval out;
     *result = DYNC_NONE;
     if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
-    if (t.restart) {
+    while (t.restart) {
+        bool again = t.taped;
         dync__tls.grad_enabled_off = !t.grad_mode_before;
         dync_scope_end(&scope);
         dync__tracer_close(&t);
         dync__trace_undo(e);
-        dync__shapes_give_up(e, call);
+        if (again) dync__shapes_give_up(e, call);
         scope = dync_scope_begin();
         status = dync__tracer_open(&t, f, e, call);
         t.fresh = fresh;
         dync__taped_open(&t);
         dync__lint_restart(&t);
-        if (status == DYNC_OK) status = dync__trace_once(&t, e, &out);
+        if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
     }
     if (t.fresh) dync__callbacks_end();
     if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
@@ -59512,9 +59649,9 @@ static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__l
 static bool dync__maker_settle_size(void *user, int64_t *size)
 {
     dync__maker *m = user;
-    if (!dync__is_token(*size)) return true;
+    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(m->syms, *size);
-    if (!dync__is_token(*size) || dync__graph_symbol_text(m->graph, *size)) return true;
+    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(m->graph, *size)) return true;
     dync__str s = {0};
     dync__symtab_text(m->syms, *size, false, &s);
     bool named = dync__graph_symbol(m->graph, *size, dync__str_get(&s));
