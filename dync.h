@@ -50722,6 +50722,48 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
 }
 DYNC__COLD_END
 
+/* ==== aot/code.h ================================================================================================ */
+/* aot/code.h: what runtime.c (forward) and backward.c (its autograd node) share. */
+#ifndef DYNC__AOT_CODE_H
+#define DYNC__AOT_CODE_H
+
+/* The backward of the outputs whose gradients have nothing in common with those of the others: one autograd node. A loss and a value beside
+ * it can so be differentiated one after the other, as in eager. Numbers by index: of saved tensors, of tangents, of gradients. */
+typedef struct dync__aot_part {
+    uint64_t id;                         /* never used again */
+    dync_graph *bw;                      /* NULL: nothing to differentiate */
+    dync__inner run;
+    int n_saved, n_tangents, n_grads;
+    int *saved, *tangent, *grad;         /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual inputs */
+    size_t bytes;
+} dync__aot_part;
+
+typedef struct dync__aot_code {
+    dync__raw_state head;                /* first: what dync__raw_run reads */
+    int32_t refs;                        /* the callable, and every autograd node alive */
+    dync__aot_graphs g;
+    dync__inner fw;
+    int n_fw_in, n_fw_out, n_parts;
+    dync__aot_part *part;
+    dync_graph *original;                /* the user's: its result's form is read at every call */
+    dync_graph *graph;                   /* the same with tensors for symbolic numbers */
+    bool plain;                          /* not functionalised: interpreted as it is */
+    bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
+    bool double_backward;
+} dync__aot_code;
+
+/* partition.c: the parts of g's backward graph, at least one. */
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
+DYNC__FN void dync__aot_code_unref(dync__aot_code *);
+DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+
+/* Where the generator stood when forward ran. */
+typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;
+/* Makes outputs (mutated values, then values) children of a node for each part, over the actual inputs that it has gradients for. saved: as forward gave them. */
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
+                                      dync__tensor *const *saved, dync__aot_random);
+#endif
+
 /* ==== aot/partition.h =========================================================================================== */
 /* aot/partition.h: what partition.c (cutting) and mincut.c (what to save) share: facts about the nodes of a joint graph, by node index. */
 #ifndef DYNC__PARTITION_H
@@ -50988,6 +51030,94 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
     if (status == DYNC_OK && j->n_grads) status = dync__partition_backward(&c, j->n_grads, j->grad, into);
     dync__arena_free(&c.arena);
+    return status;
+}
+
+/* ---- backward in parts -------------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__parting { int *label, *up, here; } dync__parting;     /* label: a tangent that a node depends on, or -1; up: a forest */
+static int dync__parting_root(const dync__parting *p, int tangent)
+{
+    while (tangent >= 0 && p->up[tangent] != tangent) tangent = p->up[tangent];
+    return tangent;
+}
+static void dync__parting_join(void *user, dync__arg *a)
+{
+    dync__parting *p = user;
+    int other = dync__parting_root(p, p->label[a->as.node->index]), mine = dync__parting_root(p, p->label[p->here]);
+    if (mine < 0) p->label[p->here] = other;
+    else if (other >= 0) p->up[DYNC__MAX(mine, other)] = DYNC__MIN(mine, other);
+}
+static void dync__part_need(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
+
+/* The part of tangents and gradients whose `tangent_part` and `grad_part` say so. */
+static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tangent_part, const int *grad_part, int which, bool whole, bool *need,
+                                       dync__aot_part *p)
+{
+    static uint64_t ids;
+    const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
+    dync_node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
+    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
+    p->saved = dync__calloc(p->bytes);
+    p->id = DYNC__ATOMIC_INC(&ids);
+    dync_status status = p->saved && grads ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        p->tangent = p->saved + g->n_saved;
+        p->grad = p->tangent + g->tangent_of.n;
+        p->bw = !g->bw ? NULL : whole ? dync_graph_retain(g->bw) : dync__graph_new("GraphModule");
+        if (g->bw && !p->bw) status = DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
+        if (grad_part[i] != which) continue;
+        need[(grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
+        p->grad[p->n_grads++] = g->grad_of.at[i];
+    }
+    for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
+        if (need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, need);
+    for (int i = 0, k = 0; status == DYNC_OK && i < (g->bw ? g->bw->node.n - 1 : 0); i++) {
+        dync_node *n = g->bw->node.at[i];
+        bool input = n->kind == DYNC__N_PLACEHOLDER;
+        int at = input ? k++ : 0;
+        if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i]) continue;
+        if (input && at < g->n_saved) p->saved[p->n_saved++] = at;
+        else if (input) p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
+        if (!whole) status = input ? dync__partition_placeholder(p->bw, n) : dync__partition_copy(p->bw, n);
+    }
+    for (int i = 0; !g->bw && status == DYNC_OK && i < g->tangent_of.n; i++) p->tangent[p->n_tangents++] = g->tangent_of.at[i];
+    for (int i = 0; i < p->n_grads && !whole; i++) grads[i] = grads[i]->mark;
+    if (status == DYNC_OK && !whole) status = dync__graph_output_list(p->bw, p->n_grads, grads);
+    dync__free(grads, (size_t)(g->grad_of.n + 1) * sizeof *grads);
+    return status;
+}
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
+{
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n, parts = 0;
+    dync__arena arena = {0};
+    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label), *up = label + nodes, *part = up + nt, *of = part + nt;
+    bool *need = dync__arena_alloc(&arena, (size_t)nodes + 1);
+    dync__parting p = {label, up, 0};
+    dync_status status = label && need ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (g->bw) dync__graph_renumber(g->bw);
+    for (int i = 0; status == DYNC_OK && i < nt; i++) up[i] = i, part[i] = -1;
+    for (int k = -g->n_saved; status == DYNC_OK && p.here < nodes - 1; p.here++) {
+        bool input = g->bw->node.at[p.here]->kind == DYNC__N_PLACEHOLDER;
+        label[p.here] = input && k >= 0 ? k : -1;
+        if (input) k++;
+        else dync__node_each_input(g->bw->node.at[p.here], dync__parting_join, &p);
+    }
+    for (int i = 0; status == DYNC_OK && g->bw && i < ng; i++) {             /* part: by root; of: by gradient */
+        int root = dync__parting_root(&p, label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
+        if (root >= 0 && part[root] < 0) part[root] = parts++;
+        of[i] = root < 0 ? 0 : part[root];
+    }
+    parts = DYNC__MAX(parts, 1);
+    for (int i = nt - 1; status == DYNC_OK && i >= 0; i--) part[i] = DYNC__MAX(part[dync__parting_root(&p, i)], 0);
+    if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out))) status = DYNC_ERR_MEMORY;
+    for (; status == DYNC_OK && *n < parts; ++*n) {
+        memset(need, 0, (size_t)nodes);
+        if (g->bw) dync__partition_clear(g->bw);
+        status = dync__aot_part_fill(g, part, of, *n, parts == 1, need, &(*out)[*n]);
+    }
+    dync__arena_free(&arena);
     return status;
 }
 
@@ -51371,37 +51501,6 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c)
 }
 #undef DYNC__EACH_USER
 DYNC__COLD_END
-
-/* ==== aot/code.h ================================================================================================ */
-/* aot/code.h: what runtime.c (forward) and backward.c (its autograd node) share. */
-#ifndef DYNC__AOT_CODE_H
-#define DYNC__AOT_CODE_H
-
-typedef struct dync__aot_code {
-    dync__raw_state head;                /* first: what dync__raw_run reads */
-    uint64_t id;                         /* never used again */
-    int32_t refs;                        /* the callable, and every autograd node alive */
-    dync__aot_graphs g;
-    dync__inner fw, bw;
-    int n_fw_in, n_fw_out;
-    const dync_node **tangent;           /* placeholders of the backward graph, by tangent */
-    int n_tangents;
-    dync_graph *original;                /* the user's: its result's form is read at every call */
-    dync_graph *graph;                   /* the same with tensors for symbolic numbers */
-    bool plain;                          /* not functionalised: interpreted as it is */
-    bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
-    bool double_backward;
-} dync__aot_code;
-
-DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
-
-/* Where the generator stood when forward ran. */
-typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;
-/* Makes outputs (mutated values, then values) children of one node over the actual inputs. saved: as forward gave them. */
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
-                                      dync__tensor *const *saved, dync__aot_random);
-#endif
 DYNC__WARM_BEGIN
 
 /* ==== aot/backward.c ============================================================================================ */
@@ -51412,6 +51511,7 @@ DYNC__WARM_BEGIN
  * differentiated runs the forward graph once more through the tape. Without it, the results of such a backward refuse. */
 typedef struct dync__aot_saved {
     dync__aot_code *code;
+    const dync__aot_part *part;
     bool lost;                           /* released */
     int n, n_again;
     size_t bytes;                        /* of this block */
@@ -51471,36 +51571,40 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s)
 }
 
 /* Hands gradients over to where they are wanted; the rest is given up. */
-static void dync__aot_give_grads(const dync__aot_graphs *g, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in)
+static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in)
 {
-    for (int i = 0; i < g->grad_of.n; i++) {
-        int input = g->grad_of.at[i];
+    for (int i = 0; i < p->n_grads; i++) {
+        int input = p->grad[i];
         if (input < n_in && needed[input] && !grad_in[input]) grad_in[input] = grad[i];
         else dync__unref(grad[i]);
         grad[i] = NULL;
     }
 }
+static const dync_node *dync__aot_tangent_node(const dync__aot_part *p, int i)       /* placeholders come first */
+{
+    return p->bw->node.at[p->n_saved + i];
+}
 static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                           dync__tensor **grad_in)
 {
-    dync__aot_code *c = s->code;
-    int n_grads = c->g.grad_of.n, room = s->n + c->n_tangents + n_grads;
+    const dync__aot_part *p = s->part;
+    int n_grads = p->n_grads, room = s->n + p->n_tangents + n_grads;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, room, sizeof *in);
     if (!in) return DYNC_ERR_MEMORY;
     dync_status status = DYNC_OK;
-    dync__tensor **tangent = in + s->n, **grad = tangent + c->n_tangents;
-    memset(tangent, 0, (size_t)(c->n_tangents + n_grads) * sizeof *tangent);
+    dync__tensor **tangent = in + s->n, **grad = tangent + p->n_tangents;
+    memset(tangent, 0, (size_t)(p->n_tangents + n_grads) * sizeof *tangent);
     memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
-    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
-        int output = c->g.tangent_of.at[i];
-        if (!(tangent[i] = dync__aot_tangent(c->tangent[i], output < n_out ? grad_out[output] : NULL))) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
+        int output = p->tangent[i];
+        if (!(tangent[i] = dync__aot_tangent(dync__aot_tangent_node(p, i), output < n_out ? grad_out[output] : NULL))) status = DYNC_ERR_MEMORY;
     }
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    if (status == DYNC_OK) status = c->bw.run(c->bw.state, s->n + c->n_tangents, in, n_grads, grad);
+    if (status == DYNC_OK) status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
     dync__tls.grad_enabled_off = grad_off;
-    if (status == DYNC_OK) dync__aot_give_grads(&c->g, grad, n_in, needed, grad_in);
-    for (int i = 0; i < c->n_tangents; i++) dync__unref(tangent[i]);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
+    for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
     dync__room_end(in, few, room, sizeof *in);
     return status;
 }
@@ -51524,22 +51628,22 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
                                                const bool *needed, dync__tensor **grad_in)
 {
     const dync__aot_saved *s = state;
-    const dync__aot_code *c = s->code;
+    const dync__aot_part *p = s->part;
     dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + c->n_tangents + 1) * sizeof *args), result = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + p->n_tangents + 1) * sizeof *args), result = {0};
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (!c->g.bw) return DYNC_OK;
+    if (!p->bw) return DYNC_OK;
     for (int i = 0; i < s->n && args; i++) args[i] = dync__arg_t(saved[i]);
-    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
-        int output = c->g.tangent_of.at[i];
+    for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
+        int output = p->tangent[i];
         dync__tensor *t = output < n_out ? grad_out[output] : NULL;
         if (t) dync__ref(t);
-        else status = dync__aot_zeros(c->tangent[i], &t);
+        else status = dync__aot_zeros(dync__aot_tangent_node(p, i), &t);
         if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
-    if (status == DYNC_OK) status = dync__graph_eval(c->g.bw, args, s->n + c->n_tangents, &arena, &result);
-    for (int i = 0; i < c->g.grad_of.n && status == DYNC_OK; i++) {
-        int input = c->g.grad_of.at[i];
+    if (status == DYNC_OK) status = dync__graph_eval(p->bw, args, s->n + p->n_tangents, &arena, &result);
+    for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
+        int input = p->grad[i];
         if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
     }
     if (status == DYNC_OK) dync__arg_release(&result);
@@ -51605,28 +51709,29 @@ static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor
 static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out, dync__tensor *const *actual, int n_out,
                                         dync__tensor *const *grad_out, dync__tensor **out, dync__tensor **wrt, dync__tensor **grad)
 {
-    const dync__aot_graphs *g = &s->code->g;
-    dync__tensor **seed = out + g->tangent_of.n;
+    const dync__aot_part *p = s->part;
+    dync__tensor **seed = out + p->n_tangents;
     int n = 0;
-    for (int i = 0; i < g->tangent_of.n; i++) {
-        int output = g->tangent_of.at[i];
+    for (int i = 0; i < p->n_tangents; i++) {
+        int output = p->tangent[i];
         if (output >= n_out || !grad_out[output] || !dync__tensor_requires_grad(fw_out[output])) continue;
         out[n] = fw_out[output];
         seed[n++] = grad_out[output];
     }
-    for (int i = 0; i < g->grad_of.n; i++) wrt[i] = actual[g->grad_of.at[i]];
-    return n ? dync__tape_gradients(n, out, seed, g->grad_of.n, wrt, grad, true, true, true) : DYNC_OK;
+    for (int i = 0; i < p->n_grads; i++) wrt[i] = actual[p->grad[i]];
+    return n ? dync__tape_gradients(n, out, seed, p->n_grads, wrt, grad, true, true, true) : DYNC_OK;
 }
 static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                             dync__tensor **grad_in)
 {
     dync__aot_code *c = s->code;
     const dync__aot_graphs *g = &c->g;
-    size_t room = (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * g->tangent_of.n + 2 * g->grad_of.n + 1);
+    const dync__aot_part *p = s->part;
+    size_t room = (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * p->n_tangents + 2 * p->n_grads + 1);
     dync__tensor **entry = dync__calloc(room * sizeof *entry);
     if (!entry) return DYNC_ERR_MEMORY;
     dync__tensor **actual = entry + c->n_fw_in, **fw_out = actual + g->actual.n, **out = fw_out + c->n_fw_out;
-    dync__tensor **wrt = out + 2 * g->tangent_of.n, **grad = wrt + g->grad_of.n;
+    dync__tensor **wrt = out + 2 * p->n_tangents, **grad = wrt + p->n_grads;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__aot_again_inputs(s, entry, actual);
@@ -51636,7 +51741,7 @@ static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync_
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     if (status == DYNC_OK) status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
-    if (status == DYNC_OK) dync__aot_give_grads(g, grad, n_in, needed, grad_in);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
     dync_scope_end(&scope);
     dync__free(entry, room * sizeof *entry);
@@ -51651,7 +51756,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     const dync__aot_graphs *g = &s->code->g;
     DYNC__TRY(dync__aot_saved_check(s));
     if (g->backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
-    if (!g->bw) return DYNC_OK;
+    if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
@@ -51662,7 +51767,7 @@ static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
     if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
-    v->word(v, s->code->id);
+    v->word(v, s->part->id);
     for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
     return DYNC_OK;
 }
@@ -51695,9 +51800,9 @@ static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const
     }
     return DYNC_OK;
 }
-static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *const *saved)
+static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p, dync__tensor *const *saved)
 {
-    size_t n = (size_t)c->g.n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
+    size_t n = (size_t)p->n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
     size_t bytes = tensors + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
     dync__aot_saved *s = dync__calloc(bytes);
     if (!s) return NULL;
@@ -51707,9 +51812,10 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *con
     s->tensor = (dync__tensor **)(void *)(block + tensors);
     s->version = (uint32_t *)(void *)(block + tensors + n * sizeof(dync__tensor *));
     s->code = c;
+    s->part = p;
     DYNC__ATOMIC_INC(&c->refs);
-    for (; s->n < c->g.n_saved; s->n++) {
-        dync__tensor *t = saved[s->n];   /* one that is an output too would hold the node that holds it: another on its memory */
+    for (; s->n < p->n_saved; s->n++) {
+        dync__tensor *t = saved[p->saved[s->n]];   /* one that is an output too would hold the node that holds it: another on its memory */
         if (t->refs > 1) t = dync__tensor_alias(t, t->dtype, &t->lay);
         else dync__ref(t);
         if (!t) {
@@ -51721,23 +51827,32 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *con
     }
     return s;
 }
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
-                                      dync__tensor *const *saved, dync__aot_random random)
+
+/* Edges go to the inputs that this part has gradients for: what stands behind the others has nothing to wait for. */
+static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part *p, int n_actual, dync__tensor *const *actual,
+                                         dync__tensor *const *outputs, dync__tensor *const *saved, dync__aot_random random)
 {
-    const dync__aot_graphs *g = &c->g;
-    int n = g->mutated.n + g->value.n;
-    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, n, sizeof *requires);
-    if (!requires) return DYNC_ERR_MEMORY;
-    memset(requires, 0, (size_t)n * sizeof *requires);
-    for (int i = 0; i < g->tangent_of.n; i++) requires[g->tangent_of.at[i]] = true;
-    dync__aot_saved *s = dync__aot_saved_new(c, saved);
+    int n = c->g.mutated.n + c->g.value.n, room = n_actual + n;
+    dync__tensor *few[DYNC__FEW], **edge = dync__room(few, DYNC__FEW, room, sizeof *edge);
+    if (!edge) return DYNC_ERR_MEMORY;
+    bool *requires = (bool *)(edge + n_actual);
+    memset(edge, 0, (size_t)room * sizeof *edge);
+    for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
+    for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
+    dync__aot_saved *s = dync__aot_saved_new(c, p, saved);
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;
     if (s && c->double_backward) status = dync__aot_save_inputs(s, actual);
-    if (status == DYNC_OK) status = dync__tape_attach(&dync__aot_node, s, n_actual, actual, n, outputs, requires);
+    if (status == DYNC_OK) status = dync__tape_attach(&dync__aot_node, s, n_actual, p->n_grads ? edge : actual, n, outputs, requires);
     else if (s) dync__aot_saved_destroy(s);
-    dync__room_end(requires, few, n, sizeof *requires);
+    dync__room_end(edge, few, room, sizeof *edge);
     return status;
+}
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
+                                      dync__tensor *const *saved, dync__aot_random random)
+{
+    for (int i = 0; i < c->n_parts; i++) DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
+    return DYNC_OK;
 }
 DYNC__WARM_END
 
@@ -51908,11 +52023,15 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
-    if (c->bw.destroy) c->bw.destroy(c->bw.state);
+    for (int i = 0; i < c->n_parts; i++) {
+        if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
+        dync_graph_free(c->part[i].bw);
+        dync__free(c->part[i].saved, c->part[i].bytes);
+    }
+    dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
     dync__aot_graphs_free(&c->g);
     dync_graph_free(c->graph);
     dync_graph_free(c->original);
-    dync__free(c->tangent, (size_t)(c->n_tangents + 1) * sizeof *c->tangent);
     dync__free(c, sizeof *c);
 }
 
@@ -52208,15 +52327,11 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
-    c->n_tangents = g->bw ? g->tangent_of.n : 0;
-    c->tangent = dync__calloc((size_t)(c->n_tangents + 1) * sizeof *c->tangent);
-    if (!c->tangent) return DYNC_ERR_MEMORY;
-    for (int i = 0, k = -g->n_saved; g->bw && i < g->bw->node.n; i++)
-        if (g->bw->node.at[i]->kind == DYNC__N_PLACEHOLDER && k++ >= 0) c->tangent[k - 1] = g->bw->node.at[i];
+    DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
     dync__aot_log(g);
     dync__aot_report(g);
     DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
-    if (g->bw) DYNC__TRY(dync__aot_inner_compile(inner, g->bw, true, options, &c->bw));
+    for (int i = 0; g->bw && i < c->n_parts; i++) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
     if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
@@ -52230,11 +52345,9 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     dync__aot_code *c = dync__calloc(sizeof *c);
-    static uint64_t ids;
     (void)n;
     if (!c) return DYNC_ERR_MEMORY;
     c->refs = 1;
-    c->id = DYNC__ATOMIC_INC(&ids);
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
     c->original = dync_graph_retain(graph);
@@ -53058,6 +53171,8 @@ DYNC__MINIFIER_BACKENDS(DYNC__X)
 DYNC__FN bool dync__backend_is_builtin(const char *name);
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys);
+/* The same, and their values, for a backend of the library: as its compile function would say. Others are not asked. */
+DYNC__FN dync_status dync__backend_check_options(const dync_backend *, const char *options);
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
 #endif
 DYNC__COLD_BEGIN
@@ -53370,50 +53485,51 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
 }
 
 /* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
-static dync_status dync__backend_aot(dync_graph *g, const dync_value *ex, int n, const char *options, const char *name, const char *keys,
-                                     const dync__inner_compiler *inner, dync_callable *out)
-{
-    DYNC__TRY(dync__options_check(options, name, keys));
-    return dync__aot_compile(g, ex, n, options, inner, out);
-}
-DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inner_interpret};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager", DYNC__AOT_OPTIONS, &inner, out);
-}
-DYNC__FN dync_status dync__backend_aot_eager_default(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .save_all = true};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, &inner, out);
-}
-DYNC__FN dync_status dync__backend_aot_eager_decomp(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .decompose_all = true};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, &inner, out);
-}
-
 /* Each graph through the portable program form and back. */
 static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)options;
     return dync__backend_ts(g, ex, n, NULL, out, user);
 }
-DYNC__FN dync_status dync__backend_aot_ts(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
+
+/* compile function, name, options, what compiles the functional graphs */
+#define DYNC__AOT_BACKENDS(X)                                                                                                              \
+    X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \
+    X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
+    X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
+    X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
+    X(dync__backend_inductor, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS, .compile = dync__inductor_compile)
+static const struct dync__aot_backend {
+    dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
+    const char *name, *keys;
+    dync__inner_compiler inner;
+} dync__aot_backends[] = {
+#define DYNC__X(fn, name, keys, ...) {fn, name, keys, {__VA_ARGS__}},
+    DYNC__AOT_BACKENDS(DYNC__X)
+#undef DYNC__X
+};
+DYNC__FN dync_status dync__backend_check_options(const dync_backend *b, const char *options)
 {
-    static dync__aot_user ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
-    static const dync__inner_compiler inner = {.compile = dync__boxed_compile, .user = &ts, .save_all = true};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_ts", DYNC__AOT_OPTIONS, &inner, out);
+    dync__aot_how how;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__aot_backends); i++) {
+        const struct dync__aot_backend *own = &dync__aot_backends[i];
+        if (b->compile != own->compile) continue;
+        DYNC__TRY(dync__options_check(options, own->name, own->keys));
+        return dync__aot_options(options, &own->inner, &how);
+    }
+    return DYNC_OK;
 }
-DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inductor_compile};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS, &inner, out);
-}
+#define DYNC__X(fn, name, keys, ...)                                                                                             \
+    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)    \
+    {                                                                                                                           \
+        static const dync__inner_compiler inner = {__VA_ARGS__};                                                                \
+        (void)user;                                                                                                             \
+        DYNC__TRY(dync__options_check(options, name, keys));                                                                    \
+        return dync__aot_compile(g, ex, n, options, &inner, out);                                                               \
+    }
+DYNC__AOT_BACKENDS(DYNC__X)
+#undef DYNC__X
 
 /* ==== backend/broken.c ========================================================================================== */
 /* backend/broken.c: backends that fail where a graph has a relu, or an input that is no leaf: what the minifier is tested with.
@@ -58370,6 +58486,63 @@ static void dync__compile_drop_module(dync_module *m)
     dync_compiled_free(m->compiled);
     m->compiled = NULL;
 }
+
+/* ---- options --------------------------------------------------------------------------------------------------------------------- */
+/* Is the word of n characters one of those in `names`? -1: no; else which. */
+static int dync__compile_name_at(const char *names, const char *word, size_t n)
+{
+    int i = 0;
+    for (const char *p = names + strspn(names, " ,"); *p; p += strspn(p, " ,"), i++) {
+        size_t k = strcspn(p, " ,");
+        if (k == n && memcmp(p, word, n) == 0) return i;
+        p += k;
+    }
+    return -1;
+}
+
+/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any number. */
+static dync_status dync__compile_check_args(const char *fn, const char *args, int arity)
+{
+    int n = 0;
+    for (const char *p = args + strspn(args, " ,"); *p; p += strspn(p, " ,"), n++) {
+        static const char letters[] = "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        size_t k = strcspn(p, " ,");
+        if (strspn(p, letters) != k || strchr("0123456789", *p))
+            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", fn, (int)k, p, args);
+        if (dync__compile_name_at(args, p, k) != n)
+            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected different names, got '%.*s' twice in '%s'", fn, (int)k, p, args);
+        p += k;
+    }
+    if (arity >= 0 && n != arity)
+        return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected %d name%s, got %d: '%s'", fn, arity, arity == 1 ? "" : "s", n, args);
+    return DYNC_OK;
+}
+
+/* .symbolic: names of arguments. */
+static dync_status dync__compile_check_symbolic(const char *fn, const char *symbolic, const char *args, int arity)
+{
+    for (const char *p = symbolic + strspn(symbolic, " ,"); *p; p += strspn(p, " ,")) {
+        size_t k = strcspn(p, " ,");
+        bool known = args && dync__compile_name_at(args, p, k) >= 0;
+        for (int i = 0; !known && !args && i < (arity < 0 ? DYNC__MAX_LEAVES : arity); i++) {
+            char name[24];
+            known = dync__format(name, sizeof name, "arg%d", i) == (int)k && memcmp(name, p, k) == 0;
+        }
+        if (!known)
+            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .symbolic: expected names of arguments (%s), got '%.*s'", fn,
+                              args ? args : arity ? "arg0, arg1, ... where .args names none" : "it has none", (int)k, p);
+        p += k;
+    }
+    return DYNC_OK;
+}
+static dync_status dync__compile_check(const dync_callee *callee, const char *fn_name, const dync_compile_options *o, const dync_backend *backend)
+{
+    const char *args = o->args ? o->args : callee->args, *fn = o->name ? o->name : callee->name ? callee->name : fn_name ? fn_name : "fn";
+    int arity = dync__callee_arity(callee);
+    if (args) DYNC__TRY(dync__compile_check_args(fn, args, arity));
+    if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
+    return dync__backend_check_options(backend, o->options);
+}
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options)
 {
     if (!dync__callee_valid(&callee)) {
@@ -58393,6 +58566,7 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
         dync__fail(DYNC_ERR_VALUE, "dync_compile: recompile_limit is %d, expected 0 (the default) or more", options.recompile_limit);
         return NULL;
     }
+    if (dync__compile_check(&callee, fn_name, &options, backend) != DYNC_OK) return NULL;
     int after;
     if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 || options.repro_level > 4) {
         dync__fail(DYNC_ERR_VALUE, "dync_compile: repro_after is '%s' and repro_level %d, expected none, dynamo or aot and 1 to 4",

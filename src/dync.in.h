@@ -251,12 +251,12 @@ DYNC__COLD_BEGIN
 #include "aot/joint.c"
 #include "aot/export.c"
 DYNC__COLD_END
+#include "aot/code.h"
 #include "aot/partition.h"
 DYNC__COLD_BEGIN
 #include "aot/partition.c"
 #include "aot/mincut.c"
 DYNC__COLD_END
-#include "aot/code.h"
 DYNC__WARM_BEGIN
 #include "aot/backward.c"
 DYNC__WARM_END

@@ -9,6 +9,7 @@
 
 typedef struct dync__aot_saved {
     dync__aot_code *code;
+    const dync__aot_part *part;
     bool lost;                           /* released */
     int n, n_again;
     size_t bytes;                        /* of this block */
@@ -71,37 +72,42 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s)
 }
 
 /* Hands gradients over to where they are wanted; the rest is given up. */
-static void dync__aot_give_grads(const dync__aot_graphs *g, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in)
+static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in)
 {
-    for (int i = 0; i < g->grad_of.n; i++) {
-        int input = g->grad_of.at[i];
+    for (int i = 0; i < p->n_grads; i++) {
+        int input = p->grad[i];
         if (input < n_in && needed[input] && !grad_in[input]) grad_in[input] = grad[i];
         else dync__unref(grad[i]);
         grad[i] = NULL;
     }
 }
 
+static const dync_node *dync__aot_tangent_node(const dync__aot_part *p, int i)       /* placeholders come first */
+{
+    return p->bw->node.at[p->n_saved + i];
+}
+
 static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                           dync__tensor **grad_in)
 {
-    dync__aot_code *c = s->code;
-    int n_grads = c->g.grad_of.n, room = s->n + c->n_tangents + n_grads;
+    const dync__aot_part *p = s->part;
+    int n_grads = p->n_grads, room = s->n + p->n_tangents + n_grads;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, room, sizeof *in);
     if (!in) return DYNC_ERR_MEMORY;
     dync_status status = DYNC_OK;
-    dync__tensor **tangent = in + s->n, **grad = tangent + c->n_tangents;
-    memset(tangent, 0, (size_t)(c->n_tangents + n_grads) * sizeof *tangent);
+    dync__tensor **tangent = in + s->n, **grad = tangent + p->n_tangents;
+    memset(tangent, 0, (size_t)(p->n_tangents + n_grads) * sizeof *tangent);
     memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
-    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
-        int output = c->g.tangent_of.at[i];
-        if (!(tangent[i] = dync__aot_tangent(c->tangent[i], output < n_out ? grad_out[output] : NULL))) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
+        int output = p->tangent[i];
+        if (!(tangent[i] = dync__aot_tangent(dync__aot_tangent_node(p, i), output < n_out ? grad_out[output] : NULL))) status = DYNC_ERR_MEMORY;
     }
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    if (status == DYNC_OK) status = c->bw.run(c->bw.state, s->n + c->n_tangents, in, n_grads, grad);
+    if (status == DYNC_OK) status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
     dync__tls.grad_enabled_off = grad_off;
-    if (status == DYNC_OK) dync__aot_give_grads(&c->g, grad, n_in, needed, grad_in);
-    for (int i = 0; i < c->n_tangents; i++) dync__unref(tangent[i]);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
+    for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
     dync__room_end(in, few, room, sizeof *in);
     return status;
 }
@@ -126,22 +132,22 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
                                                const bool *needed, dync__tensor **grad_in)
 {
     const dync__aot_saved *s = state;
-    const dync__aot_code *c = s->code;
+    const dync__aot_part *p = s->part;
     dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + c->n_tangents + 1) * sizeof *args), result = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + p->n_tangents + 1) * sizeof *args), result = {0};
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (!c->g.bw) return DYNC_OK;
+    if (!p->bw) return DYNC_OK;
     for (int i = 0; i < s->n && args; i++) args[i] = dync__arg_t(saved[i]);
-    for (int i = 0; i < c->n_tangents && status == DYNC_OK; i++) {
-        int output = c->g.tangent_of.at[i];
+    for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
+        int output = p->tangent[i];
         dync__tensor *t = output < n_out ? grad_out[output] : NULL;
         if (t) dync__ref(t);
-        else status = dync__aot_zeros(c->tangent[i], &t);
+        else status = dync__aot_zeros(dync__aot_tangent_node(p, i), &t);
         if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
-    if (status == DYNC_OK) status = dync__graph_eval(c->g.bw, args, s->n + c->n_tangents, &arena, &result);
-    for (int i = 0; i < c->g.grad_of.n && status == DYNC_OK; i++) {
-        int input = c->g.grad_of.at[i];
+    if (status == DYNC_OK) status = dync__graph_eval(p->bw, args, s->n + p->n_tangents, &arena, &result);
+    for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
+        int input = p->grad[i];
         if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
     }
     if (status == DYNC_OK) dync__arg_release(&result);
@@ -209,17 +215,17 @@ static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor
 static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out, dync__tensor *const *actual, int n_out,
                                         dync__tensor *const *grad_out, dync__tensor **out, dync__tensor **wrt, dync__tensor **grad)
 {
-    const dync__aot_graphs *g = &s->code->g;
-    dync__tensor **seed = out + g->tangent_of.n;
+    const dync__aot_part *p = s->part;
+    dync__tensor **seed = out + p->n_tangents;
     int n = 0;
-    for (int i = 0; i < g->tangent_of.n; i++) {
-        int output = g->tangent_of.at[i];
+    for (int i = 0; i < p->n_tangents; i++) {
+        int output = p->tangent[i];
         if (output >= n_out || !grad_out[output] || !dync__tensor_requires_grad(fw_out[output])) continue;
         out[n] = fw_out[output];
         seed[n++] = grad_out[output];
     }
-    for (int i = 0; i < g->grad_of.n; i++) wrt[i] = actual[g->grad_of.at[i]];
-    return n ? dync__tape_gradients(n, out, seed, g->grad_of.n, wrt, grad, true, true, true) : DYNC_OK;
+    for (int i = 0; i < p->n_grads; i++) wrt[i] = actual[p->grad[i]];
+    return n ? dync__tape_gradients(n, out, seed, p->n_grads, wrt, grad, true, true, true) : DYNC_OK;
 }
 
 static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
@@ -227,11 +233,12 @@ static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync_
 {
     dync__aot_code *c = s->code;
     const dync__aot_graphs *g = &c->g;
-    size_t room = (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * g->tangent_of.n + 2 * g->grad_of.n + 1);
+    const dync__aot_part *p = s->part;
+    size_t room = (size_t)(c->n_fw_in + g->actual.n + c->n_fw_out + 2 * p->n_tangents + 2 * p->n_grads + 1);
     dync__tensor **entry = dync__calloc(room * sizeof *entry);
     if (!entry) return DYNC_ERR_MEMORY;
     dync__tensor **actual = entry + c->n_fw_in, **fw_out = actual + g->actual.n, **out = fw_out + c->n_fw_out;
-    dync__tensor **wrt = out + 2 * g->tangent_of.n, **grad = wrt + g->grad_of.n;
+    dync__tensor **wrt = out + 2 * p->n_tangents, **grad = wrt + p->n_grads;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__aot_again_inputs(s, entry, actual);
@@ -241,7 +248,7 @@ static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync_
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     if (status == DYNC_OK) status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
-    if (status == DYNC_OK) dync__aot_give_grads(g, grad, n_in, needed, grad_in);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
     dync_scope_end(&scope);
     dync__free(entry, room * sizeof *entry);
@@ -256,7 +263,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     const dync__aot_graphs *g = &s->code->g;
     DYNC__TRY(dync__aot_saved_check(s));
     if (g->backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
-    if (!g->bw) return DYNC_OK;
+    if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
@@ -267,7 +274,7 @@ static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
     if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
-    v->word(v, s->code->id);
+    v->word(v, s->part->id);
     for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
     return DYNC_OK;
 }
@@ -301,9 +308,9 @@ static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const
     return DYNC_OK;
 }
 
-static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *const *saved)
+static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p, dync__tensor *const *saved)
 {
-    size_t n = (size_t)c->g.n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
+    size_t n = (size_t)p->n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
     size_t bytes = tensors + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
     dync__aot_saved *s = dync__calloc(bytes);
     if (!s) return NULL;
@@ -313,9 +320,10 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *con
     s->tensor = (dync__tensor **)(void *)(block + tensors);
     s->version = (uint32_t *)(void *)(block + tensors + n * sizeof(dync__tensor *));
     s->code = c;
+    s->part = p;
     DYNC__ATOMIC_INC(&c->refs);
-    for (; s->n < c->g.n_saved; s->n++) {
-        dync__tensor *t = saved[s->n];   /* one that is an output too would hold the node that holds it: another on its memory */
+    for (; s->n < p->n_saved; s->n++) {
+        dync__tensor *t = saved[p->saved[s->n]];   /* one that is an output too would hold the node that holds it: another on its memory */
         if (t->refs > 1) t = dync__tensor_alias(t, t->dtype, &t->lay);
         else dync__ref(t);
         if (!t) {
@@ -328,21 +336,30 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, dync__tensor *con
     return s;
 }
 
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
-                                      dync__tensor *const *saved, dync__aot_random random)
+/* Edges go to the inputs that this part has gradients for: what stands behind the others has nothing to wait for. */
+static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part *p, int n_actual, dync__tensor *const *actual,
+                                         dync__tensor *const *outputs, dync__tensor *const *saved, dync__aot_random random)
 {
-    const dync__aot_graphs *g = &c->g;
-    int n = g->mutated.n + g->value.n;
-    bool few[DYNC__FEW], *requires = dync__room(few, DYNC__FEW, n, sizeof *requires);
-    if (!requires) return DYNC_ERR_MEMORY;
-    memset(requires, 0, (size_t)n * sizeof *requires);
-    for (int i = 0; i < g->tangent_of.n; i++) requires[g->tangent_of.at[i]] = true;
-    dync__aot_saved *s = dync__aot_saved_new(c, saved);
+    int n = c->g.mutated.n + c->g.value.n, room = n_actual + n;
+    dync__tensor *few[DYNC__FEW], **edge = dync__room(few, DYNC__FEW, room, sizeof *edge);
+    if (!edge) return DYNC_ERR_MEMORY;
+    bool *requires = (bool *)(edge + n_actual);
+    memset(edge, 0, (size_t)room * sizeof *edge);
+    for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
+    for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
+    dync__aot_saved *s = dync__aot_saved_new(c, p, saved);
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;
     if (s && c->double_backward) status = dync__aot_save_inputs(s, actual);
-    if (status == DYNC_OK) status = dync__tape_attach(&dync__aot_node, s, n_actual, actual, n, outputs, requires);
+    if (status == DYNC_OK) status = dync__tape_attach(&dync__aot_node, s, n_actual, p->n_grads ? edge : actual, n, outputs, requires);
     else if (s) dync__aot_saved_destroy(s);
-    dync__room_end(requires, few, n, sizeof *requires);
+    dync__room_end(edge, few, room, sizeof *edge);
     return status;
+}
+
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
+                                      dync__tensor *const *saved, dync__aot_random random)
+{
+    for (int i = 0; i < c->n_parts; i++) DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
+    return DYNC_OK;
 }

@@ -3,15 +3,24 @@
 #define DYNC__AOT_CODE_H
 #include "aot.h"
 
+/* The backward of the outputs whose gradients have nothing in common with those of the others: one autograd node. A loss and a value beside
+ * it can so be differentiated one after the other, as in eager. Numbers by index: of saved tensors, of tangents, of gradients. */
+typedef struct dync__aot_part {
+    uint64_t id;                         /* never used again */
+    dync_graph *bw;                      /* NULL: nothing to differentiate */
+    dync__inner run;
+    int n_saved, n_tangents, n_grads;
+    int *saved, *tangent, *grad;         /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual inputs */
+    size_t bytes;
+} dync__aot_part;
+
 typedef struct dync__aot_code {
     dync__raw_state head;                /* first: what dync__raw_run reads */
-    uint64_t id;                         /* never used again */
     int32_t refs;                        /* the callable, and every autograd node alive */
     dync__aot_graphs g;
-    dync__inner fw, bw;
-    int n_fw_in, n_fw_out;
-    const dync_node **tangent;           /* placeholders of the backward graph, by tangent */
-    int n_tangents;
+    dync__inner fw;
+    int n_fw_in, n_fw_out, n_parts;
+    dync__aot_part *part;
     dync_graph *original;                /* the user's: its result's form is read at every call */
     dync_graph *graph;                   /* the same with tensors for symbolic numbers */
     bool plain;                          /* not functionalised: interpreted as it is */
@@ -19,12 +28,14 @@ typedef struct dync__aot_code {
     bool double_backward;
 } dync__aot_code;
 
+/* partition.c: the parts of g's backward graph, at least one. */
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
 DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */
 typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;
-/* Makes outputs (mutated values, then values) children of one node over the actual inputs. saved: as forward gave them. */
+/* Makes outputs (mutated values, then values) children of a node for each part, over the actual inputs that it has gradients for. saved: as forward gave them. */
 DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual, dync__tensor *const *outputs,
                                       dync__tensor *const *saved, dync__aot_random);
 #endif

@@ -5,6 +5,7 @@
  * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed again stands just before its first use. */
 #include "../dync.in.h"
 #include "partition.h"
+#include "code.h"
 
 static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
 static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
@@ -251,5 +252,94 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
     if (status == DYNC_OK && j->n_grads) status = dync__partition_backward(&c, j->n_grads, j->grad, into);
     dync__arena_free(&c.arena);
+    return status;
+}
+
+/* ---- backward in parts -------------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__parting { int *label, *up, here; } dync__parting;     /* label: a tangent that a node depends on, or -1; up: a forest */
+static int dync__parting_root(const dync__parting *p, int tangent)
+{
+    while (tangent >= 0 && p->up[tangent] != tangent) tangent = p->up[tangent];
+    return tangent;
+}
+static void dync__parting_join(void *user, dync__arg *a)
+{
+    dync__parting *p = user;
+    int other = dync__parting_root(p, p->label[a->as.node->index]), mine = dync__parting_root(p, p->label[p->here]);
+    if (mine < 0) p->label[p->here] = other;
+    else if (other >= 0) p->up[DYNC__MAX(mine, other)] = DYNC__MIN(mine, other);
+}
+static void dync__part_need(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
+
+/* The part of tangents and gradients whose `tangent_part` and `grad_part` say so. */
+static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tangent_part, const int *grad_part, int which, bool whole, bool *need,
+                                       dync__aot_part *p)
+{
+    static uint64_t ids;
+    const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
+    dync_node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
+    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
+    p->saved = dync__calloc(p->bytes);
+    p->id = DYNC__ATOMIC_INC(&ids);
+    dync_status status = p->saved && grads ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        p->tangent = p->saved + g->n_saved;
+        p->grad = p->tangent + g->tangent_of.n;
+        p->bw = !g->bw ? NULL : whole ? dync_graph_retain(g->bw) : dync__graph_new("GraphModule");
+        if (g->bw && !p->bw) status = DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
+        if (grad_part[i] != which) continue;
+        need[(grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
+        p->grad[p->n_grads++] = g->grad_of.at[i];
+    }
+    for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
+        if (need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, need);
+    for (int i = 0, k = 0; status == DYNC_OK && i < (g->bw ? g->bw->node.n - 1 : 0); i++) {
+        dync_node *n = g->bw->node.at[i];
+        bool input = n->kind == DYNC__N_PLACEHOLDER;
+        int at = input ? k++ : 0;
+        if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i]) continue;
+        if (input && at < g->n_saved) p->saved[p->n_saved++] = at;
+        else if (input) p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
+        if (!whole) status = input ? dync__partition_placeholder(p->bw, n) : dync__partition_copy(p->bw, n);
+    }
+    for (int i = 0; !g->bw && status == DYNC_OK && i < g->tangent_of.n; i++) p->tangent[p->n_tangents++] = g->tangent_of.at[i];
+    for (int i = 0; i < p->n_grads && !whole; i++) grads[i] = grads[i]->mark;
+    if (status == DYNC_OK && !whole) status = dync__graph_output_list(p->bw, p->n_grads, grads);
+    dync__free(grads, (size_t)(g->grad_of.n + 1) * sizeof *grads);
+    return status;
+}
+
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
+{
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n, parts = 0;
+    dync__arena arena = {0};
+    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label), *up = label + nodes, *part = up + nt, *of = part + nt;
+    bool *need = dync__arena_alloc(&arena, (size_t)nodes + 1);
+    dync__parting p = {label, up, 0};
+    dync_status status = label && need ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (g->bw) dync__graph_renumber(g->bw);
+    for (int i = 0; status == DYNC_OK && i < nt; i++) up[i] = i, part[i] = -1;
+    for (int k = -g->n_saved; status == DYNC_OK && p.here < nodes - 1; p.here++) {
+        bool input = g->bw->node.at[p.here]->kind == DYNC__N_PLACEHOLDER;
+        label[p.here] = input && k >= 0 ? k : -1;
+        if (input) k++;
+        else dync__node_each_input(g->bw->node.at[p.here], dync__parting_join, &p);
+    }
+    for (int i = 0; status == DYNC_OK && g->bw && i < ng; i++) {             /* part: by root; of: by gradient */
+        int root = dync__parting_root(&p, label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
+        if (root >= 0 && part[root] < 0) part[root] = parts++;
+        of[i] = root < 0 ? 0 : part[root];
+    }
+    parts = DYNC__MAX(parts, 1);
+    for (int i = nt - 1; status == DYNC_OK && i >= 0; i--) part[i] = DYNC__MAX(part[dync__parting_root(&p, i)], 0);
+    if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out))) status = DYNC_ERR_MEMORY;
+    for (; status == DYNC_OK && *n < parts; ++*n) {
+        memset(need, 0, (size_t)nodes);
+        if (g->bw) dync__partition_clear(g->bw);
+        status = dync__aot_part_fill(g, part, of, *n, parts == 1, need, &(*out)[*n]);
+    }
+    dync__arena_free(&arena);
     return status;
 }

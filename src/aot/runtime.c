@@ -57,11 +57,15 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
-    if (c->bw.destroy) c->bw.destroy(c->bw.state);
+    for (int i = 0; i < c->n_parts; i++) {
+        if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
+        dync_graph_free(c->part[i].bw);
+        dync__free(c->part[i].saved, c->part[i].bytes);
+    }
+    dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
     dync__aot_graphs_free(&c->g);
     dync_graph_free(c->graph);
     dync_graph_free(c->original);
-    dync__free(c->tangent, (size_t)(c->n_tangents + 1) * sizeof *c->tangent);
     dync__free(c, sizeof *c);
 }
 
@@ -370,15 +374,11 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
-    c->n_tangents = g->bw ? g->tangent_of.n : 0;
-    c->tangent = dync__calloc((size_t)(c->n_tangents + 1) * sizeof *c->tangent);
-    if (!c->tangent) return DYNC_ERR_MEMORY;
-    for (int i = 0, k = -g->n_saved; g->bw && i < g->bw->node.n; i++)
-        if (g->bw->node.at[i]->kind == DYNC__N_PLACEHOLDER && k++ >= 0) c->tangent[k - 1] = g->bw->node.at[i];
+    DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
     dync__aot_log(g);
     dync__aot_report(g);
     DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
-    if (g->bw) DYNC__TRY(dync__aot_inner_compile(inner, g->bw, true, options, &c->bw));
+    for (int i = 0; g->bw && i < c->n_parts; i++) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
     if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
@@ -394,11 +394,9 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     dync__aot_code *c = dync__calloc(sizeof *c);
-    static uint64_t ids;
     (void)n;
     if (!c) return DYNC_ERR_MEMORY;
     c->refs = 1;
-    c->id = DYNC__ATOMIC_INC(&ids);
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
     c->original = dync_graph_retain(graph);

@@ -104,52 +104,50 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
 }
 
 /* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
-static dync_status dync__backend_aot(dync_graph *g, const dync_value *ex, int n, const char *options, const char *name, const char *keys,
-                                     const dync__inner_compiler *inner, dync_callable *out)
-{
-    DYNC__TRY(dync__options_check(options, name, keys));
-    return dync__aot_compile(g, ex, n, options, inner, out);
-}
-
-DYNC__FN dync_status dync__backend_aot_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inner_interpret};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager", DYNC__AOT_OPTIONS, &inner, out);
-}
-
-DYNC__FN dync_status dync__backend_aot_eager_default(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .save_all = true};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, &inner, out);
-}
-
-DYNC__FN dync_status dync__backend_aot_eager_decomp(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inner_interpret, .decompose_all = true};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, &inner, out);
-}
-
 /* Each graph through the portable program form and back. */
 static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)options;
     return dync__backend_ts(g, ex, n, NULL, out, user);
 }
+static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 
-DYNC__FN dync_status dync__backend_aot_ts(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+/* compile function, name, options, what compiles the functional graphs */
+#define DYNC__AOT_BACKENDS(X)                                                                                                              \
+    X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \
+    X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
+    X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
+    X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
+    X(dync__backend_inductor, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS, .compile = dync__inductor_compile)
+static const struct dync__aot_backend {
+    dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
+    const char *name, *keys;
+    dync__inner_compiler inner;
+} dync__aot_backends[] = {
+#define DYNC__X(fn, name, keys, ...) {fn, name, keys, {__VA_ARGS__}},
+    DYNC__AOT_BACKENDS(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC__FN dync_status dync__backend_check_options(const dync_backend *b, const char *options)
 {
-    static dync__aot_user ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
-    static const dync__inner_compiler inner = {.compile = dync__boxed_compile, .user = &ts, .save_all = true};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "aot_ts", DYNC__AOT_OPTIONS, &inner, out);
+    dync__aot_how how;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__aot_backends); i++) {
+        const struct dync__aot_backend *own = &dync__aot_backends[i];
+        if (b->compile != own->compile) continue;
+        DYNC__TRY(dync__options_check(options, own->name, own->keys));
+        return dync__aot_options(options, &own->inner, &how);
+    }
+    return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__backend_inductor(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
-{
-    static const dync__inner_compiler inner = {.compile = dync__inductor_compile};
-    (void)user;
-    return dync__backend_aot(g, ex, n, options, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS, &inner, out);
-}
+#define DYNC__X(fn, name, keys, ...)                                                                                             \
+    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)    \
+    {                                                                                                                           \
+        static const dync__inner_compiler inner = {__VA_ARGS__};                                                                \
+        (void)user;                                                                                                             \
+        DYNC__TRY(dync__options_check(options, name, keys));                                                                    \
+        return dync__aot_compile(g, ex, n, options, &inner, out);                                                               \
+    }
+DYNC__AOT_BACKENDS(DYNC__X)
+#undef DYNC__X

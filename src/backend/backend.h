@@ -34,5 +34,7 @@ DYNC__MINIFIER_BACKENDS(DYNC__X)
 DYNC__FN bool dync__backend_is_builtin(const char *name);
 /* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys);
+/* The same, and their values, for a backend of the library: as its compile function would say. Others are not asked. */
+DYNC__FN dync_status dync__backend_check_options(const dync_backend *, const char *options);
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
 #endif

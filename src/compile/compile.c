@@ -24,6 +24,64 @@ static void dync__compile_drop_module(dync_module *m)
     m->compiled = NULL;
 }
 
+/* ---- options --------------------------------------------------------------------------------------------------------------------- */
+/* Is the word of n characters one of those in `names`? -1: no; else which. */
+static int dync__compile_name_at(const char *names, const char *word, size_t n)
+{
+    int i = 0;
+    for (const char *p = names + strspn(names, " ,"); *p; p += strspn(p, " ,"), i++) {
+        size_t k = strcspn(p, " ,");
+        if (k == n && memcmp(p, word, n) == 0) return i;
+        p += k;
+    }
+    return -1;
+}
+
+/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any number. */
+static dync_status dync__compile_check_args(const char *fn, const char *args, int arity)
+{
+    int n = 0;
+    for (const char *p = args + strspn(args, " ,"); *p; p += strspn(p, " ,"), n++) {
+        static const char letters[] = "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        size_t k = strcspn(p, " ,");
+        if (strspn(p, letters) != k || strchr("0123456789", *p))
+            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", fn, (int)k, p, args);
+        if (dync__compile_name_at(args, p, k) != n)
+            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected different names, got '%.*s' twice in '%s'", fn, (int)k, p, args);
+        p += k;
+    }
+    if (arity >= 0 && n != arity)
+        return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected %d name%s, got %d: '%s'", fn, arity, arity == 1 ? "" : "s", n, args);
+    return DYNC_OK;
+}
+
+/* .symbolic: names of arguments. */
+static dync_status dync__compile_check_symbolic(const char *fn, const char *symbolic, const char *args, int arity)
+{
+    for (const char *p = symbolic + strspn(symbolic, " ,"); *p; p += strspn(p, " ,")) {
+        size_t k = strcspn(p, " ,");
+        bool known = args && dync__compile_name_at(args, p, k) >= 0;
+        for (int i = 0; !known && !args && i < (arity < 0 ? DYNC__MAX_LEAVES : arity); i++) {
+            char name[24];
+            known = dync__format(name, sizeof name, "arg%d", i) == (int)k && memcmp(name, p, k) == 0;
+        }
+        if (!known)
+            return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .symbolic: expected names of arguments (%s), got '%.*s'", fn,
+                              args ? args : arity ? "arg0, arg1, ... where .args names none" : "it has none", (int)k, p);
+        p += k;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__compile_check(const dync_callee *callee, const char *fn_name, const dync_compile_options *o, const dync_backend *backend)
+{
+    const char *args = o->args ? o->args : callee->args, *fn = o->name ? o->name : callee->name ? callee->name : fn_name ? fn_name : "fn";
+    int arity = dync__callee_arity(callee);
+    if (args) DYNC__TRY(dync__compile_check_args(fn, args, arity));
+    if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
+    return dync__backend_check_options(backend, o->options);
+}
+
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options)
 {
     if (!dync__callee_valid(&callee)) {
@@ -47,6 +105,7 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
         dync__fail(DYNC_ERR_VALUE, "dync_compile: recompile_limit is %d, expected 0 (the default) or more", options.recompile_limit);
         return NULL;
     }
+    if (dync__compile_check(&callee, fn_name, &options, backend) != DYNC_OK) return NULL;
     int after;
     if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 || options.repro_level > 4) {
         dync__fail(DYNC_ERR_VALUE, "dync_compile: repro_after is '%s' and repro_level %d, expected none, dynamo or aot and 1 to 4",

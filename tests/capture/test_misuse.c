@@ -52,10 +52,18 @@ TEST(compile)
     BAD(dync_compile(twice, .recompile_limit = -3), DYNC_ERR_VALUE, "-3");
     BAD(dync_module_compile((dync_module *)NULL), DYNC_ERR_VALUE, "NULL");
     FINE(dync_compiled_free(NULL));
-    dync_compiled *f = dync_compile(twice, .options = "nonsense=1");
-    BAD(dync_call(f, dync_ones(dync_shape(2))), DYNC_ERR_BACKEND, "nonsense");
-    dync_compiled_free(f);
-    f = dync_compile(twice, .dynamic = (dync_dynamic)77, .args = ",,, ,", .symbolic = "nobody", .name = "");
+    BAD(dync_compile(twice, .options = "nonsense=1"), DYNC_ERR_VALUE, "backend 'inductor' has no option 'nonsense'; it has: opt_level");
+    BAD(dync_compile(twice, .options = "partition=maybe"), DYNC_ERR_VALUE, "partition: expected min_cut or default, got 'maybe'");
+    BAD(dync_compile(twice, .backend = "aot_eager", .options = "no_fuse"), DYNC_ERR_VALUE, "backend 'aot_eager' has no option 'no_fuse'");
+    BAD(dync_compile(twice, .args = "x, y"), DYNC_ERR_VALUE, "dync_compile: twice: .args: expected 1 name, got 2: 'x, y'");
+    BAD(dync_compile(twice, .args = ",,, ,"), DYNC_ERR_VALUE, ".args: expected 1 name, got 0");
+    BAD(dync_compile(dync_args(twice, "x, y")), DYNC_ERR_VALUE, ".args: expected 1 name, got 2");
+    BAD(dync_compile(twice, .args = "2x"), DYNC_ERR_VALUE, "got '2x'");
+    BAD(dync_compile(sum2, .args = "x;y"), DYNC_ERR_VALUE, "expected names \"x, y\", got 'x;y'");
+    BAD(dync_compile(sum2, .args = "x, y, x"), DYNC_ERR_VALUE, "got 'x' twice in 'x, y, x'");
+    BAD(dync_compile(twice, .symbolic = "nobody"), DYNC_ERR_VALUE, ".symbolic: expected names of arguments (arg0, arg1, ... where .args names none), got 'nobody'");
+    BAD(dync_compile(sum2, .args = "x, y", .symbolic = "y, z"), DYNC_ERR_VALUE, ".symbolic: expected names of arguments (x, y), got 'z'");
+    dync_compiled *f = dync_compile(twice, .dynamic = (dync_dynamic)77, .symbolic = "arg0", .name = "");
     FINE(dync_call(f, dync_ones(dync_shape(2))));
     dync_compiled_free(f);
 }
