@@ -38,7 +38,7 @@ SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATI
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 docs-check asan \
-        ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers peers-venv
+        ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -141,13 +141,21 @@ demo: $(B)/examples/demo
 	@cd $(B) && examples/demo $(CURDIR)/examples/data/digits.bin
 bench: $(BENCH)
 	@for b in $(BENCH); do J=$${J:+$${J%.json}.$$(basename $$b).json} $$b || exit 1; echo; done
-# torch.compile's figures beside ours: by PYTHON, else by the virtual environment of peers-venv, else by python3 (ours alone where it has no PyTorch).
-PEERS_PYTHON = $(or $(PYTHON),$(wildcard $(B)/peers/bin/python),python3)
-bench-peers: $(B)/bench/calls
+# dync beside its peers in one process, by PYTHON, else by the virtual environment that peers-venv makes. ARGS="--quick sgemm": see bench/README.md.
+PEERS_PYTHON = $(or $(PYTHON),$(B)/peers/bin/python)
+PEERS_HERE   = $(if $(PYTHON),,$(B)/peers/bin/python)
+$(B)/peers.so: bench/peers/rows.c dync.h
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -fPIC -shared -I. $< $(LDFLAGS) $(LIBS) -o $@
+bench-peers: $(B)/peers.so $(PEERS_HERE)
+	@$(PEERS_PYTHON) bench/peers/peers.py $(B)/peers.so --json $(B)/peers.json --svg $(B)/peers.svg $(ARGS)
+bench-peers-calls: $(B)/bench/calls $(PEERS_HERE)
 	@J=$(B)/calls.json $(B)/bench/calls > /dev/null 2>&1
 	@$(PEERS_PYTHON) bench/peers/calls.py $(B)/calls.json
-peers-venv:
-	@python3 -m venv $(B)/peers && $(B)/peers/bin/python -m pip install --quiet torch numpy
+$(B)/peers/bin/python:
+	@python3 -m venv $(B)/peers && $@ -m pip install --quiet torch numpy onnx onnxruntime onnxscript numexpr
+peers-venv: $(B)/peers/bin/python
 soak: test
 	@$(MAKE) -s sanitize valgrind
 	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
@@ -214,7 +222,7 @@ help:
 	@echo "make test       every deterministic test; the last line is N passed, N failed"
 	@echo "make check      the quick ones, under a minute; make run T=softmax: those whose name contains T"
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
-	@echo "make bench      times and ratios;  bench-peers: calls beside torch.compile's (peers-venv installs it)"
+	@echo "make bench      times and ratios;  bench-peers: beside PyTorch, ONNX Runtime, numexpr (ARGS=--quick)"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names size switches cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"

@@ -1,9 +1,9 @@
 """bench/peers/calls.py: torch.compile's figures for the functions of bench/calls.c, beside ours.
 
-    make bench-peers            runs build/bench/calls, then this with a Python that has PyTorch (PYTHON=...; else a venv is made)
+    make bench-peers-calls      runs build/bench/calls, then this with a Python that has PyTorch (PYTHON=...; else a venv is made)
 
 Both sides time the same functions on ten float32 elements, one thread, medians of 15 samples. Where PyTorch is missing only our figures
-are printed. bench-peers is for numbers: nothing here can fail a build."""
+are printed. This is for numbers: nothing here can fail a build."""
 import json
 import statistics
 import sys

@@ -1,0 +1,264 @@
+"""bench/peers/rows.py: the rows of `make bench-peers`: for each the kind and numbers of bench/peers/rows.c, its inputs, and the same work in PyTorch."""
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Row:
+    """kind, numbers: of rows.c. build() -> (module or None, function of the inputs, inputs). loss: a training row's, of (output, target)."""
+
+    def __init__(self, group, name, kind, numbers, build, tol=2e-4, expr=None, loss=None, compiles=False):
+        self.group, self.name, self.kind, self.numbers, self.build = group, name, kind, numbers, build
+        self.tol, self.expr, self.loss, self.compiles = tol, expr, loss, compiles
+
+
+# ---- modules: children and parameters are named as those of rows.c ---------------------------------------------------------------
+ACTIVATIONS = [lambda x: x, F.relu, F.gelu, F.relu6]
+
+
+class LinearAct(nn.Module):
+    def __init__(self, inner, outer, act):
+        super().__init__()
+        self.linear, self.act = nn.Linear(inner, outer), act
+
+    def forward(self, x):
+        return ACTIVATIONS[self.act](self.linear(x))
+
+
+class ConvBn(nn.Module):
+    def __init__(self, inner, outer, kernel, stride, groups, act):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(outer, inner // groups, kernel, kernel) / math.sqrt(inner // groups * kernel * kernel))
+        self.bn = nn.BatchNorm2d(outer)
+        self.stride, self.padding, self.groups, self.act = stride, kernel // 2, groups, act
+
+    def forward(self, x):
+        return ACTIVATIONS[self.act](self.bn(F.conv2d(x, self.weight, None, self.stride, self.padding, 1, self.groups)))
+
+
+class First(nn.Module):
+    def __init__(self, rnn):
+        super().__init__()
+        self.rnn = rnn
+
+    def forward(self, x):
+        return self.rnn(x)[0]
+
+
+class Block(nn.Module):
+    def __init__(self, features, heads, causal):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(features), nn.LayerNorm(features)
+        self.qkv, self.out = nn.Linear(features, 3 * features), nn.Linear(features, features)
+        self.up, self.down = nn.Linear(features, 4 * features), nn.Linear(4 * features, features)
+        self.heads, self.causal = heads, causal
+
+    def forward(self, x):
+        b, t, f = x.shape
+        q, k, v = (y.reshape(b, t, self.heads, f // self.heads).transpose(1, 2) for y in self.qkv(self.norm1(x)).split(f, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        x = x + self.out(y.transpose(1, 2).reshape(b, t, f))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class GPT(nn.Module):
+    def __init__(self, features, heads, layers, words, places):
+        super().__init__()
+        self.places = nn.Parameter(torch.randn(places, features) * 0.1)
+        self.words = nn.Embedding(words, features)
+        for i in range(layers):
+            setattr(self, f"block{i}", Block(features, heads, True))
+        self.norm, self.head, self.layers = nn.LayerNorm(features), nn.Linear(features, words, bias=False), layers
+
+    def forward(self, ids):
+        x = self.words(ids) + self.places[:ids.shape[1]]
+        for i in range(self.layers):
+            x = getattr(self, f"block{i}")(x)
+        return self.head(self.norm(x))
+
+
+class Basic(nn.Module):
+    def __init__(self, inner, outer):
+        super().__init__()
+        self.conv1, self.conv2 = ConvBn(inner, outer, 3, 2 if inner != outer else 1, 1, 1), ConvBn(outer, outer, 3, 1, 1, 0)
+        self.short = ConvBn(inner, outer, 1, 2, 1, 0) if inner != outer else None
+
+    def forward(self, x):
+        y = self.conv2(self.conv1(x))
+        return F.relu(y + (x if self.short is None else self.short(x)))
+
+
+class ResNet(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        width = [64, 64, 64, 128, 128, 256, 256, 512, 512]
+        self.stem = ConvBn(3, 64, 7, 2, 1, 1)
+        for i in range(8):
+            setattr(self, f"layer{i}", Basic(width[i], width[i + 1]))
+        self.head = nn.Linear(512, classes)
+
+    def forward(self, x):
+        x = F.max_pool2d(self.stem(x), 3, 2, 1)
+        for i in range(8):
+            x = getattr(self, f"layer{i}")(x)
+        return self.head(x.mean((2, 3)))
+
+
+def mlp(a, b, c):
+    return nn.Sequential(nn.Linear(a, b), nn.ReLU(), nn.Linear(b, c))
+
+
+def tiny():
+    return nn.Sequential(nn.Linear(10, 10), nn.ReLU(), nn.Linear(10, 10), nn.Sigmoid())
+
+
+def cnn():
+    return nn.Sequential(nn.Conv2d(1, 16, 3, 1, 1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, 1, 1), nn.ReLU(), nn.MaxPool2d(2),
+                         nn.Flatten(), nn.Linear(32 * 7 * 7, 10))
+
+
+def settled(module):
+    """Batch norms with statistics that are not 0 and 1."""
+    for m in module.modules():
+        if isinstance(m, nn.BatchNorm2d):
+            nn.init.uniform_(m.running_mean, -0.5, 0.5)
+            nn.init.uniform_(m.running_var, 0.5, 1.5)
+            nn.init.uniform_(m.weight, 0.5, 1.5)
+            nn.init.uniform_(m.bias, -0.5, 0.5)
+    return module
+
+
+def square_error(y, want):
+    return ((y - want) ** 2).mean()
+
+
+def class_error(y, want):
+    return F.cross_entropy(y.reshape(-1, y.shape[-1]), want.reshape(-1))
+
+
+# ---- functions ------------------------------------------------------------------------------------------------------------------
+def total(*tensors):
+    out = tensors[0]
+    for t in tensors[1:]:
+        out = out + t
+    return out
+
+
+CHAINS = [
+    ("a/(|b|+1) - b/2", lambda a, b: a / (b.abs() + 1) - b / 2, "a/(abs(b)+1) - b/2"),
+    ("relu(a/(|b|+1) - b/2)*a + b", lambda a, b: torch.relu(a / (b.abs() + 1) - b / 2) * a + b, None),
+    ("gelu_tanh(a)*sigmoid(b)", lambda a, b: F.gelu(a, approximate="tanh") * torch.sigmoid(b), None),
+    ("where(a>b, exp(-|a|), log1p(|b|))", lambda a, b: torch.where(a > b, torch.exp(-a.abs()), torch.log1p(b.abs())),
+     "where(a > b, exp(-abs(a)), log1p(abs(b)))"),
+    ("sin(a)*cos(b) + tanh(a-b)*sqrt(|b|)", lambda a, b: torch.sin(a) * torch.cos(b) + torch.tanh(a - b) * torch.sqrt(b.abs()),
+     "sin(a)*cos(b) + tanh(a-b)*sqrt(abs(b))"),
+]
+REDUCTIONS = [
+    ("softmax", 0, lambda x, d: torch.softmax(x, d)), ("log_softmax", 1, lambda x, d: torch.log_softmax(x, d)),
+    ("sum", 4, lambda x, d: x.sum(d)), ("mean", 6, lambda x, d: x.mean(d)), ("amax", 7, lambda x, d: x.amax(d)), ("argmax", 8, lambda x, d: x.argmax(d)),
+    ("var", 9, lambda x, d: x.var(d)), ("logsumexp", 10, lambda x, d: x.logsumexp(d)), ("cumsum", 11, lambda x, d: x.cumsum(d)),
+]
+
+
+def function(fn, *inputs):
+    return lambda: (None, fn, [i() for i in inputs])
+
+
+def randn(*shape):
+    return lambda: torch.randn(*shape)
+
+
+def module(make, *inputs):
+    def build():
+        m = settled(make())
+        return m, m, [i() for i in inputs]
+    return build
+
+
+def table():
+    rows = []
+    add = lambda *a, **k: rows.append(Row(*a, **k))
+
+    # calls: ten elements
+    add("calls", "call of relu(x + 1), 10 elements", "small", [], function(lambda x: torch.relu(x + 1), randn(10)))
+    for n in (4, 16):
+        add("calls", f"call of a sum of {n} tensors, 10 elements", "total", [], function(total, *[randn(10)] * n))
+    # compile
+    add("compile", "compile Linear-ReLU-Linear-Sigmoid", "tiny", [], module(tiny, randn(2, 10)), compiles=True)
+    add("compile", "compile a transformer block", "block", [256, 8, 0], module(lambda: Block(256, 8, False), randn(1, 128, 256)), compiles=True)
+    add("compile", "compile a transformer block's training step", "train_block", [256, 8, 0],
+        module(lambda: Block(256, 8, False), randn(1, 128, 256), randn(1, 128, 256)), compiles=True, loss=square_error)
+    # pointwise chains
+    for i, (name, fn, expr) in enumerate(CHAINS):
+        for e in range(10, 25, 2):
+            add("pointwise", f"{name}, 2^{e}", "chain", [i], function(fn, randn(1 << e), randn(1 << e)), expr=expr)
+    # rows of a matrix
+    for shape in ((4096, 1024), (128, 256)):
+        size = f"{shape[0]}x{shape[1]}"
+        for name, number, fn in REDUCTIONS:
+            for dim in (1, 0) if name != "cumsum" or shape[0] == 4096 else (1,):
+                add("rows", f"{name} {size} dim {dim}", "reduce", [number, dim], function(lambda x, fn=fn, dim=dim: fn(x, dim), randn(*shape)))
+        c = shape[1]
+        add("rows", f"layer_norm {size}", "reduce", [2, 1], function(lambda x, w, b, c=c: F.layer_norm(x, (c,), w, b), randn(*shape), randn(c), randn(c)))
+        add("rows", f"rms_norm {size}", "reduce", [3, 1], function(lambda x, w, c=c: F.rms_norm(x, (c,), w, 1e-6), randn(*shape), randn(c)))
+        add("rows", f"sum of all {size}", "reduce", [5, 0], function(lambda x: x.sum(), randn(*shape)), tol=2e-3)
+    # what moves data
+    index = lambda n, *shape: lambda: torch.randint(0, n, shape)
+    for n in (128, 1024):
+        add("moves", f"b + a.T {n}x{n}", "move", [0], function(lambda a, b: b + a.T, randn(n, n), randn(n, n)))
+        add("moves", f"a.T copied {n}x{n}", "move", [1], function(lambda a: a.T.contiguous(), randn(n, n)))
+    add("moves", "NCHW to NHWC 8x64x56x56", "move", [2], function(lambda a: a.permute(0, 2, 3, 1).contiguous(), randn(8, 64, 56, 56)))
+    add("moves", "2 * rows 4096 of 10000x256", "move", [3], function(lambda a, i: a.index_select(0, i) * 2, randn(10000, 256), index(10000, 4096)))
+    add("moves", "gather 1024x256 of 1024x1024", "move", [4], function(lambda a, i: a.gather(1, i), randn(1024, 1024), index(1024, 1024, 256)))
+    add("moves", "scatter_add 1024x1024", "move", [5], function(lambda a, i: torch.zeros_like(a).scatter_add(1, i, a), randn(1024, 1024), index(1024, 1024, 1024)))
+    add("moves", "relu(cat) 1024x512", "move", [6], function(lambda a, b: torch.relu(torch.cat([a, b], 1)), randn(1024, 512), randn(1024, 512)))
+    # products
+    product = lambda ta, tb: lambda a, b: torch.matmul(a.transpose(-1, -2) if ta else a, b.transpose(-1, -2) if tb else b)
+    for n in (8, 16, 32, 64, 128, 256, 512, 1024, 2048):
+        add("sgemm", f"sgemm {n}", "matmul", [0, 0], function(product(0, 0), randn(n, n), randn(n, n)))
+    for n in (7, 31, 63, 100, 127, 255, 500, 1000):
+        add("sgemm", f"sgemm {n} (odd)", "matmul", [0, 0], function(product(0, 0), randn(n, n), randn(n, n)))
+    for m, k, n in ((1, 1024, 1024), (16, 1024, 1024), (128, 768, 256), (1000, 64, 1000), (64, 2048, 10)):
+        add("sgemm", f"sgemm {m}x{k}x{n}", "matmul", [0, 0], function(product(0, 0), randn(m, k), randn(k, n)))
+    add("sgemm", "sgemm 512, a.T", "matmul", [1, 0], function(product(1, 0), randn(512, 512), randn(512, 512)))
+    add("sgemm", "sgemm 512, b.T", "matmul", [0, 1], function(product(0, 1), randn(512, 512), randn(512, 512)))
+    add("sgemm", "sgemm 8 heads 128x32x128, b.T", "matmul", [0, 1], function(product(0, 1), randn(8, 128, 32), randn(8, 128, 32)))
+    for batch, inner, outer, act in ((1, 784, 256, 1), (64, 784, 256, 1), (128, 256, 1024, 2), (128, 1024, 256, 0), (1, 1024, 1024, 2), (512, 512, 512, 1)):
+        add("linear", f"linear {batch}x{inner}x{outer} {('', 'relu', 'gelu')[act]}".rstrip(), "linear", [inner, outer, act],
+            module(lambda i=inner, o=outer, a=act: LinearAct(i, o, a), randn(batch, inner)))
+    # convolutions with batch norm and activation, batch 1: (in, out, kernel, stride, groups, activation, size)
+    convs = [
+        ("ResNet", [(3, 64, 7, 2, 1, 1, 224), (64, 64, 3, 1, 1, 1, 56), (64, 128, 3, 2, 1, 1, 56), (128, 128, 3, 1, 1, 1, 28), (128, 256, 3, 2, 1, 1, 28),
+                    (256, 256, 3, 1, 1, 1, 14), (512, 512, 3, 1, 1, 1, 7), (64, 128, 1, 2, 1, 0, 56), (64, 64, 1, 1, 1, 1, 56), (64, 256, 1, 1, 1, 0, 56),
+                    (256, 64, 1, 1, 1, 1, 56), (512, 128, 1, 1, 1, 1, 28), (1024, 256, 1, 1, 1, 1, 14), (512, 2048, 1, 1, 1, 0, 7)]),
+        ("MobileNet", [(3, 32, 3, 2, 1, 3, 224), (32, 32, 3, 1, 32, 3, 112), (32, 16, 1, 1, 1, 0, 112), (96, 96, 3, 2, 96, 3, 112), (144, 144, 3, 1, 144, 3, 56),
+                       (384, 384, 3, 1, 384, 3, 14), (384, 64, 1, 1, 1, 0, 14), (960, 960, 3, 1, 960, 3, 7), (320, 1280, 1, 1, 1, 3, 7)]),
+    ]
+    for net, shapes in convs:
+        for *numbers, size in shapes:
+            i, o, k, s, g, a = numbers
+            name = f"conv {net} {k}x{k} {i}->{o} at {size}" + (f" /{s}" if s > 1 else "") + (" depthwise" if g > 1 else "")
+            add("conv", name, "conv", numbers, module(lambda n=numbers: ConvBn(*n), randn(1, i, size, size)))
+    # models
+    permuted = lambda: torch.randn(5888 * 4).as_strided((92, 4, 64), (1, 5888, 92))
+    add("models", "MLP 784-256-10, batch 64", "mlp", [784, 256, 10], module(lambda: mlp(784, 256, 10), randn(64, 784)))
+    add("models", "LSTM 64-64, 2 layers, both ways, 92x4", "lstm", [64, 64, 2, 1], module(lambda: First(nn.LSTM(64, 64, 2, bidirectional=True)), permuted))
+    add("models", "GRU 64-64, 2 layers, both ways, 92x4", "gru", [64, 64, 2, 1], module(lambda: First(nn.GRU(64, 64, 2, bidirectional=True)), permuted))
+    for batch in (1, 8):
+        add("models", f"transformer block 128x256, batch {batch}", "block", [256, 8, 0], module(lambda: Block(256, 8, False), randn(batch, 128, 256)))
+    add("models", "ResNet-18, 1x3x224x224", "resnet", [1000], module(lambda: ResNet(1000), randn(1, 3, 224, 224)), tol=1e-3)
+    add("models", "ResNet-18, 1x3x64x64", "resnet", [10], module(lambda: ResNet(10), randn(1, 3, 64, 64)), tol=1e-3)
+    add("models", "GPT 4 layers 256, 128 places", "gpt", [256, 8, 1, 4, 1000, 128], module(lambda: GPT(256, 8, 4, 1000, 128), index(1000, 1, 128)), tol=1e-3)
+    # training steps with AdamW
+    add("training", "train Linear-ReLU-Linear-Sigmoid, batch 2", "train_tiny", [], module(tiny, randn(2, 10), randn(2, 10)), loss=square_error)
+    add("training", "train MLP 784-256-10, batch 64", "train_mlp", [784, 256, 10], module(lambda: mlp(784, 256, 10), randn(64, 784), index(10, 64)), loss=class_error)
+    add("training", "train CNN 28x28, batch 32", "train_cnn", [], module(cnn, randn(32, 1, 28, 28), index(10, 32)), loss=class_error)
+    add("training", "train LSTM 64-64, 2 layers, both ways, 92x4", "train_lstm", [64, 64, 2, 1],
+        module(lambda: First(nn.LSTM(64, 64, 2, bidirectional=True)), permuted, randn(92, 4, 128)), loss=square_error)
+    add("training", "train transformer block 128x256, batch 1", "train_block", [256, 8, 0],
+        module(lambda: Block(256, 8, False), randn(1, 128, 256), randn(1, 128, 256)), loss=square_error)
+    add("training", "train GPT 2 layers 128, 2x64", "train_gpt", [128, 4, 1, 2, 256, 64],
+        module(lambda: GPT(128, 4, 2, 256, 64), index(256, 2, 64), index(256, 2, 64)), loss=class_error)
+    return rows
