@@ -3,9 +3,9 @@
  *   amalgamate src/dync.in.h > dync.h
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
- * the root itself (each .c file begins with it). Of .c files, blank lines that do not stand before a comment are left out, which keeps
- * the header within what debuggers take; everything else is copied as it is. Banners name the source file; there are no #line
- * directives and no dates, so the same input gives the same bytes.
+ * the root itself (each .c file begins with it). Of .c files, blank lines are left out and the brace that opens a function goes up to its
+ * line, which keeps the header within what debuggers take; everything else is copied as it is. Banners name the source file; there are
+ * no #line directives and no dates, so the same input gives the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
  * (#ifndef X, #define X as the first directives of a file) is not a condition in this sense. */
@@ -104,13 +104,19 @@ static void banner(const char *path)
 
 static bool is_blank(const char *line) { return *line == '\n' || *line == '\r'; }
 
-/* A blank line of a .c file with no comment after it. */
-static bool is_spare(const char *line, const char *path)
+static bool is_source(const char *path)
 {
     size_t n = strlen(path);
-    if (n < 2 || strcmp(path + n - 2, ".c") != 0 || !is_blank(line)) return false;
-    while (is_blank(line)) line++;
-    return strncmp(line, "/*", 2) != 0;
+    return n > 2 && strcmp(path + n - 2, ".c") == 0;
+}
+
+/* Whether a function's opening brace stands alone in the next line. */
+static bool is_before_brace(const char *line)
+{
+    const char *end = line + strcspn(line, "\r\n");
+    if (*line == '#' || end == line || end[-1] != ')') return false;
+    end += strspn(end, "\r");
+    return end[0] == '\n' && end[1] == '{' && (end[2] == '\n' || end[2] == '\r');
 }
 
 static void paste(const char *path, bool is_root)
@@ -127,8 +133,13 @@ static void paste(const char *path, bool is_root)
             paste_include(target, path);
             continue;
         }
-        if (is_spare(line, path)) continue;
+        if (is_source(path) && is_blank(line)) continue;
         track(line, line == guard, path);
+        if (is_source(path) && is_before_brace(line)) {
+            printf("%.*s {\n", (int)strcspn(line, "\r\n"), line);
+            line += tool_line(line);
+            continue;
+        }
         fwrite(line, 1, tool_line(line), stdout);
     }
     if (n_conditions != depth) tool_die("%s: #if and #endif do not match", path);

@@ -194,17 +194,17 @@ static signature *find_signature(const op_row *row)
 static void print_call(const op_row *row, const param *p, int n, const char *op)
 {
     printf("{\n");
-    if (n) printf("    dync__arg args[%d];\n", n);
+    if (n) printf("    dync__arg args[] = {");
     for (int i = 0; i < n; i++) {
-        printf("    args[%d] = ", i);
+        if (i) printf(", ");
         print_form(p[i].type->pack, p[i].name);
-        printf(";\n");
     }
+    if (n) printf("};\n");
     printf("    %s%s(%s, %d, %s, at);\n}\n", row->nout ? "return " : "(void)", row->nout > 1 ? "dync__op_call_list" : "dync__op_call",
            op, n, n ? "args" : "NULL");
 }
 
-/* The function that packs for all rows of a signature. */
+/* The function that packs for all rows of a signature, and a macro that makes a row's two functions of it. */
 static void print_packer(const op_row *row, const signature *s)
 {
     param p[MAX_PARAMS];
@@ -214,6 +214,14 @@ static void print_packer(const op_row *row, const signature *s)
     print_params(p, n, 1);
     printf(")\n");
     print_call(row, p, n, "op");
+    printf("#define DYNC__ENTRY_%s(name) \\\n", s->word);
+    for (int form = 0; form < 2; form++) {
+        printf("    DYNC_API %s%s(", result_type(row), form ? "(dync_##name)" : "dync_##name##_at");
+        print_params(p, n, !form);
+        printf(") { %sdync__entry_%s(DYNC__OP_##name, ", row->nout ? "return " : "", s->word);
+        for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
+        printf(form ? "DYNC_NOWHERE); }\n" : "at); } \\\n");
+    }
 }
 
 static void print_entry(const op_row *row)
@@ -222,17 +230,15 @@ static void print_entry(const op_row *row)
     param p[MAX_PARAMS];
     int n = parse_schema(row, p);
     const signature *s = find_signature(row);
+    if (s->rows > 1) {
+        printf("DYNC__ENTRY_%s(%s)\n", s->word, row->name);
+        return;
+    }
     snprintf(op, sizeof op, "DYNC__OP_%s", row->name);
     printf("\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
     print_params(p, n, 1);
     printf(")\n");
-    if (s->rows < 2) {
-        print_call(row, p, n, op);
-    } else {
-        printf("{\n    %sdync__entry_%s(%s, ", row->nout ? "return " : "", s->word, op);
-        for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
-        printf("at);\n}\n");
-    }
+    print_call(row, p, n, op);
     printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
     print_params(p, n, 0);
     printf(") { %sdync_%s_at(", row->nout ? "return " : "", row->name);
@@ -250,6 +256,7 @@ static void print_packers(void)
                 print_packer(&rows[i], &signatures[k]);
                 break;
             }
+    printf("\n");
 }
 
 static const char entries_head[] =

@@ -10,6 +10,7 @@
  * results. */
 #include "../dync.in.h"
 #include "interp.h"
+#include "x86_enc.h"
 
 #if defined(__clang__)
 #define DYNC__TILE_CODE
@@ -91,9 +92,10 @@ DYNC__STRICT_FP_BEGIN
     (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW :                                              \
      (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 
-/* Families. Each function costs the user some 5 ms of compile time, so: float has three variants;
- * double, 32-bit integers and conversions two (AVX-512 uses AVX2's); int64, BOOL and what does not
- * vectorise one. Scalar operands have none of their own.
+/* Families. Each function costs the user some 5 ms of compile time, so: AVX-512 uses AVX2's variants;
+ * int64, BOOL and what does not vectorise have one; and where machine code takes the hot loops
+ * (DYNC__JIT_X86), AVX2 keeps float, double's fma (for equal bits) and halves alone, for kernels that
+ * stay interpreted. Scalar operands have none of their own.
  * X(V, A, primitive, letter, operand type, result type, expression)
  * F: what C's mathematical functions of that type end in */
 #define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T)                                                     \
@@ -273,19 +275,20 @@ DYNC__STRICT_FP_BEGIN
         DYNC__TILE_FOR(s += DYNC__TILE_LANES, F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)           \
     }
 #define DYNC__TILE_FLOAT_BITS uint32_t x, y; memcpy(&x, &x0, 4);
-#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                           \
+#define DYNC__TILE_DEFINE_HALVES(V, A)                                                             \
     DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float,                                    \
         uint32_t x = x0, y; DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);)                    \
     DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float,                                   \
         uint32_t y = (uint32_t)x0 << 16; memcpy(&y0, &y, 4);)                                      \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                   \
+        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;)                    \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                  \
+        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y0 = (uint16_t)y;)
+#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                           \
     DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;)                         \
     DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;)                           \
     DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;)                          \
     DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;)                   \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                   \
-        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;)                    \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                  \
-        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y0 = (uint16_t)y;)                    \
     DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;)   \
     DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)      \
     DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t,                                    \
@@ -411,11 +414,10 @@ typedef struct dync__tile_table {
 #define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
     [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
 
-#define DYNC__TILES_FLOAT(V, A, t, T, U, F, FMA)                                                   \
+#define DYNC__TILES_FLOAT(V, A, t, T, U, F)                                                        \
     DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A, t, T)                                  \
     DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A, t, T, F)                                 \
     DYNC__TILE_FLOAT_SQRT(DYNC__TILE_DEFINE_SLOW_UNARY, V, A, t, T, F)                             \
-    DYNC__TILE_DEFINE_FMA(V, A, t, T, FMA)                                                         \
     DYNC__TILE_DEFINE_SELECT(V, A, t, U)                                                           \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A, t, T)
 #define DYNC__TILES_WIDE(V, A)                                                                     \
@@ -437,13 +439,13 @@ typedef struct dync__tile_table {
 #define DYNC__TILE_ROWS_FLOAT(V, t)                                                                \
     DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW, V, , t, )                                              \
         DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW, V, , t, , )                                         \
-    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_ROW, V, , t, , ) DYNC__TILE_ROW(V, , fma, t, , , )            \
-        DYNC__TILE_ROW(V, , select, t, , , )
-/* The table of one instruction set: F, W, P are the variants that float, the wide families and the
- * plain ones use. */
-#define DYNC__TILES_TABLE(name, F, W, P)                                                           \
+    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_ROW, V, , t, , ) DYNC__TILE_ROW(V, , select, t, , , )
+/* The table of one instruction set: F, H, W, P are the variants that float, fma and halves, the
+ * wide families and the plain ones use. */
+#define DYNC__TILES_TABLE(name, F, H, W, P)                                                           \
     static const dync__tile_table name = {                                                         \
         .op = {DYNC__TILE_ROWS_FLOAT(F, f) DYNC__TILE_ROWS_FLOAT(W, d)                             \
+               DYNC__TILE_ROW(H, , fma, f, , , ) DYNC__TILE_ROW(H, , fma, d, , , )                 \
                DYNC__TILE_I32(DYNC__TILE_ROW, DYNC__TILE_ROW, W, )                                 \
                DYNC__TILE_BOOL(DYNC__TILE_ROW, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW, P, )            \
                DYNC__TILE_ROW(W, , select, i, , , ) DYNC__TILE_ROW(P, , select, b, , , )           \
@@ -451,13 +453,13 @@ typedef struct dync__tile_table {
                DYNC__TILE_DIVISION(DYNC__TILE_ROW, P, ) DYNC__TILE_ROW(P, , select, l, , , )},     \
         .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, )                                        \
             DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                      \
-        .widen = {[DYNC_F16] = dync__tile_##W##_widen_f16,                                         \
-            [DYNC_BF16] = dync__tile_##W##_widen_bf16,                                             \
+        .widen = {[DYNC_F16] = dync__tile_##H##_widen_f16,                                         \
+            [DYNC_BF16] = dync__tile_##H##_widen_bf16,                                             \
                   [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,  \
                   [DYNC_U8] = dync__tile_##W##_widen_u8,                                           \
                       [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                  \
-        .narrow = {[DYNC_F16] = dync__tile_##W##_narrow_f16,                                       \
-            [DYNC_BF16] = dync__tile_##W##_narrow_bf16,                                            \
+        .narrow = {[DYNC_F16] = dync__tile_##H##_narrow_f16,                                       \
+            [DYNC_BF16] = dync__tile_##H##_narrow_bf16,                                            \
                    [DYNC_I16] = dync__tile_##W##_narrow_i16,                                       \
                        [DYNC_I8] = dync__tile_##W##_narrow_i8,                                     \
                    [DYNC_U8] = dync__tile_##W##_narrow_i8},                                        \
@@ -472,20 +474,30 @@ typedef struct dync__tile_table {
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f, fmaf(a, b, c))
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, , fma(a, b, c))
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, fmaf(a, b, c))
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, d, double, fma(a, b, c))
 #else
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f, a * b + c)
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, , a * b + c)
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, a * b + c)
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, d, double, a * b + c)
 #endif
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f)
+DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, )
+DYNC__TILE_DEFINE_HALVES(base, DYNC__TILE_BASE)
 DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
 DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
-DYNC__TILES_TABLE(dync__tiles_base, base, base, base)
+DYNC__TILES_TABLE(dync__tiles_base, base, base, base, base)
 #if DYNC__TILE_X86
-DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, f, float, uint32_t, f, __builtin_fmaf(a, b, c))
-DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, , __builtin_fma(a, b, c))
+DYNC__TILE_DEFINE_FMA(avx2, DYNC__TILE_AVX2, f, float, __builtin_fmaf(a, b, c))
+DYNC__TILE_DEFINE_FMA(avx2, DYNC__TILE_AVX2, d, double, __builtin_fma(a, b, c))
+DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, f, float, uint32_t, f)
+DYNC__TILE_DEFINE_HALVES(avx2, DYNC__TILE_AVX2)
+#if DYNC__JIT_X86
+DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base, base)
+#else
+DYNC__TILES_FLOAT(avx2, DYNC__TILE_AVX2, d, double, uint64_t, )
 DYNC__TILES_WIDE(avx2, DYNC__TILE_AVX2)
-DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, base)
+DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, avx2, base)
+#endif
 #endif
 
 DYNC__STRICT_FP_END
