@@ -18725,7 +18725,7 @@ DYNC__COLD_END
 
 /* An operand: a strided view of a plan slot. data pointers come at run time (base of the slot; the layout's offset is applied by the kernel). */
 typedef struct dync__operand { int32_t slot; uint8_t dtype; bool written; dync__layout lay; } dync__operand;
-enum { DYNC__KCALL_OPERANDS = 8 };
+enum { DYNC__KCALL_OPERANDS = 12, DYNC__KCALL_PIECES = 12 };
 typedef struct dync__kcall {
     const struct dync__kcall_row *row;
     int n;                                   /* operands, outputs last */
@@ -18734,6 +18734,7 @@ typedef struct dync__kcall {
     double fattr[4];
     size_t scratch_bytes;                    /* asked for by row->prepare */
     const char *origin;
+    dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
 } dync__kcall;
 typedef struct dync__kcall_row {
     const char *name;
@@ -18755,7 +18756,14 @@ typedef struct dync__kcall_row {
     X(sort)                  /* x, values, indices i64; attr: dim descending stable */                                                             \
     X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
-    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */
+    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */                                         \
+    X(rnn_layer)             /* attr: gates, reverse + 2 fast, then the place of each DYNC__RNN_ role or -1 */                                      \
+    X(rnn_layer_grad)        /* the same */
+/* What an operand of rnn_layer and its gradient is: the input's share of the gates [L, N, gates H] (its gradient), the recurrent weight
+ * [gates H, H] and bias, states at the start [N, H], outputs [L, N, H], the last c, what backward wants: c of every step (GRU: the state's
+ * share of n) and the gates; incoming gradients of outputs and c, gradients of the states at the start. */
+enum { DYNC__RNN_IN, DYNC__RNN_W, DYNC__RNN_BIAS, DYNC__RNN_H0, DYNC__RNN_C0, DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES,
+       DYNC__RNN_GOUT, DYNC__RNN_GC, DYNC__RNN_GH0, DYNC__RNN_GC0, DYNC__RNN_ROLES };
 #define DYNC__X(name) DYNC__K_##name,
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
@@ -18790,6 +18798,17 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int 
 /* Checks for prepare: DYNC_ERR_INTERNAL that names the kernel. */
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *, bool ok, const char *what);
 
+/* A loop nest inside a kernel: its buffers are numbered as they are named, dync__code_run takes their addresses in that order. */
+typedef struct dync__piece { dync__arena arena; dync__lb b; } dync__piece;
+DYNC__FN bool dync__piece_begin(dync__piece *, const char *name, int n_outer, int64_t rows, int64_t lanes);
+DYNC__FN int dync__piece_buf(dync__piece *, int dtype, int mode);
+DYNC__FN int dync__piece_load(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane);
+DYNC__FN void dync__piece_store(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane, int value);
+DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);              /* compiles; frees what begin took */
+/* dync__gemm_f32 or dync__gemm_f64 */
+DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate);
+
 /* A few elements of 4 or 8 bytes; where they are that few, a call of memcpy costs more than they do. */
 DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
 {
@@ -18820,6 +18839,8 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif
 
 /* ==== kernel/operand.c ========================================================================================== */
@@ -18928,6 +18949,39 @@ DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense
         dync__copy_elements(o->lay.ndim, o->lay.shape, dync__operand_at(o, slot), o->dtype, o->lay.stride, d->copy, d->dtype, stride);
     }
     dync__dense_drop(d);
+}
+/* ---- pieces --------------------------------------------------------------------------------------------------------------- */
+DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows, int64_t lanes) {
+    const int64_t extent[2] = {rows, lanes};
+    memset(p, 0, sizeof *p);
+    p->b.k = dync__kernel_new(&p->arena, name, n_outer, 2, extent);
+    p->b.section = 1;
+    p->b.origin = name;
+    return p->b.k != NULL;
+}
+DYNC__FN int dync__piece_buf(dync__piece *p, int dtype, int mode) {
+    return dync__kernel_buf(p->b.k, p->b.k->buf.n, dtype, mode, -1, NULL);
+}
+static int dync__piece_access(dync__piece *p, int64_t offset, int64_t row, int64_t lane) {
+    const int64_t stride[2] = {row, lane};
+    return dync__kernel_access(p->b.k, offset, stride);
+}
+DYNC__FN int dync__piece_load(dync__piece *p, int buf, int64_t offset, int64_t row, int64_t lane) {
+    return dync__lb_load(&p->b, buf, dync__piece_access(p, offset, row, lane));
+}
+DYNC__FN void dync__piece_store(dync__piece *p, int buf, int64_t offset, int64_t row, int64_t lane, int value) {
+    dync__lb_store(&p->b, buf, dync__piece_access(p, offset, row, lane), value);
+}
+DYNC__FN dync_status dync__piece_end(dync__piece *p, dync__code **out) {
+    *out = p->b.k->failed ? NULL : dync__code_new(p->b.k);
+    if (p->b.k->failed) dync__fail_memory(0);
+    dync__arena_free(&p->arena);
+    return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+}
+DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate) {
+    if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
+    else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
 }
 /* ---- the table ----------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what) {
@@ -20608,6 +20662,239 @@ DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, 
     (void)scratch;
     return dync__scatter_run(c, data, 2);
 }
+DYNC__WARM_BEGIN
+
+/* ==== kernel/recurrent.c ======================================================================================== */
+/* kernel/recurrent.c: a layer of RNN, LSTM or GRU in one direction, all steps in one call, and back through them. After gemm.c.
+ *
+ * A step is one product with the recurrent weights, which are brought into its order once a call and stay in the cache, and one piece: the
+ * gates, compiled as a loop nest over [N, H]. Backward is the same with the transposed product; it needs c of every step and the gates
+ * as forward left them. Gradients of the weights are products over all steps at once and stand in autograd/.
+ * States live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as operators. */
+enum { DYNC__RNN_ONE = 1, DYNC__RNN_GRU = 3, DYNC__RNN_LSTM = 4 };       /* gates name the cell */
+typedef struct dync__rnn {
+    const dync__kcall *call;
+    int gates, dtype, type;              /* of elements, of scratch */
+    int64_t steps, n, hidden, width, bytes, type_bytes;
+    bool reverse;
+    char *at[DYNC__RNN_ROLES];           /* element 0 of each operand; NULL: not given */
+} dync__rnn;
+static const dync__operand *dync__rnn_operand(const dync__kcall *c, int role) {
+    return c->attr[2 + role] >= 0 ? &c->operand[c->attr[2 + role]] : NULL;
+}
+static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data) {
+    const dync__layout *out = &dync__rnn_operand(c, DYNC__RNN_OUT)->lay;
+    memset(r, 0, sizeof *r);
+    r->call = c;
+    r->gates = (int)c->attr[0];
+    r->reverse = (c->attr[1] & 1) != 0;
+    r->dtype = c->operand[0].dtype;
+    r->type = dync__operand_working(r->dtype);
+    r->bytes = dync__dtype_info(r->dtype)->bytes;
+    r->type_bytes = dync__dtype_info(r->type)->bytes;
+    r->steps = out->shape[0];
+    r->n = out->shape[1];
+    r->hidden = out->shape[2];
+    r->width = r->gates * r->hidden;
+    for (int i = 0; i < DYNC__RNN_ROLES; i++) {
+        const dync__operand *o = dync__rnn_operand(c, i);
+        if (o && data) r->at[i] = dync__operand_at(o, data[c->attr[2 + i]]);
+    }
+}
+/* The operand's data of step t. */
+static char *dync__rnn_step(const dync__rnn *r, int role, int64_t t) {
+    return r->at[role] ? r->at[role] + t * dync__rnn_operand(r->call, role)->lay.stride[0] * r->bytes : NULL;
+}
+/* A matrix [rows, columns] into dense memory of some dtype, or out of it. */
+static void dync__rnn_copy(const dync__rnn *r, int role, bool out, void *dense, int dense_dtype, bool turned) {
+    const dync__operand *o = dync__rnn_operand(r->call, role);
+    int64_t shape[2] = {o->lay.shape[turned], o->lay.shape[!turned]}, mine[2] = {o->lay.stride[turned], o->lay.stride[!turned]};
+    int64_t stride[2] = {shape[1], 1};
+    if (out) dync__copy_elements(2, shape, r->at[role], r->dtype, mine, dense, dense_dtype, stride);
+    else dync__copy_elements(2, shape, dense, dense_dtype, stride, r->at[role], r->dtype, mine);
+}
+/* ---- the pieces ------------------------------------------------------------------------------------------------------------ */
+typedef struct dync__rnn_piece { dync__piece p; const dync__rnn *r; int type; } dync__rnn_piece;
+static int dync__rp(dync__rnn_piece *x, int prim, int a, int b) { return dync__lb_op(&x->p.b, prim, a, b, -1); }
+static int dync__rp_fma(dync__rnn_piece *x, int a, int b, int c) { return dync__lb_op(&x->p.b, DYNC__P_fma, a, b, c); }
+static int dync__rp_one_minus(dync__rnn_piece *x, int a) { return dync__rp(x, DYNC__P_sub, dync__lb_f(&x->p.b, x->type, 1), a); }
+/* A buffer that is an operand of [L, N, ..], at one step; -1 where it is not given. */
+static int dync__rp_operand(dync__rnn_piece *x, int role, int mode) {
+    return dync__rnn_operand(x->r->call, role) ? dync__piece_buf(&x->p, x->r->dtype, mode) : -1;
+}
+static int dync__rp_load(dync__rnn_piece *x, int buf, int role, int gate) {
+    const dync__layout *l = &dync__rnn_operand(x->r->call, role)->lay;
+    return dync__piece_load(&x->p, buf, gate * x->r->hidden * l->stride[2], l->stride[1], l->stride[2]);
+}
+static void dync__rp_store(dync__rnn_piece *x, int buf, int role, int gate, int value) {
+    if (buf < 0) return;
+    const dync__layout *l = &dync__rnn_operand(x->r->call, role)->lay;
+    dync__piece_store(&x->p, buf, gate * x->r->hidden * l->stride[2], l->stride[1], l->stride[2], value);
+}
+/* Buffers: in, the state's share [N, gates H], bias, h, c, out, c of the step, gates. */
+static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out) {
+    dync__rnn_piece x = {.r = r, .type = r->type};
+    int64_t H = r->hidden, W = r->width;
+    if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return DYNC_ERR_MEMORY;
+    dync__lb *b = &x.p.b;
+    b->fast_math = (r->call->attr[1] & 2) != 0;
+    int in = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_IN), hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN);
+    int bias = dync__rp_operand(&x, DYNC__RNN_BIAS, DYNC__BUF_IN), h = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT);
+    int c = r->gates == DYNC__RNN_LSTM ? dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT) : -1;
+    int y = dync__rp_operand(&x, DYNC__RNN_OUT, DYNC__BUF_OUT), cells = dync__rp_operand(&x, DYNC__RNN_CELLS, DYNC__BUF_OUT);
+    int saved = dync__rp_operand(&x, DYNC__RNN_GATES, DYNC__BUF_OUT), gate[4], mine[4], value, cell = -1;
+    for (int i = 0; i < r->gates; i++) {
+        gate[i] = dync__rp_load(&x, in, DYNC__RNN_IN, i);
+        mine[i] = dync__piece_load(&x.p, hid, i * H, W, 1);
+        if (bias >= 0) mine[i] = dync__rp(&x, DYNC__P_add, mine[i], dync__piece_load(&x.p, bias, i * H, 0, 1));
+        if (r->gates != DYNC__RNN_GRU || i < 2) gate[i] = dync__rp(&x, DYNC__P_add, gate[i], mine[i]);
+    }
+    if (r->gates == DYNC__RNN_LSTM) {
+        for (int i = 0; i < 4; i++) gate[i] = i == 2 ? dync__vm_tanh(b, gate[i]) : dync__vm_sigmoid(b, gate[i]);
+        cell = dync__rp_fma(&x, gate[1], dync__piece_load(&x.p, c, 0, H, 1), dync__rp(&x, DYNC__P_mul, gate[0], gate[2]));
+        value = dync__rp(&x, DYNC__P_mul, gate[3], dync__vm_tanh(b, cell));
+        dync__piece_store(&x.p, c, 0, H, 1, cell);
+    } else if (r->gates == DYNC__RNN_GRU) {
+        gate[0] = dync__vm_sigmoid(b, gate[0]);
+        gate[1] = dync__vm_sigmoid(b, gate[1]);
+        gate[2] = dync__vm_tanh(b, dync__rp_fma(&x, gate[0], mine[2], gate[2]));
+        value = dync__rp(&x, DYNC__P_sub, dync__piece_load(&x.p, h, 0, H, 1), gate[2]);
+        value = dync__rp_fma(&x, gate[1], value, gate[2]);
+        cell = mine[2];
+    } else {
+        value = dync__vm_tanh(b, gate[0]);
+    }
+    dync__piece_store(&x.p, h, 0, H, 1, value);
+    dync__rp_store(&x, y, DYNC__RNN_OUT, 0, value);
+    dync__rp_store(&x, cells, DYNC__RNN_CELLS, 0, cell);
+    for (int i = 0; i < r->gates; i++) dync__rp_store(&x, saved, DYNC__RNN_GATES, i, gate[i]);
+    return dync__piece_end(&x.p, out);
+}
+/* a (1 - a) d, and (1 - a a) d */
+static int dync__rp_sigmoid_grad(dync__rnn_piece *x, int a, int d) {
+    return dync__rp(x, DYNC__P_mul, dync__rp(x, DYNC__P_mul, a, dync__rp_one_minus(x, a)), d);
+}
+static int dync__rp_tanh_grad(dync__rnn_piece *x, int a, int d) {
+    return dync__rp(x, DYNC__P_mul, dync__rp_one_minus(x, dync__rp(x, DYNC__P_mul, a, a)), d);
+}
+/* Buffers: dh, dc, gradient of the output, gates, c of the step, the state before it, output, the gates' gradient, that of the state's
+ * share (dense, for the product). dh of GRU goes on to the step before as a summand. */
+static dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out) {
+    dync__rnn_piece x = {.r = r, .type = r->type};
+    int64_t H = r->hidden, W = r->width;
+    if (!dync__piece_begin(&x.p, "rnn_step_grad", 0, r->n, H)) return DYNC_ERR_MEMORY;
+    int dh = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT), lstm = r->gates == DYNC__RNN_LSTM;
+    int dc = lstm ? dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT) : -1;
+    int gy = dync__rp_operand(&x, DYNC__RNN_GOUT, DYNC__BUF_IN), saved = dync__rp_operand(&x, DYNC__RNN_GATES, DYNC__BUF_IN);
+    int cells = dync__rp_operand(&x, DYNC__RNN_CELLS, DYNC__BUF_IN);
+    int before = r->gates > 1 ? dync__piece_buf(&x.p, r->dtype, DYNC__BUF_IN) : -1;
+    int y = dync__rp_operand(&x, DYNC__RNN_OUT, DYNC__BUF_IN), to = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_OUT);
+    int hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_OUT), gate[4], g[4];
+    int d = dync__piece_load(&x.p, dh, 0, H, 1);
+    if (gy >= 0) d = dync__rp(&x, DYNC__P_add, d, dync__rp_load(&x, gy, DYNC__RNN_GOUT, 0));
+    for (int i = 0; i < r->gates && r->gates > 1; i++) gate[i] = dync__rp_load(&x, saved, DYNC__RNN_GATES, i);
+    if (lstm) {
+        int t = dync__vm_tanh(&x.p.b, dync__rp_load(&x, cells, DYNC__RNN_CELLS, 0));
+        int e = dync__rp(&x, DYNC__P_add, dync__piece_load(&x.p, dc, 0, H, 1), dync__rp_tanh_grad(&x, t, dync__rp(&x, DYNC__P_mul, d, gate[3])));
+        const dync__layout *l = &dync__rnn_operand(r->call, DYNC__RNN_CELLS)->lay;
+        g[0] = dync__rp_sigmoid_grad(&x, gate[0], dync__rp(&x, DYNC__P_mul, e, gate[2]));
+        g[1] = dync__rp_sigmoid_grad(&x, gate[1], dync__rp(&x, DYNC__P_mul, e, dync__piece_load(&x.p, before, 0, l->stride[1], l->stride[2])));
+        g[2] = dync__rp_tanh_grad(&x, gate[2], dync__rp(&x, DYNC__P_mul, e, gate[0]));
+        g[3] = dync__rp_sigmoid_grad(&x, gate[3], dync__rp(&x, DYNC__P_mul, d, t));
+        dync__piece_store(&x.p, dc, 0, H, 1, dync__rp(&x, DYNC__P_mul, e, gate[1]));
+    } else if (r->gates == DYNC__RNN_GRU) {
+        const dync__layout *l = &dync__rnn_operand(r->call, DYNC__RNN_OUT)->lay;
+        int last = dync__piece_load(&x.p, before, 0, l->stride[1], l->stride[2]);
+        g[2] = dync__rp_tanh_grad(&x, gate[2], dync__rp(&x, DYNC__P_mul, d, dync__rp_one_minus(&x, gate[1])));
+        g[1] = dync__rp_sigmoid_grad(&x, gate[1], dync__rp(&x, DYNC__P_mul, d, dync__rp(&x, DYNC__P_sub, last, gate[2])));
+        g[0] = dync__rp_sigmoid_grad(&x, gate[0], dync__rp(&x, DYNC__P_mul, g[2], dync__rp_load(&x, cells, DYNC__RNN_CELLS, 0)));
+        dync__piece_store(&x.p, dh, 0, H, 1, dync__rp(&x, DYNC__P_mul, d, gate[1]));
+    } else {
+        g[0] = dync__rp_tanh_grad(&x, dync__rp_load(&x, y, DYNC__RNN_OUT, 0), d);
+    }
+    for (int i = 0; i < r->gates; i++) {
+        dync__rp_store(&x, to, DYNC__RNN_IN, i, g[i]);
+        dync__piece_store(&x.p, hid, i * H, W, 1, r->gates == DYNC__RNN_GRU && i == 2 ? dync__rp(&x, DYNC__P_mul, g[2], gate[0]) : g[i]);
+    }
+    return dync__piece_end(&x.p, out);
+}
+/* ---- rows -------------------------------------------------------------------------------------------------------------------- */
+/* Scratch in elements of the computing dtype: weights, the gates of one step, two states, and one as it is stored. */
+static int64_t dync__rnn_room(const dync__rnn *r) { return r->width * r->hidden + r->n * (r->width + 3 * r->hidden); }
+static dync_status dync__rnn_prepare(dync__kcall *c, dync_status (*piece)(const dync__rnn *, dync__code **)) {
+    dync__rnn r;
+    bool ok = c->n > 3 && dync__rnn_operand(c, DYNC__RNN_OUT) && dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
+    DYNC__TRY(dync__kcall_expect(c, ok && (c->attr[0] == DYNC__RNN_ONE || c->attr[0] == DYNC__RNN_GRU || c->attr[0] == DYNC__RNN_LSTM),
+                                 "1, 3 or 4 gates and an output [L, N, H]"));
+    dync__rnn_open(&r, c, NULL);
+    c->scratch_bytes = (size_t)(dync__rnn_room(&r) * r.type_bytes);
+    return piece(&r, &c->piece[0]);
+}
+DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c) { return dync__rnn_prepare(c, dync__rnn_forward_piece); }
+DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c) { return dync__rnn_prepare(c, dync__rnn_backward_piece); }
+/* Appends what the piece takes: nothing where it is not given. */
+static void dync__rnn_push(void **to, int *n, void *p) {
+    if (p) to[(*n)++] = p;
+}
+DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *data, void *scratch) {
+    dync__rnn r;
+    dync__rnn_open(&r, call, data);
+    int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
+    char *weight = scratch, *hid = weight + W * H * e, *h = hid + N * W * e, *c = h + N * H * e;
+    dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, true);
+    dync__rnn_copy(&r, DYNC__RNN_H0, false, h, r.type, false);
+    if (r.at[DYNC__RNN_C0]) dync__rnn_copy(&r, DYNC__RNN_C0, false, c, r.type, false);
+    for (int64_t i = 0; i < r.steps; i++) {
+        int64_t t = r.reverse ? r.steps - 1 - i : i;
+        void *buffer[8] = {dync__rnn_step(&r, DYNC__RNN_IN, t), hid};
+        int n = 2;
+        dync__gemm_of(r.type, N, W, H, h, H, 1, weight, W, 1, hid, W, false);
+        dync__rnn_push(buffer, &n, r.at[DYNC__RNN_BIAS]);
+        dync__rnn_push(buffer, &n, h);
+        if (r.gates == DYNC__RNN_LSTM) dync__rnn_push(buffer, &n, c);
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_OUT, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_CELLS, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_GATES, t));
+        DYNC__TRY(dync__code_run(call->piece[0], buffer, 0, 0));
+    }
+    if (r.at[DYNC__RNN_CN]) dync__rnn_copy(&r, DYNC__RNN_CN, true, c, r.type, false);
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const *data, void *scratch) {
+    dync__rnn r;
+    dync__rnn_open(&r, call, data);
+    int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
+    char *weight = scratch, *hid = weight + W * H * e, *dh = hid + N * W * e, *dc = dh + N * H * e, *start = dc + N * H * e;
+    int states = r.gates == DYNC__RNN_LSTM ? DYNC__RNN_CELLS : DYNC__RNN_OUT;
+    const dync__operand *before = dync__rnn_operand(call, states);
+    dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, false);
+    memset(dh, 0, (size_t)(2 * N * H * e));
+    if (r.at[DYNC__RNN_GC]) dync__rnn_copy(&r, DYNC__RNN_GC, false, dc, r.type, false);
+    if (r.gates > 1) {                   /* the state at the start as the others lie */
+        const dync__operand *o = dync__rnn_operand(call, r.gates == DYNC__RNN_LSTM ? DYNC__RNN_C0 : DYNC__RNN_H0);
+        dync__copy_elements(2, o->lay.shape, start, r.dtype, before->lay.stride + 1, r.at[r.gates == DYNC__RNN_LSTM ? DYNC__RNN_C0 : DYNC__RNN_H0],
+                            r.dtype, o->lay.stride);
+    }
+    for (int64_t i = r.steps - 1; i >= 0; i--) {
+        int64_t t = r.reverse ? r.steps - 1 - i : i;
+        void *buffer[9] = {dh};
+        int n = 1;
+        if (r.gates == DYNC__RNN_LSTM) dync__rnn_push(buffer, &n, dc);
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_GOUT, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_GATES, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_CELLS, t));
+        if (r.gates > 1) dync__rnn_push(buffer, &n, i == 0 ? start : dync__rnn_step(&r, states, r.reverse ? t + 1 : t - 1));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_OUT, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_IN, t));
+        dync__rnn_push(buffer, &n, hid);
+        DYNC__TRY(dync__code_run(call->piece[0], buffer, 0, 0));
+        dync__gemm_of(r.type, N, H, W, hid, W, 1, weight, H, 1, dh, H, r.gates == DYNC__RNN_GRU);
+    }
+    dync__rnn_copy(&r, DYNC__RNN_GH0, true, dh, r.type, false);
+    if (r.at[DYNC__RNN_GC0]) dync__rnn_copy(&r, DYNC__RNN_GC0, true, dc, r.type, false);
+    return DYNC_OK;
+}
+DYNC__WARM_END
 
 /* ==== runtime/runtime.h ========================================================================================= */
 /* runtime/runtime.h: plans. After kernel/, before op/.
@@ -20839,9 +21126,9 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     int32_t *slot = dync__arena_alloc(&p->arena, DYNC__KCALL_OPERANDS * sizeof *slot);
     if (!c || !slot) return DYNC_ERR_MEMORY;
+    s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
     for (int i = 0; i < c->n; i++) slot[i] = c->operand[i].slot;
-    s->call = c;
     s->n = c->n;
     s->slot = slot;
     if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
@@ -20920,8 +21207,10 @@ DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *opti
 }
 DYNC__FN void dync__plan_free(dync__plan *p) {
     if (!p) return;
-    for (int i = 0; i < p->n_steps; i++)
-        if (p->step[i].code) dync__code_free(p->step[i].code);
+    for (int i = 0; i < p->n_steps; i++) {
+        dync__code_free(p->step[i].code);
+        for (int k = 0; p->step[i].call && k < DYNC__KCALL_PIECES; k++) dync__code_free(p->step[i].call->piece[k]);
+    }
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
 }
@@ -21457,6 +21746,13 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
       DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64")                                                              \
+    X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
+      i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE, -1,                         \
+      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \
+      "outputs [L, N, H], the last c, and in training what its gradient needs")                                                            \
+    X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
+      "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward, none, none,             \
+      "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0")          \
     X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_sigmoid_backward, none, none,                    \
       d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)")       \
     X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_tanh_backward, none, none, d_tanh_backward,         \
@@ -21742,7 +22038,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
     X(like_self) X(linear) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
-    X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
+    X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
     X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
     X(transpose) X(tril) X(unary) X(unflatten) X(unsqueeze) X(var) X(view) X(view_as) X(view_backward) X(where)
 #define DYNC__EXPRS(X) \
@@ -21758,7 +22054,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(as_strided_scatter) X(avg_pool2d) X(avg_pool2d_backward) \
     X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flip) X(full) X(gather)    \
     X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) X(max_pool2d_backward) X(mean)       \
-    X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(scatter) X(scatter_add) X(softmax)      \
+    X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax)      \
     X(sort) X(sum) X(tril) X(triu) X(var) X(view_backward)
 #define DYNC__DECOMPOSES(X) \
     X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
@@ -21771,7 +22067,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
     X(einsum) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
-    X(rms_norm) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
+    X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
 
 DYNC__FN int dync__custom_find(const char *name);              /* custom.c */
@@ -23359,6 +23655,68 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call) {
     if (dync__dn_number(call, 4) > 0)
         y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, y, v));
+}
+/* ---- recurrent layers ----------------------------------------------------------------------------------------------- */
+typedef struct dync__dn_cell { dync__dt *h, *c, *share, *gate[4]; } dync__dn_cell;
+/* One step: in [N, gates H] the input's share, hidden the state's, both with their biases. Gates stand in PyTorch's order: LSTM i, f, g, o
+ * (Hochreiter & Schmidhuber 1997, with forget gates); GRU r, z, n (Cho et al. 2014, with the reset gate on the product). */
+static void dync__dn_step(dync__chain *c, int gates, dync__dt *in, dync__dt *hidden, int64_t size, dync__dn_cell *s) {
+    dync__dt *x[4], *y[4], **g = s->gate;
+    for (int i = 0; i < gates; i++) {
+        x[i] = gates == 1 ? in : dync__chain_slice(c, in, -1, i * size, (i + 1) * size);
+        y[i] = gates == 1 ? hidden : dync__chain_slice(c, hidden, -1, i * size, (i + 1) * size);
+        if (gates == 3 && i == 2) y[i] = dync__chain_tt(c, DYNC__OP_mul, g[0], s->share = y[i]);
+        x[i] = dync__chain_tt(c, DYNC__OP_add, x[i], y[i]);
+        g[i] = dync__chain1(c, gates == 1 || i == 2 ? DYNC__OP_tanh : DYNC__OP_sigmoid, x[i]);
+    }
+    if (gates == 4) {
+        s->c = dync__chain_tt(c, DYNC__OP_add, dync__chain_tt(c, DYNC__OP_mul, g[1], s->c), dync__chain_tt(c, DYNC__OP_mul, g[0], g[2]));
+        s->h = dync__chain_tt(c, DYNC__OP_mul, g[3], dync__chain1(c, DYNC__OP_tanh, s->c));
+        s->share = s->c;
+    } else if (gates == 3) {
+        s->h = dync__chain_tt(c, DYNC__OP_add, g[2], dync__chain_tt(c, DYNC__OP_mul, g[1], dync__chain_tt(c, DYNC__OP_sub, s->h, g[2])));
+    } else {
+        s->h = g[0];
+    }
+}
+static dync__dt *dync__dn_stack(dync__chain *c, int n, dync__arg *list) {
+    dync__dt *y = NULL;
+    dync__arg args[2] = {{.kind = DYNC__A_LIST, .n = n, .as.list = list}, dync__arg_i(0)};
+    dync__chain_call(c, DYNC__OP_stack, 2, args, &y);
+    return y;
+}
+/* The plain form: a step at a time. */
+DYNC__FN dync_status dync__d_rnn_layer(dync__opcall *call) {
+    dync__chain c = {0};
+    dync__arena arena = {0};
+    dync__info info[4];
+    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1), *out[4] = {NULL, NULL, NULL, NULL};
+    DYNC__TRY(dync__i_rnn_layer(call, info));
+    int64_t steps = dync__sz_number(x->lay.shape[0]), size = dync__sz_number(w->lay.shape[1]), none = 0;
+    int gates = (int)call->args[5].as.i;
+    bool saves = call->args[7].as.i && gates > 1;
+    dync__arg *list = steps < INT_MAX ? dync__arena_alloc(&arena, (size_t)steps * 3 * sizeof *list) : NULL;
+    if (!list) dync__chain_fail(&c, DYNC_ERR_MEMORY);
+    dync__dn_cell s = {.h = dync__dt_arg(call, 3), .c = dync__dt_arg(call, 4)};
+    dync__dt *empty = dync__chain_shape(&c, DYNC__OP_view, dync__chain_slice(&c, dync__chain_shape(&c, DYNC__OP_reshape, w, 1, (const int64_t[]){-1}), 0, 0, 0), 1, &none);
+    for (int64_t i = 0; list && i < steps; i++) {
+        int64_t t = call->args[6].as.i ? steps - 1 - i : i;
+        dync__dt *hidden = NULL, *in = dync__chain3(&c, DYNC__OP_select, dync__arg_t(x), dync__arg_i(0), dync__arg_i(t));
+        dync__arg linear[3] = {dync__arg_t(s.h), dync__arg_t(w), call->args[2]}, joined[4];
+        dync__chain_call(&c, DYNC__OP_linear, 3, linear, &hidden);
+        dync__dn_step(&c, gates, in, hidden, size, &s);
+        for (int k = 0; k < gates; k++) joined[k] = dync__arg_t(s.gate[k]);
+        list[t] = dync__arg_t(s.h);
+        list[steps + t] = dync__arg_t(s.share);
+        list[2 * steps + t] = saves ? dync__arg_t(dync__chain_cat(&c, gates, joined, -1)) : dync__arg_none();
+    }
+    for (int k = 0; list && k < 4; k++) {
+        bool given = k == 0 || (k == 1 ? gates == 4 : saves);
+        out[k] = !given ? empty : k == 1 ? s.c : dync__dn_stack(&c, (int)steps, list + (k ? k - 1 : 0) * steps);
+    }
+    dync_status status = dync__chain_end_n(&c, call, 4, out);
+    dync__arena_free(&arena);
+    return status;
 }
 /* ---- products ------------------------------------------------------------------------------------------------------- */
 static dync_status dync__dn_add_product(dync__opcall *call, int product) {
@@ -26821,6 +27179,55 @@ DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *ou
     *out = all[0];
     return DYNC_OK;
 }
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
+/* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N, H] */
+static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape) {
+    dync__tensor *w, *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, x));
+    DYNC__TRY(dync__infer_floating(*x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    int64_t gates = call->args[5].as.i;
+    if (gates != 1 && gates != 3 && gates != 4) return dync__fail(DYNC_ERR_VALUE, "expected 1, 3 or 4 gates, got %lld", (long long)gates);
+    if ((*x)->lay.ndim != 3 || w->lay.ndim != 2) return dync__infer_pair_error("expected input [L, N, G] and weight_hh [G, H]", &(*x)->lay, &w->lay);
+    int64_t state[2] = {(*x)->lay.shape[1], w->lay.shape[1]}, width = dync__sz_mul(gates, state[1]), matrix[2] = {width, state[1]};
+    if (!dync__sz_same(2, w->lay.shape, matrix) || !dync__sz_eq((*x)->lay.shape[2], width))
+        return dync__infer_pair_error("expected input [L, N, G] and weight_hh [G, H] with G = gates * H", &(*x)->lay, &w->lay);
+    if (dync__sz_lt((*x)->lay.shape[0], 1)) return dync__fail(DYNC_ERR_SHAPE, "expected sequence length to be larger than 0");
+    for (int i = 1; i < 5; i++) {
+        if (call->args[i].kind == DYNC__A_NONE && i != 3 && (i != 4 || gates != 4)) continue;
+        DYNC__TRY(dync__infer_tensor(call, i, &t));
+        bool same = i == 1 || (i == 2 ? t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], width) : t->lay.ndim == 2 && dync__sz_same(2, t->lay.shape, state));
+        if (!same) return dync__infer_pair_error(i == 2 ? "expected bias_hh [gates * H]" : "expected h0 and c0 [N, H]", &t->lay, &(*x)->lay);
+        if (t->dtype != (*x)->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected input, weights and states of one dtype");
+    }
+    shape[0] = (*x)->lay.shape[0];
+    memcpy(shape + 1, state, sizeof state);
+    return DYNC_OK;
+}
+/* Output, the last c, c of every step (GRU: the state's share of n), gates; empty where there is none. */
+DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out) {
+    static const int64_t none = 0;
+    dync__tensor *x;
+    int64_t shape[3], gates = call->args[5].as.i;
+    DYNC__TRY(dync__infer_rnn(call, &x, shape));
+    bool train = call->args[7].as.i && gates > 1;
+    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, 3, shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], x->dtype, x->device, gates == 4 ? 2 : 1, gates == 4 ? shape + 1 : &none));
+    DYNC__TRY(dync__infer_fresh(&out[2], x->dtype, x->device, train ? 3 : 1, train ? shape : &none));
+    return dync__infer_fresh(&out[3], x->dtype, x->device, train ? 3 : 1, train ? x->lay.shape : &none);
+}
+DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__info *out) {
+    static const int64_t none = 0;
+    dync__tensor *w, *h, *y;
+    DYNC__TRY(dync__infer_tensor(call, 2, &w));
+    DYNC__TRY(dync__infer_tensor(call, 3, &h));
+    DYNC__TRY(dync__infer_tensor(call, 5, &y));
+    int64_t shape[3] = {y->lay.shape[0], y->lay.shape[1], w->lay.shape[0]};
+    bool lstm = call->args[8].as.i == 4;
+    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->lay.shape));
+    return dync__infer_fresh(&out[2], y->dtype, y->device, lstm ? 2 : 1, lstm ? h->lay.shape : &none);
+}
 /* Out of training the tensor itself comes back. */
 DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out) {
     dync__tensor *t;
@@ -27824,6 +28231,49 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
 }
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
+typedef struct dync__lower_rnn { dync__operand op[DYNC__KCALL_OPERANDS]; int64_t attr[2 + DYNC__RNN_ROLES]; int n; } dync__lower_rnn;
+static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written) {
+    if (!x || dync__lower_empty(x)) return;
+    l->attr[2 + role] = l->n;
+    l->op[l->n] = *x;
+    l->op[l->n++].written = written;
+}
+static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const dync__opcall *call, int gates) {
+    memset(l->attr, -1, sizeof l->attr);
+    l->n = 0;
+    l->attr[0] = call->args[gates].as.i;
+    l->attr[1] = (call->args[gates + 1].as.i ? 1 : 0) + (pb->fast_math ? 2 : 0);
+}
+DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
+    static const uint8_t to[4] = {DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES};
+    dync__lower_rnn l;
+    if (dync__lower_empty(out)) return DYNC_OK;
+    dync__lower_rnn_begin(&l, pb, call, 5);
+    for (int i = 0; i < 5; i++) dync__lower_rnn_add(&l, DYNC__RNN_IN + i, dync__lower_operand(call, in, i), false);
+    for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+}
+DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
+    static const uint8_t from[8] = {DYNC__RNN_GOUT, DYNC__RNN_GC, DYNC__RNN_W, DYNC__RNN_H0, DYNC__RNN_C0, DYNC__RNN_OUT, DYNC__RNN_CELLS,
+                                    DYNC__RNN_GATES};
+    static const uint8_t to[3] = {DYNC__RNN_IN, DYNC__RNN_GH0, DYNC__RNN_GC0};
+    dync__lower_rnn l;
+    dync__operand dense;
+    if (dync__lower_empty(out)) return DYNC_OK;
+    dync__lower_rnn_begin(&l, pb, call, 8);
+    for (int i = 0; i < 8; i++) {
+        const dync__operand *x = dync__lower_operand(call, in, i);
+        if (x && (i == 5 || i == 6) && !dync__layout_is_contiguous(&x->lay)) {      /* states, read one step back */
+            DYNC__TRY(dync__lower_temp(pb, x->dtype, x->lay.ndim, x->lay.shape, &dense));
+            DYNC__TRY(dync__lower_copy(pb, x, &dense));
+            x = &dense;
+        }
+        dync__lower_rnn_add(&l, from[i], x, false);
+    }
+    for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer_grad, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+}
 /* kernel2 stride2 pad2 ceil count_include_pad divisor, from arguments first, ... */
 static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *attr) {
     static const int64_t zero[2] = {0, 0};
@@ -28804,6 +29254,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_max_pool2d_backward, 1, DYNC__GA(2), 0, 0, 0)                                                                     \
     X(g_native_batch_norm, 1, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, 0)                    \
     X(g_native_layer_norm, 3, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP) \
+    X(g_rnn_layer, 2, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP)                                       \
     /* views and moves */                                                                                                \
     X(g_as_strided, 1, 0, 0, 0, 0)                                                                                       \
     X(g_cat, 1, 0, 0, 0, 0)                                                                                              \
@@ -28830,6 +29281,8 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_view, 1, 0, 0, 0, 0)
 #define DYNC__BATCH_NORM_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(1) | DYNC__GO(2))
 #define DYNC__LAYER_NORM_KEEP (DYNC__GA(0) | DYNC__GA(2) | DYNC__GO(1) | DYNC__GO(2))
+
+#define DYNC__RNN_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | DYNC__GO(2) | DYNC__GO(3))
 
 #define DYNC__X(rule, ...) DYNC__FN dync_status dync__##rule(dync__grad *);
 DYNC__GRAD_RULES(DYNC__X)
@@ -30426,6 +30879,72 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g) {
     if (g->grad_out[1]) gx = dync__g_plus(gx, dync_expand(dync_div(g->grad_out[1], count), dync__ga_shape(g, 0)));
     if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], dync__sf(DYNC__SF_MUL, count, -1)), dync_mul(rstd, rstd))));
     return dync__ga_set(g, 0, gx);
+}
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
+/* With create_graph, or where forward kept nothing: the gradients of the plain form. */
+static dync_status dync__g_rnn_plain(dync__grad *g) {
+    dync_value in[5], given[2], out[2];
+    dync__arg args[8], *call = g->call->args;
+    int place[5], n = 0, n_out = 0;
+    for (int i = 0; i < 5; i++) {
+        dync_tensor *t = dync__ga_tensor(g, i);
+        args[i] = dync__arg_t(t ? dync__open(t) : NULL);
+        if (!t || !dync__ga_needed(g, i)) continue;
+        place[n] = i;
+        in[n++] = dync_v_tensor(t);
+    }
+    args[5] = call[5], args[6] = call[6], args[7] = dync__arg_b(false);
+    dync__opcall plain = {.row = g->call->row, .op = g->call->op, .nargs = 8, .args = args, .at = dync__tls.at};
+    bool graph = dync_grad_mode_push(true);
+    dync_status status = plain.row->decompose(&plain);
+    dync_grad_mode_pop(graph);
+    DYNC__TRY(status);
+    for (int i = 0; i < plain.nout; i++) {
+        dync_tensor *y = dync__give(plain.out[i]);
+        if (i > 1 || !g->grad_out[i]) continue;
+        given[n_out] = dync_v_tensor(g->grad_out[i]);
+        out[n_out++] = dync_v_tensor(y);
+    }
+    dync_grad_options options = {.create_graph = graph, .allow_unused = true};
+    dync_value grads = dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n, in), dync_tuple_of(n_out, given), options);
+    for (int i = 0; i < n; i++) {
+        dync_tensor *t = dync__g_item(grads, i);
+        if (t) DYNC__TRY(dync__ga_set(g, place[i], t));
+    }
+    return grads.kind == DYNC_KIND_LIST ? DYNC_OK : dync_error();
+}
+/* The steps give the gradient of what each took from the input; that of the weights comes from all of them in one product. */
+DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g) {
+    dync__arg args[10], *call = g->call->args;
+    bool reverse = call[6].as.i != 0;
+    if (!g->grad_out[0] && !g->grad_out[1]) return DYNC_OK;
+    if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_rnn_plain(g);
+    dync_tensor *h0 = dync__ga_tensor(g, 3), *c0 = dync__ga_tensor(g, 4), *y = dync__grad_output(g, 0), *gate = dync__grad_output(g, 3);
+    dync_tensor *from[8] = {g->grad_out[0], g->grad_out[1], dync__ga_tensor(g, 1), h0, c0, y, dync__grad_output(g, 2), gate};
+    for (int i = 0; i < 8; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
+    args[8] = call[5], args[9] = call[6];
+    dync_value all = dync__op_call_list(DYNC__OP__rnn_layer_backward, 10, args, dync__tls.at);
+    dync_tensor *gx = dync__g_item(all, 0), *share = gx;
+    if (!gx) return dync_error();
+    DYNC__TRY(dync__ga_set(g, 0, gx));
+    if (dync__ga_needed(g, 3)) DYNC__TRY(dync__ga_set(g, 3, dync__g_item(all, 1)));
+    if (c0 && dync__ga_needed(g, 4)) DYNC__TRY(dync__ga_set(g, 4, dync__g_item(all, 2)));
+    if (call[5].as.i == 3) {             /* the reset gate stands between the state's share of n and n */
+        int64_t size = dync__ga_shape(g, 1).d[1];
+        dync_value parts[2] = {dync_v_tensor(dync_slice(gx, -1, 0, 2 * size, 1)),
+                               dync_v_tensor(dync_mul(dync_slice(gx, -1, 2 * size, 3 * size, 1), dync_slice(gate, -1, 0, size, 1)))};
+        share = dync_cat(dync_tuple_of(2, parts), -1);
+    }
+    if (dync__ga_needed(g, 2)) DYNC__TRY(dync__ga_set(g, 2, dync_sum(share, dync_shape(0, 1), false)));
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    dync_value states[2] = {dync_v_tensor(dync_unsqueeze(h0, 0)), dync_v_tensor(dync_slice(y, 0, reverse ? 1 : 0, reverse ? INT64_MAX : -1, 1))};
+    if (reverse) {
+        dync_value first = states[0];
+        states[0] = states[1];
+        states[1] = first;
+    }
+    dync_tensor *before = dync_flatten(dync_cat(dync_tuple_of(2, states), 0), 0, 1);
+    return dync__ga_set(g, 1, dync_mm(dync_transpose(dync_flatten(share, 0, 1), 0, 1), before));
 }
 /* ---- embedding ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__g_embedding(dync__grad *g) {
@@ -32988,48 +33507,14 @@ DYNC__COLD_BEGIN
 /* ==== nn/recurrent.c ============================================================================================ */
 /* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
  *
- * A cell is a row: its class, how many gates its weights hold, whether it carries a second state, its step. What a step takes from
- * the input is computed for all steps at once. Gates stand in PyTorch's order: LSTM i, f, g, o (Hochreiter & Schmidhuber 1997, with
- * forget gates); GRU r, z, n (Cho et al. 2014, in the form with the reset gate on the product). */
+ * A cell is a row: its class, how many gates its weights hold, whether it carries a second state. What steps take from the input is
+ * computed for all of them at once, the steps are one operator (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
 #undef DYNC_HERE
 #define DYNC_HERE dync__tls.at
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
-typedef struct dync__cell {
-    const char *class_name;
-    int gates;
-    bool two_states;
-    /* in: the input's share [N, gates H], hidden: the state's, both with their biases */
-    dync__cell_state (*step)(dync_tensor *in, dync_tensor *hidden, dync__cell_state, int64_t size);
-} dync__cell;
-static dync_tensor *dync__cell_gate(dync_tensor *gates, int i, int64_t hidden) {
-    return dync_slice(gates, -1, i * hidden, (i + 1) * hidden, 1);
-}
-static dync__cell_state dync__cell_rnn(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size) {
-    (void)size;
-    s.h = dync_tanh(dync_add(in, hidden));
-    return s;
-}
-static dync__cell_state dync__cell_lstm(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size) {
-    dync_tensor *gates = dync_add(in, hidden);
-    dync_tensor *i = dync_sigmoid(dync__cell_gate(gates, 0, size)), *f = dync_sigmoid(dync__cell_gate(gates, 1, size));
-    dync_tensor *g = dync_tanh(dync__cell_gate(gates, 2, size)), *o = dync_sigmoid(dync__cell_gate(gates, 3, size));
-    s.c = dync_add(dync_mul(f, s.c), dync_mul(i, g));
-    s.h = dync_mul(o, dync_tanh(s.c));
-    return s;
-}
-static dync__cell_state dync__cell_gru(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size) {
-    dync_tensor *r = dync_sigmoid(dync_add(dync__cell_gate(in, 0, size), dync__cell_gate(hidden, 0, size)));
-    dync_tensor *z = dync_sigmoid(dync_add(dync__cell_gate(in, 1, size), dync__cell_gate(hidden, 1, size)));
-    dync_tensor *n = dync_tanh(dync_add(dync__cell_gate(in, 2, size), dync_mul(r, dync__cell_gate(hidden, 2, size))));
-    s.h = dync_add(n, dync_mul(z, dync_sub(s.h, n)));
-    return s;
-}
-static const dync__cell dync__cells[] = {
-    {"GRU", 3, false, dync__cell_gru},
-    {"LSTM", 4, true, dync__cell_lstm},
-    {"RNN", 1, false, dync__cell_rnn},
-};
+typedef struct dync__cell { const char *class_name; int gates; bool two_states; } dync__cell;
+static const dync__cell dync__cells[] = {{"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
 static const dync__cell *dync__cell_find(const char *class_name) {
     for (int i = 0; i < DYNC__COUNT_OF(dync__cells); i++)
         if (strcmp(dync__cells[i].class_name, class_name) == 0) return &dync__cells[i];
@@ -33050,22 +33535,26 @@ static dync__cell_weights dync__cell_layer(dync_module *m, int layer, bool rever
     dync__cell_weights w = {t[0], t[1], t[2], t[3]};
     return w;
 }
+/* Will the gradient be wanted? Then the layer keeps what it needs. */
+static bool dync__cell_trains(int n, dync_tensor *const *t) {
+    bool needed = false;
+    for (int i = 0; i < n; i++) needed |= t[i] && dync_requires_grad(t[i]);
+    return needed && !dync__tls.grad_enabled_off;
+}
 /* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
-static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, int64_t hidden,
-                                   bool reverse) {
-    int64_t steps = dync_size(x, 0);
-    dync_tensor *all = dync_linear(x, w.ih, w.bih);      /* of every step at once */
-    if (!all || steps < 1 || steps > INT_MAX) return NULL;
-    dync_value *out = dync__scope_alloc((size_t)steps * sizeof *out);
-    if (!out) return NULL;
-    for (int64_t i = 0; i < steps; i++) {
-        int64_t t = reverse ? steps - 1 - i : i;
-        dync_tensor *in = dync_select(all, 0, t);
-        *s = cell->step(in, dync_linear(s->h, w.hh, w.bhh), *s, hidden);
-        if (!s->h) return NULL;
-        out[t] = dync_v_tensor(s->h);
-    }
-    return dync_stack(dync_tuple_of((int)steps, out), 0);
+static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse) {
+    dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h, cell->two_states ? s->c : NULL};      /* of every step at once */
+    dync__arg args[8];
+    for (int i = 0; i < 5; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
+    args[5] = dync__arg_i(cell->gates);
+    args[6] = dync__arg_b(reverse);
+    args[7] = dync__arg_b(dync__cell_trains(5, from));
+    dync_value all = from[0] ? dync__op_call_list(DYNC__OP__rnn_layer, 8, args, dync__tls.at) : DYNC_NONE;
+    if (all.kind != DYNC_KIND_LIST) return NULL;
+    dync_tensor *out = dync_as_tensor(dync_at(all, 0));
+    s->h = dync_select(out, 0, reverse ? 0 : -1);
+    s->c = dync_as_tensor(dync_at(all, 1));
+    return s->h ? out : NULL;
 }
 /* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
 static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden) {
@@ -33093,7 +33582,6 @@ static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_va
 }
 static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync_tensor *x, dync__cell_state start) {
     int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
-    int64_t hidden = m->ints[1];
     dync_value *h = dync__scope_alloc((size_t)n * sizeof *h), *c = dync__scope_alloc((size_t)n * sizeof *c);
     if (!h || !c) return DYNC_NONE;
     for (int layer = 0; layer < layers; layer++) {
@@ -33101,7 +33589,7 @@ static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync
         for (int d = 0; d < directions; d++) {
             int k = layer * directions + d;
             dync__cell_state s = {dync_select(start.h, 0, k), cell->two_states ? dync_select(start.c, 0, k) : NULL};
-            out[d] = dync__cell_run(cell, dync__cell_layer(m, layer, d == 1), x, &s, hidden, d == 1);
+            out[d] = dync__cell_run(cell, dync__cell_layer(m, layer, d == 1), x, &s, d == 1);
             if (!out[d]) return DYNC_NONE;
             h[k] = dync_v_tensor(s.h);
             c[k] = dync_v_tensor(s.c);
@@ -44183,8 +44671,9 @@ typedef struct dync__aot_graphs {
     int n_recomputed;
 } dync__aot_graphs;
 /* Which operators are replaced by their decompositions: those that cannot be lowered; all that have one; those that are only a way to write
- * several others (linear, but not batch norm's own operator), as torch.export shows graphs. */
-typedef enum { DYNC__DECOMPOSE_NEEDED, DYNC__DECOMPOSE_ALL, DYNC__DECOMPOSE_IMPLICIT } dync__aot_decompositions;
+ * several others (linear, but not batch norm's own operator), as torch.export shows graphs; and kernels that are there for speed
+ * (attention, recurrent layers) too, for C source. */
+typedef enum { DYNC__DECOMPOSE_NEEDED, DYNC__DECOMPOSE_ALL, DYNC__DECOMPOSE_IMPLICIT, DYNC__DECOMPOSE_PLAIN } dync__aot_decompositions;
 /* How to make them. */
 typedef struct dync__aot_how {
     dync__aot_decompositions decompose;
@@ -44661,6 +45150,7 @@ DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *wh
 static bool dync__functional_expands(const dync__functional *f, int op) {
     const dync__op_row *row = dync__op_info(op);
     switch (f->decompose) {
+    case DYNC__DECOMPOSE_PLAIN: return !dync__op_can_lower(op) || (row->cls == DYNC__KERNEL && row->decompose);
     case DYNC__DECOMPOSE_ALL: return !(row->flags & DYNC__OP_RANDOM) || !dync__op_can_lower(op);
     case DYNC__DECOMPOSE_IMPLICIT: return row->cls == DYNC__COMPOSITE && !((row->flags & DYNC__OP_PRIVATE) && row->infer);
     default: return !dync__op_can_lower(op);
@@ -48568,7 +49058,7 @@ static void dync__csource_outputs(dync__csource *c) {
 /* ---- all of it ------------------------------------------------------------------------------- */
 static dync_status dync__csource_prepare(dync__csource *c, const char **why) {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
-    dync__aot_how how = {.budget = 1};
+    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1};
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
     if (c->aot.mutated.n)

@@ -115,6 +115,9 @@ DYNC__COLD_END
 #include "kernel/pooling.c"
 #include "kernel/sort.c"
 #include "kernel/scatter.c"
+DYNC__WARM_BEGIN
+#include "kernel/recurrent.c"
+DYNC__WARM_END
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
 DYNC__COLD_BEGIN

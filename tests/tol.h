@@ -8,6 +8,8 @@
 #define TOL_F64_1ULP 2.3e-16
 #define TOL_F16_1ULP 9.8e-4
 #define TOL_BF16_1ULP 7.9e-3
+/* A whole layer in bf16 whose sums are in f32: a few roundings of values below 2. */
+#define TOL_BF16_LAYER 4e-2
 /* A chain of a few pointwise operators in f32: one ulp each. */
 #define TOL_F32_CHAIN 1e-6
 /* Pairwise or blocked sums and dot products of up to some thousand terms in f32, against f64. */

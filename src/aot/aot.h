@@ -88,8 +88,9 @@ typedef struct dync__aot_graphs {
     int n_recomputed;
 } dync__aot_graphs;
 /* Which operators are replaced by their decompositions: those that cannot be lowered; all that have one; those that are only a way to write
- * several others (linear, but not batch norm's own operator), as torch.export shows graphs. */
-typedef enum { DYNC__DECOMPOSE_NEEDED, DYNC__DECOMPOSE_ALL, DYNC__DECOMPOSE_IMPLICIT } dync__aot_decompositions;
+ * several others (linear, but not batch norm's own operator), as torch.export shows graphs; and kernels that are there for speed
+ * (attention, recurrent layers) too, for C source. */
+typedef enum { DYNC__DECOMPOSE_NEEDED, DYNC__DECOMPOSE_ALL, DYNC__DECOMPOSE_IMPLICIT, DYNC__DECOMPOSE_PLAIN } dync__aot_decompositions;
 /* How to make them. */
 typedef struct dync__aot_how {
     dync__aot_decompositions decompose;

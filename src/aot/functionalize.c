@@ -318,6 +318,7 @@ static bool dync__functional_expands(const dync__functional *f, int op)
 {
     const dync__op_row *row = dync__op_info(op);
     switch (f->decompose) {
+    case DYNC__DECOMPOSE_PLAIN: return !dync__op_can_lower(op) || (row->cls == DYNC__KERNEL && row->decompose);
     case DYNC__DECOMPOSE_ALL: return !(row->flags & DYNC__OP_RANDOM) || !dync__op_can_lower(op);
     case DYNC__DECOMPOSE_IMPLICIT: return row->cls == DYNC__COMPOSITE && !((row->flags & DYNC__OP_PRIVATE) && row->infer);
     default: return !dync__op_can_lower(op);

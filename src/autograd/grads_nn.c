@@ -164,6 +164,77 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
     return dync__ga_set(g, 0, gx);
 }
 
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
+
+/* With create_graph, or where forward kept nothing: the gradients of the plain form. */
+static dync_status dync__g_rnn_plain(dync__grad *g)
+{
+    dync_value in[5], given[2], out[2];
+    dync__arg args[8], *call = g->call->args;
+    int place[5], n = 0, n_out = 0;
+    for (int i = 0; i < 5; i++) {
+        dync_tensor *t = dync__ga_tensor(g, i);
+        args[i] = dync__arg_t(t ? dync__open(t) : NULL);
+        if (!t || !dync__ga_needed(g, i)) continue;
+        place[n] = i;
+        in[n++] = dync_v_tensor(t);
+    }
+    args[5] = call[5], args[6] = call[6], args[7] = dync__arg_b(false);
+    dync__opcall plain = {.row = g->call->row, .op = g->call->op, .nargs = 8, .args = args, .at = dync__tls.at};
+    bool graph = dync_grad_mode_push(true);
+    dync_status status = plain.row->decompose(&plain);
+    dync_grad_mode_pop(graph);
+    DYNC__TRY(status);
+    for (int i = 0; i < plain.nout; i++) {
+        dync_tensor *y = dync__give(plain.out[i]);
+        if (i > 1 || !g->grad_out[i]) continue;
+        given[n_out] = dync_v_tensor(g->grad_out[i]);
+        out[n_out++] = dync_v_tensor(y);
+    }
+    dync_grad_options options = {.create_graph = graph, .allow_unused = true};
+    dync_value grads = dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n, in), dync_tuple_of(n_out, given), options);
+    for (int i = 0; i < n; i++) {
+        dync_tensor *t = dync__g_item(grads, i);
+        if (t) DYNC__TRY(dync__ga_set(g, place[i], t));
+    }
+    return grads.kind == DYNC_KIND_LIST ? DYNC_OK : dync_error();
+}
+
+/* The steps give the gradient of what each took from the input; that of the weights comes from all of them in one product. */
+DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
+{
+    dync__arg args[10], *call = g->call->args;
+    bool reverse = call[6].as.i != 0;
+    if (!g->grad_out[0] && !g->grad_out[1]) return DYNC_OK;
+    if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_rnn_plain(g);
+    dync_tensor *h0 = dync__ga_tensor(g, 3), *c0 = dync__ga_tensor(g, 4), *y = dync__grad_output(g, 0), *gate = dync__grad_output(g, 3);
+    dync_tensor *from[8] = {g->grad_out[0], g->grad_out[1], dync__ga_tensor(g, 1), h0, c0, y, dync__grad_output(g, 2), gate};
+    for (int i = 0; i < 8; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
+    args[8] = call[5], args[9] = call[6];
+    dync_value all = dync__op_call_list(DYNC__OP__rnn_layer_backward, 10, args, dync__tls.at);
+    dync_tensor *gx = dync__g_item(all, 0), *share = gx;
+    if (!gx) return dync_error();
+    DYNC__TRY(dync__ga_set(g, 0, gx));
+    if (dync__ga_needed(g, 3)) DYNC__TRY(dync__ga_set(g, 3, dync__g_item(all, 1)));
+    if (c0 && dync__ga_needed(g, 4)) DYNC__TRY(dync__ga_set(g, 4, dync__g_item(all, 2)));
+    if (call[5].as.i == 3) {             /* the reset gate stands between the state's share of n and n */
+        int64_t size = dync__ga_shape(g, 1).d[1];
+        dync_value parts[2] = {dync_v_tensor(dync_slice(gx, -1, 0, 2 * size, 1)),
+                               dync_v_tensor(dync_mul(dync_slice(gx, -1, 2 * size, 3 * size, 1), dync_slice(gate, -1, 0, size, 1)))};
+        share = dync_cat(dync_tuple_of(2, parts), -1);
+    }
+    if (dync__ga_needed(g, 2)) DYNC__TRY(dync__ga_set(g, 2, dync_sum(share, dync_shape(0, 1), false)));
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    dync_value states[2] = {dync_v_tensor(dync_unsqueeze(h0, 0)), dync_v_tensor(dync_slice(y, 0, reverse ? 1 : 0, reverse ? INT64_MAX : -1, 1))};
+    if (reverse) {
+        dync_value first = states[0];
+        states[0] = states[1];
+        states[1] = first;
+    }
+    dync_tensor *before = dync_flatten(dync_cat(dync_tuple_of(2, states), 0), 0, 1);
+    return dync__ga_set(g, 1, dync_mm(dync_transpose(dync_flatten(share, 0, 1), 0, 1), before));
+}
+
 /* ---- embedding ------------------------------------------------------------------------------------------------------------------ */
 
 DYNC__FN dync_status dync__g_embedding(dync__grad *g)

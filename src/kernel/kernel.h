@@ -1,11 +1,11 @@
 /* kernel/kernel.h: what is not a loop nest. After codegen/, before runtime/. One row per kernel; each has its portable form. */
 #ifndef DYNC__KERNEL_H
 #define DYNC__KERNEL_H
-#include "../loop/loop.h"
+#include "../codegen/codegen.h"
 
 /* An operand: a strided view of a plan slot. data pointers come at run time (base of the slot; the layout's offset is applied by the kernel). */
 typedef struct dync__operand { int32_t slot; uint8_t dtype; bool written; dync__layout lay; } dync__operand;
-enum { DYNC__KCALL_OPERANDS = 8 };
+enum { DYNC__KCALL_OPERANDS = 12, DYNC__KCALL_PIECES = 12 };
 typedef struct dync__kcall {
     const struct dync__kcall_row *row;
     int n;                                   /* operands, outputs last */
@@ -14,6 +14,7 @@ typedef struct dync__kcall {
     double fattr[4];
     size_t scratch_bytes;                    /* asked for by row->prepare */
     const char *origin;
+    dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
 } dync__kcall;
 typedef struct dync__kcall_row {
     const char *name;
@@ -35,7 +36,14 @@ typedef struct dync__kcall_row {
     X(sort)                  /* x, values, indices i64; attr: dim descending stable */                                                             \
     X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
-    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */
+    X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */                                         \
+    X(rnn_layer)             /* attr: gates, reverse + 2 fast, then the place of each DYNC__RNN_ role or -1 */                                      \
+    X(rnn_layer_grad)        /* the same */
+/* What an operand of rnn_layer and its gradient is: the input's share of the gates [L, N, gates H] (its gradient), the recurrent weight
+ * [gates H, H] and bias, states at the start [N, H], outputs [L, N, H], the last c, what backward wants: c of every step (GRU: the state's
+ * share of n) and the gates; incoming gradients of outputs and c, gradients of the states at the start. */
+enum { DYNC__RNN_IN, DYNC__RNN_W, DYNC__RNN_BIAS, DYNC__RNN_H0, DYNC__RNN_C0, DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES,
+       DYNC__RNN_GOUT, DYNC__RNN_GC, DYNC__RNN_GH0, DYNC__RNN_GC0, DYNC__RNN_ROLES };
 #define DYNC__X(name) DYNC__K_##name,
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X

@@ -130,6 +130,54 @@ DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense
     dync__dense_drop(d);
 }
 
+/* ---- pieces --------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows, int64_t lanes)
+{
+    const int64_t extent[2] = {rows, lanes};
+    memset(p, 0, sizeof *p);
+    p->b.k = dync__kernel_new(&p->arena, name, n_outer, 2, extent);
+    p->b.section = 1;
+    p->b.origin = name;
+    return p->b.k != NULL;
+}
+
+DYNC__FN int dync__piece_buf(dync__piece *p, int dtype, int mode)
+{
+    return dync__kernel_buf(p->b.k, p->b.k->buf.n, dtype, mode, -1, NULL);
+}
+
+static int dync__piece_access(dync__piece *p, int64_t offset, int64_t row, int64_t lane)
+{
+    const int64_t stride[2] = {row, lane};
+    return dync__kernel_access(p->b.k, offset, stride);
+}
+
+DYNC__FN int dync__piece_load(dync__piece *p, int buf, int64_t offset, int64_t row, int64_t lane)
+{
+    return dync__lb_load(&p->b, buf, dync__piece_access(p, offset, row, lane));
+}
+
+DYNC__FN void dync__piece_store(dync__piece *p, int buf, int64_t offset, int64_t row, int64_t lane, int value)
+{
+    dync__lb_store(&p->b, buf, dync__piece_access(p, offset, row, lane), value);
+}
+
+DYNC__FN dync_status dync__piece_end(dync__piece *p, dync__code **out)
+{
+    *out = p->b.k->failed ? NULL : dync__code_new(p->b.k);
+    if (p->b.k->failed) dync__fail_memory(0);
+    dync__arena_free(&p->arena);
+    return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate)
+{
+    if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
+    else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
+}
+
 /* ---- the table ----------------------------------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what)

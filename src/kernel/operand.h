@@ -18,6 +18,17 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int 
 /* Checks for prepare: DYNC_ERR_INTERNAL that names the kernel. */
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *, bool ok, const char *what);
 
+/* A loop nest inside a kernel: its buffers are numbered as they are named, dync__code_run takes their addresses in that order. */
+typedef struct dync__piece { dync__arena arena; dync__lb b; } dync__piece;
+DYNC__FN bool dync__piece_begin(dync__piece *, const char *name, int n_outer, int64_t rows, int64_t lanes);
+DYNC__FN int dync__piece_buf(dync__piece *, int dtype, int mode);
+DYNC__FN int dync__piece_load(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane);
+DYNC__FN void dync__piece_store(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane, int value);
+DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);              /* compiles; frees what begin took */
+/* dync__gemm_f32 or dync__gemm_f64 */
+DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate);
+
 /* A few elements of 4 or 8 bytes; where they are that few, a call of memcpy costs more than they do. */
 DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
 {
@@ -48,4 +59,6 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif

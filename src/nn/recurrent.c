@@ -1,8 +1,7 @@
 /* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
  *
- * A cell is a row: its class, how many gates its weights hold, whether it carries a second state, its step. What a step takes from
- * the input is computed for all steps at once. Gates stand in PyTorch's order: LSTM i, f, g, o (Hochreiter & Schmidhuber 1997, with
- * forget gates); GRU r, z, n (Cho et al. 2014, in the form with the reset gate on the product). */
+ * A cell is a row: its class, how many gates its weights hold, whether it carries a second state. What steps take from the input is
+ * computed for all of them at once, the steps are one operator (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
 #include "../dync.in.h"
 #include "nn.h"
 #undef DYNC_HERE
@@ -10,50 +9,9 @@
 
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
-typedef struct dync__cell {
-    const char *class_name;
-    int gates;
-    bool two_states;
-    /* in: the input's share [N, gates H], hidden: the state's, both with their biases */
-    dync__cell_state (*step)(dync_tensor *in, dync_tensor *hidden, dync__cell_state, int64_t size);
-} dync__cell;
+typedef struct dync__cell { const char *class_name; int gates; bool two_states; } dync__cell;
 
-static dync_tensor *dync__cell_gate(dync_tensor *gates, int i, int64_t hidden)
-{
-    return dync_slice(gates, -1, i * hidden, (i + 1) * hidden, 1);
-}
-
-static dync__cell_state dync__cell_rnn(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
-{
-    (void)size;
-    s.h = dync_tanh(dync_add(in, hidden));
-    return s;
-}
-
-static dync__cell_state dync__cell_lstm(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
-{
-    dync_tensor *gates = dync_add(in, hidden);
-    dync_tensor *i = dync_sigmoid(dync__cell_gate(gates, 0, size)), *f = dync_sigmoid(dync__cell_gate(gates, 1, size));
-    dync_tensor *g = dync_tanh(dync__cell_gate(gates, 2, size)), *o = dync_sigmoid(dync__cell_gate(gates, 3, size));
-    s.c = dync_add(dync_mul(f, s.c), dync_mul(i, g));
-    s.h = dync_mul(o, dync_tanh(s.c));
-    return s;
-}
-
-static dync__cell_state dync__cell_gru(dync_tensor *in, dync_tensor *hidden, dync__cell_state s, int64_t size)
-{
-    dync_tensor *r = dync_sigmoid(dync_add(dync__cell_gate(in, 0, size), dync__cell_gate(hidden, 0, size)));
-    dync_tensor *z = dync_sigmoid(dync_add(dync__cell_gate(in, 1, size), dync__cell_gate(hidden, 1, size)));
-    dync_tensor *n = dync_tanh(dync_add(dync__cell_gate(in, 2, size), dync_mul(r, dync__cell_gate(hidden, 2, size))));
-    s.h = dync_add(n, dync_mul(z, dync_sub(s.h, n)));
-    return s;
-}
-
-static const dync__cell dync__cells[] = {
-    {"GRU", 3, false, dync__cell_gru},
-    {"LSTM", 4, true, dync__cell_lstm},
-    {"RNN", 1, false, dync__cell_rnn},
-};
+static const dync__cell dync__cells[] = {{"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
 
 static const dync__cell *dync__cell_find(const char *class_name)
 {
@@ -83,23 +41,29 @@ static dync__cell_weights dync__cell_layer(dync_module *m, int layer, bool rever
     return w;
 }
 
-/* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
-static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, int64_t hidden,
-                                   bool reverse)
+/* Will the gradient be wanted? Then the layer keeps what it needs. */
+static bool dync__cell_trains(int n, dync_tensor *const *t)
 {
-    int64_t steps = dync_size(x, 0);
-    dync_tensor *all = dync_linear(x, w.ih, w.bih);      /* of every step at once */
-    if (!all || steps < 1 || steps > INT_MAX) return NULL;
-    dync_value *out = dync__scope_alloc((size_t)steps * sizeof *out);
-    if (!out) return NULL;
-    for (int64_t i = 0; i < steps; i++) {
-        int64_t t = reverse ? steps - 1 - i : i;
-        dync_tensor *in = dync_select(all, 0, t);
-        *s = cell->step(in, dync_linear(s->h, w.hh, w.bhh), *s, hidden);
-        if (!s->h) return NULL;
-        out[t] = dync_v_tensor(s->h);
-    }
-    return dync_stack(dync_tuple_of((int)steps, out), 0);
+    bool needed = false;
+    for (int i = 0; i < n; i++) needed |= t[i] && dync_requires_grad(t[i]);
+    return needed && !dync__tls.grad_enabled_off;
+}
+
+/* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
+static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse)
+{
+    dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h, cell->two_states ? s->c : NULL};      /* of every step at once */
+    dync__arg args[8];
+    for (int i = 0; i < 5; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
+    args[5] = dync__arg_i(cell->gates);
+    args[6] = dync__arg_b(reverse);
+    args[7] = dync__arg_b(dync__cell_trains(5, from));
+    dync_value all = from[0] ? dync__op_call_list(DYNC__OP__rnn_layer, 8, args, dync__tls.at) : DYNC_NONE;
+    if (all.kind != DYNC_KIND_LIST) return NULL;
+    dync_tensor *out = dync_as_tensor(dync_at(all, 0));
+    s->h = dync_select(out, 0, reverse ? 0 : -1);
+    s->c = dync_as_tensor(dync_at(all, 1));
+    return s->h ? out : NULL;
 }
 
 /* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
@@ -133,7 +97,6 @@ static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_va
 static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync_tensor *x, dync__cell_state start)
 {
     int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
-    int64_t hidden = m->ints[1];
     dync_value *h = dync__scope_alloc((size_t)n * sizeof *h), *c = dync__scope_alloc((size_t)n * sizeof *c);
     if (!h || !c) return DYNC_NONE;
     for (int layer = 0; layer < layers; layer++) {
@@ -141,7 +104,7 @@ static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync
         for (int d = 0; d < directions; d++) {
             int k = layer * directions + d;
             dync__cell_state s = {dync_select(start.h, 0, k), cell->two_states ? dync_select(start.c, 0, k) : NULL};
-            out[d] = dync__cell_run(cell, dync__cell_layer(m, layer, d == 1), x, &s, hidden, d == 1);
+            out[d] = dync__cell_run(cell, dync__cell_layer(m, layer, d == 1), x, &s, d == 1);
             if (!out[d]) return DYNC_NONE;
             h[k] = dync_v_tensor(s.h);
             c[k] = dync_v_tensor(s.c);

@@ -598,6 +598,62 @@ DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *ou
     return DYNC_OK;
 }
 
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
+
+/* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N, H] */
+static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape)
+{
+    dync__tensor *w, *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, x));
+    DYNC__TRY(dync__infer_floating(*x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    int64_t gates = call->args[5].as.i;
+    if (gates != 1 && gates != 3 && gates != 4) return dync__fail(DYNC_ERR_VALUE, "expected 1, 3 or 4 gates, got %lld", (long long)gates);
+    if ((*x)->lay.ndim != 3 || w->lay.ndim != 2) return dync__infer_pair_error("expected input [L, N, G] and weight_hh [G, H]", &(*x)->lay, &w->lay);
+    int64_t state[2] = {(*x)->lay.shape[1], w->lay.shape[1]}, width = dync__sz_mul(gates, state[1]), matrix[2] = {width, state[1]};
+    if (!dync__sz_same(2, w->lay.shape, matrix) || !dync__sz_eq((*x)->lay.shape[2], width))
+        return dync__infer_pair_error("expected input [L, N, G] and weight_hh [G, H] with G = gates * H", &(*x)->lay, &w->lay);
+    if (dync__sz_lt((*x)->lay.shape[0], 1)) return dync__fail(DYNC_ERR_SHAPE, "expected sequence length to be larger than 0");
+    for (int i = 1; i < 5; i++) {
+        if (call->args[i].kind == DYNC__A_NONE && i != 3 && (i != 4 || gates != 4)) continue;
+        DYNC__TRY(dync__infer_tensor(call, i, &t));
+        bool same = i == 1 || (i == 2 ? t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], width) : t->lay.ndim == 2 && dync__sz_same(2, t->lay.shape, state));
+        if (!same) return dync__infer_pair_error(i == 2 ? "expected bias_hh [gates * H]" : "expected h0 and c0 [N, H]", &t->lay, &(*x)->lay);
+        if (t->dtype != (*x)->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected input, weights and states of one dtype");
+    }
+    shape[0] = (*x)->lay.shape[0];
+    memcpy(shape + 1, state, sizeof state);
+    return DYNC_OK;
+}
+
+/* Output, the last c, c of every step (GRU: the state's share of n), gates; empty where there is none. */
+DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out)
+{
+    static const int64_t none = 0;
+    dync__tensor *x;
+    int64_t shape[3], gates = call->args[5].as.i;
+    DYNC__TRY(dync__infer_rnn(call, &x, shape));
+    bool train = call->args[7].as.i && gates > 1;
+    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, 3, shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], x->dtype, x->device, gates == 4 ? 2 : 1, gates == 4 ? shape + 1 : &none));
+    DYNC__TRY(dync__infer_fresh(&out[2], x->dtype, x->device, train ? 3 : 1, train ? shape : &none));
+    return dync__infer_fresh(&out[3], x->dtype, x->device, train ? 3 : 1, train ? x->lay.shape : &none);
+}
+
+DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__info *out)
+{
+    static const int64_t none = 0;
+    dync__tensor *w, *h, *y;
+    DYNC__TRY(dync__infer_tensor(call, 2, &w));
+    DYNC__TRY(dync__infer_tensor(call, 3, &h));
+    DYNC__TRY(dync__infer_tensor(call, 5, &y));
+    int64_t shape[3] = {y->lay.shape[0], y->lay.shape[1], w->lay.shape[0]};
+    bool lstm = call->args[8].as.i == 4;
+    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->lay.shape));
+    return dync__infer_fresh(&out[2], y->dtype, y->device, lstm ? 2 : 1, lstm ? h->lay.shape : &none);
+}
+
 /* Out of training the tensor itself comes back. */
 DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
 {

@@ -182,6 +182,59 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
 }
 
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
+
+typedef struct dync__lower_rnn { dync__operand op[DYNC__KCALL_OPERANDS]; int64_t attr[2 + DYNC__RNN_ROLES]; int n; } dync__lower_rnn;
+
+static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written)
+{
+    if (!x || dync__lower_empty(x)) return;
+    l->attr[2 + role] = l->n;
+    l->op[l->n] = *x;
+    l->op[l->n++].written = written;
+}
+
+static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const dync__opcall *call, int gates)
+{
+    memset(l->attr, -1, sizeof l->attr);
+    l->n = 0;
+    l->attr[0] = call->args[gates].as.i;
+    l->attr[1] = (call->args[gates + 1].as.i ? 1 : 0) + (pb->fast_math ? 2 : 0);
+}
+
+DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    static const uint8_t to[4] = {DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES};
+    dync__lower_rnn l;
+    if (dync__lower_empty(out)) return DYNC_OK;
+    dync__lower_rnn_begin(&l, pb, call, 5);
+    for (int i = 0; i < 5; i++) dync__lower_rnn_add(&l, DYNC__RNN_IN + i, dync__lower_operand(call, in, i), false);
+    for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+}
+
+DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    static const uint8_t from[8] = {DYNC__RNN_GOUT, DYNC__RNN_GC, DYNC__RNN_W, DYNC__RNN_H0, DYNC__RNN_C0, DYNC__RNN_OUT, DYNC__RNN_CELLS,
+                                    DYNC__RNN_GATES};
+    static const uint8_t to[3] = {DYNC__RNN_IN, DYNC__RNN_GH0, DYNC__RNN_GC0};
+    dync__lower_rnn l;
+    dync__operand dense;
+    if (dync__lower_empty(out)) return DYNC_OK;
+    dync__lower_rnn_begin(&l, pb, call, 8);
+    for (int i = 0; i < 8; i++) {
+        const dync__operand *x = dync__lower_operand(call, in, i);
+        if (x && (i == 5 || i == 6) && !dync__layout_is_contiguous(&x->lay)) {      /* states, read one step back */
+            DYNC__TRY(dync__lower_temp(pb, x->dtype, x->lay.ndim, x->lay.shape, &dense));
+            DYNC__TRY(dync__lower_copy(pb, x, &dense));
+            x = &dense;
+        }
+        dync__lower_rnn_add(&l, from[i], x, false);
+    }
+    for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
+    return dync__lower_kcall(pb, DYNC__K_rnn_layer_grad, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
+}
+
 /* kernel2 stride2 pad2 ceil count_include_pad divisor, from arguments first, ... */
 static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *attr)
 {

@@ -389,6 +389,13 @@
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
       DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64")                                                              \
+    X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
+      i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE, -1,                         \
+      "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \
+      "outputs [L, N, H], the last c, and in training what its gradient needs")                                                            \
+    X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
+      "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward, none, none,             \
+      "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0")          \
     X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_sigmoid_backward, none, none,                    \
       d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)")       \
     X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_tanh_backward, none, none, d_tanh_backward,         \

@@ -167,7 +167,7 @@ static void dync__csource_outputs(dync__csource *c)
 static dync_status dync__csource_prepare(dync__csource *c, const char **why)
 {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
-    dync__aot_how how = {.budget = 1};
+    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1};
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
     if (c->aot.mutated.n)

@@ -113,9 +113,9 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     int32_t *slot = dync__arena_alloc(&p->arena, DYNC__KCALL_OPERANDS * sizeof *slot);
     if (!c || !slot) return DYNC_ERR_MEMORY;
+    s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
     for (int i = 0; i < c->n; i++) slot[i] = c->operand[i].slot;
-    s->call = c;
     s->n = c->n;
     s->slot = slot;
     if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
@@ -204,8 +204,10 @@ DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *opti
 DYNC__FN void dync__plan_free(dync__plan *p)
 {
     if (!p) return;
-    for (int i = 0; i < p->n_steps; i++)
-        if (p->step[i].code) dync__code_free(p->step[i].code);
+    for (int i = 0; i < p->n_steps; i++) {
+        dync__code_free(p->step[i].code);
+        for (int k = 0; p->step[i].call && k < DYNC__KCALL_PIECES; k++) dync__code_free(p->step[i].call->piece[k]);
+    }
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
 }

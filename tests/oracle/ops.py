@@ -176,6 +176,65 @@ def diagonal_backward(g, sizes, offset, a, b):
     return z
 
 
+def rnn_layer(x, w, b, h, c, gates, reverse, train):
+    """All steps by their formulas, and the same by PyTorch's module with an identity for its input weights."""
+    L, N, G = x.shape
+    H = w.shape[1]
+    m = {4: torch.nn.LSTM, 3: torch.nn.GRU, 1: torch.nn.RNN}[gates](G, H).to(x.dtype)
+    start = (h[None], c[None]) if gates == 4 else h[None]
+    with torch.no_grad():
+        m.weight_ih_l0.copy_(torch.eye(G)), m.weight_hh_l0.copy_(w), m.bias_ih_l0.zero_()
+        m.bias_hh_l0.copy_(b) if b is not None else m.bias_hh_l0.zero_()
+        y, last = m(x.flip(0) if reverse else x, start)
+    ys, cells, saved = [None] * L, [None] * L, [None] * L
+    for t in reversed(range(L)) if reverse else range(L):
+        i, s = x[t].split(H, -1), F.linear(h, w, b).split(H, -1)
+        if gates == 4:
+            g = [(torch.tanh if k == 2 else torch.sigmoid)(i[k] + s[k]) for k in range(4)]
+            c = g[1] * c + g[0] * g[2]
+            h, cells[t] = g[3] * torch.tanh(c), c
+        elif gates == 3:
+            g = [torch.sigmoid(i[0] + s[0]), torch.sigmoid(i[1] + s[1])]
+            g.append(torch.tanh(i[2] + g[0] * s[2]))
+            h, cells[t] = g[2] + g[1] * (h - g[2]), s[2]
+        else:
+            g = [torch.tanh(i[0] + s[0])]
+            h = cells[t] = g[0]
+        ys[t], saved[t] = h, torch.cat(g, -1)
+    ys = torch.stack(ys)
+    assert torch.allclose(ys, y.flip(0) if reverse else y, atol=2e-2 if x.dtype in (torch.float16, torch.bfloat16) else 1e-5)
+    none, train = x.new_empty(0), train and gates > 1
+    return [ys, c if gates == 4 else none, torch.stack(cells) if train else none, torch.stack(saved) if train else none]
+
+
+def rnn_layer_backward(gy, gc, w, h0, c0, y, cells, gate, gates, reverse):
+    L, N, H = y.shape
+    order = list(reversed(range(L))) if reverse else list(range(L))
+    dh, dc = torch.zeros_like(h0), gc if gc is not None else torch.zeros_like(h0)
+    out = [None] * L
+    for k in reversed(range(L)):
+        t = order[k]
+        d = dh if gy is None else dh + gy[t]
+        last = y[order[k - 1]] if k else h0
+        if gates == 4:
+            i, f, g, o = gate[t].split(H, -1)
+            th = torch.tanh(cells[t])
+            e = dc + d * o * (1 - th * th)
+            before = cells[order[k - 1]] if k else c0
+            out[t] = torch.cat([e * g * i * (1 - i), e * before * f * (1 - f), e * i * (1 - g * g), d * th * o * (1 - o)], -1)
+            dc, dh = e * f, out[t] @ w
+        elif gates == 3:
+            r, z, n = gate[t].split(H, -1)
+            dn = d * (1 - z) * (1 - n * n)
+            dz, dr = d * (last - n) * z * (1 - z), dn * cells[t] * r * (1 - r)
+            out[t] = torch.cat([dr, dz, dn], -1)
+            dh = d * z + torch.cat([dr, dz, dn * r], -1) @ w
+        else:
+            out[t] = d * (1 - y[t] * y[t])
+            dh = out[t] @ w
+    return [torch.stack(out), dh, dc if gates == 4 else y.new_empty(0)]
+
+
 def conv_backward(gy, x, w, s, p, d, g, mi, mw, mb):
     r = aten.convolution_backward(gy, x, w, [w.shape[0]], s, p, d, False, [0, 0], g, [mi, mw, mb])
     return [t if t is not None else torch.zeros(0, dtype=gy.dtype) for t in r]
@@ -240,6 +299,7 @@ MEANING = {
     'embedding': lambda w, i: F.embedding(i, w),
     'embedding_dense_backward': lambda g, i, n: aten.embedding_dense_backward(g, i, n, -1, False),
     'layer_norm': F.layer_norm,
+    '_rnn_layer': rnn_layer, '_rnn_layer_backward': rnn_layer_backward,
     'native_layer_norm': lambda *a: list(torch.native_layer_norm(*a)),
     'max_pool2d': lambda x, k, s, p, d, c: F.max_pool2d(x, k, s or None, p or 0, d or 1, c),
     'max_pool2d_with_indices': lambda x, k, s, p, d, c: list(F.max_pool2d_with_indices(x, k, s or None, p or 0, d or 1, c)),
@@ -646,6 +706,17 @@ for d in ['f32', 'f64', 'bf16']:
 sample('layer_norm', T('f32', [2, 3, 4], 'n0'), Dims([3, 4]), T('f32', [3, 4], 'n1'), None, 1e-5)
 sample('layer_norm', T('f32', [2, 3, 4], 'n0', [1, 2, 6]), Dims([4]), None, None, 1e-3)
 sample('layer_norm', T('f32', [2, 4], 'n0'), Dims([3]), None, None, 1e-3)
+for gates in (1, 3, 4):
+    for d in ['f32', 'f64'] + (['bf16'] if gates == 4 else []):
+        for L, N, H, reverse, train, bias in ((3, 2, 5, False, False, True), (4, 1, 3, True, True, False), (1, 3, 2, False, True, True)):
+            x, w, h, c = T(d, [L, N, gates * H], 'u0'), T(d, [gates * H, H], 'u1'), T(d, [N, H], 'u2'), T(d, [N, H], 'u3')
+            sample('_rnn_layer', x, w, T(d, [gates * H], 'u4') if bias else None, h, c if gates == 4 else None, gates, reverse, train)
+            if d != 'bf16':
+                y, cells, saved = T(d, [L, N, H], 'u5'), T(d, [L, N, H], 'u6'), T(d, [L, N, gates * H], 'q7')
+                none = T(d, [0], 'u0')
+                sample('_rnn_layer_backward', T(d, [L, N, H], 'u8') if bias or gates < 4 else None, T(d, [N, H], 'u9') if gates == 4 else None, w, h,
+                       c if gates == 4 else None, y, cells if gates > 1 else none, saved if gates > 1 else none, gates, reverse)
+sample('_rnn_layer', T('f32', [2, 1, 6], 'u0'), T('f32', [8, 2], 'u1'), None, T('f32', [1, 2], 'u2'), T('f32', [1, 2], 'u3'), 4, False, False)
 sample('native_layer_norm', T('f32', [2, 3, 4], 'n0'), Dims([4]), T('f32', [4], 'n1'), T('f32', [4], 'n2'), 1e-5)
 sample('dropout', T('f32', [5], 'n0'), 0.5, False)
 sample('dropout', T('f32', [5], 'n0'), 0.0, True)
