@@ -87,6 +87,7 @@ DYNC__COLD_END
 #include "codegen/x86_enc.h"
 #include "codegen/x86_gen.h"
 #include "codegen/jit.h"
+#include "codegen/gemm_code.h"
 DYNC__COLD_BEGIN
 #include "codegen/codemem.c"
 #include "codegen/x86_enc.c"
@@ -96,10 +97,12 @@ DYNC__COLD_BEGIN
 #include "codegen/x86_reduce.c"
 #include "codegen/x86_gen.c"
 #include "codegen/jit.c"
+#include "codegen/x86_gemm.c"
 #include "codegen/interp_plan.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
 DYNC__COLD_END
+#include "codegen/gemm_run.c"
 #include "codegen/jit_run.c"
 #include "codegen/interp_run.c"
 #include "codegen/interp_tile.c"
@@ -109,6 +112,7 @@ DYNC__COLD_END
 #include "kernel/kernel.h"
 #include "kernel/operand.h"
 #include "kernel/operand.c"
+#include "kernel/gemm.h"
 #include "kernel/gemm.c"
 #include "kernel/matmul.c"
 #include "kernel/conv.c"

@@ -58,6 +58,8 @@
     X(FMA213PD, "vfmadd213pd", "vfmadd213pd", 2, 1, 0xa8, 1, RVM, F)                               \
     X(FMA231PS, "vfmadd231ps", "vfmadd231ps", 2, 1, 0xb8, 0, RVM, F)                               \
     X(FMA231PD, "vfmadd231pd", "vfmadd231pd", 2, 1, 0xb8, 1, RVM, F)                               \
+    X(DPBF16PS, NULL, "vdpbf16ps", 2, 2, 0x52, 0, RVM, F)                                          \
+    X(DPBUSD, NULL, "vpdpbusd", 2, 1, 0x50, 0, RVM, F)                                             \
     X(ANDPS, "vandps", "vandps", 1, 0, 0x54, 0, RVM, F)                                            \
     X(ANDNPS, "vandnps", "vandnps", 1, 0, 0x55, 0, RVM, F)                                         \
     X(ORPS, "vorps", "vorps", 1, 0, 0x56, 0, RVM, F)                                               \
@@ -125,11 +127,14 @@
     X(PMOVQD, NULL, "vpmovqd", 2, 2, 0x35, 0, MR, H)                                               \
     X(PSHUFB, "vpshufb", "vpshufb", 2, 1, 0x00, 0, RVM, F)                                         \
     X(PUNPCKLDQ, "vpunpckldq", "vpunpckldq", 1, 1, 0x62, 0, RVM, F)                                \
+    X(PUNPCKHDQ, "vpunpckhdq", "vpunpckhdq", 1, 1, 0x6a, 0, RVM, F)                                \
     X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
+    X(PUNPCKHQDQ, "vpunpckhqdq", "vpunpckhqdq", 1, 1, 0x6d, 1, RVM, F)                             \
     X(SHUFPS, "vshufps", "vshufps", 1, 0, 0xc6, 0, RVMI, F)                                        \
     X(PSHUFD, "vpshufd", "vpshufd", 1, 1, 0x70, 0, RMI, F)                                         \
     X(MOVHLPS, "vmovhlps", "vmovhlps", 1, 0, 0x12, 0, RVM, F)                                      \
     X(EXTRACT128, "vextractf128", "vextractf32x4", 3, 1, 0x19, 0, MRI, 16)                         \
+    X(INSERT128, "vinsertf128", "vinsertf32x4", 3, 1, 0x18, 0, RVMI, 16)                           \
     X(EXTRACT256, NULL, "vextractf64x4", 3, 1, 0x1b, 1, MRI, 32)
 
 /* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L, form */
@@ -179,7 +184,8 @@
     X(SHRI, "shr", 0, 1, 0, 0xc1, S_5)                                                             \
     X(NEG32, "neg", 0, 0, 0, 0xf7, U32_3)                                                          \
     X(SBB32, "sbb", 0, 0, 0, 0x1b, RM32)                                                           \
-    X(TESTI, "test", 0, 1, 0, 0xf7, I32_0)
+    X(TESTI, "test", 0, 1, 0, 0xf7, I32_0)                                                         \
+    X(PREFETCHT0, "prefetcht0", 0, 0, 1, 0x18, P_1)
 
 enum {
 #define DYNC__X(name, ...) DYNC__X_##name,
@@ -198,7 +204,7 @@ enum {
     DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
     DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
     DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,
-    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_NONE
+    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_P_1, DYNC__XF_NONE
 };
 enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
 

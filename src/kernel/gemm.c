@@ -1,517 +1,302 @@
-/* kernel/gemm.c: C[m,n] (+)= A[m,k] B[k,n] for f32 and f64, any strides. matmul.c and conv.c stand on it.
+/* kernel/gemm.c: C[m,n] = (D +) A[m,k] B[k,n] for f32 and f64, any strides. matmul.c and conv.c stand on it; under it the forms of
+ * codegen/gemm_code.h.
  *
- * Micro kernels keep a block of C in vector registers (GNU vector types: the compiler picks the instructions) and walk k once:
- *   main    packed A panel of MR rows x packed B panel of NR = 2 vectors; MR x NR fills the register file: 14x32, 6x16, 4x8
- *   rows    four rows or one, NR or half of it columns; A where it lies, B rows dense: small matrices and the last rows
- *   axpy    lines of B added to a line of C: very few rows and a wide B, which is read once and in order
- *   dots    both operands dense along k and few rows: inner products
- * Large products are blocked as by Goto and van de Geijn 2008 (KC x NC of B, MC x KC of A packed, transposes free in packing);
- * small ones pack only what is not dense. The path is chosen from the whole product and an element's sum does not depend on where its
- * block lies; threads take ranges of rows or columns, so the thread count does not change a bit of the result.
- * Invariant: columns that do not fill a vector are computed in a zero-padded copy of B and a scratch block of C. */
+ *   dots    few rows, both operands dense along k: inner products
+ *   lines   few rows, B dense and too large for the caches: eight of its lines at a time, in order
+ *   direct  A and B where they lie, all of k at once
+ *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's rows, KC of k at a time
+ * The path is chosen from the whole product; threads then take ranges of rows or columns. An element's sum runs over k in one order, so
+ * tiles, threads and packed operands do not change a bit of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not
+ * 4 x 14 + 8. */
 #include "../dync.in.h"
+#include "gemm.h"
 #include "operand.h"
 
-enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_MAX_BLOCK = 14 * 32 };
+enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
+enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8 };
+#define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* products of m n k from which threads are worth waking */
+#define DYNC__GEMM_SMALL (128 * 128 * 128)      /* up to which nothing is packed */
 #if defined(DYNC_SMALL)
 enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
 #else
 enum { DYNC__GEMM_STACK = 8192 };
 #endif
-#define DYNC__GEMM_SMALL (96 * 96 * 96)         /* products of m n k up to which A is not packed */
-#define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* from which threads are worth waking */
 
-#if defined(__clang__)
-#define DYNC__GEMM_CODE
-#define DYNC__GEMM_CONTRACT _Pragma("clang fp contract(fast)")
-#elif defined(__GNUC__)
-#define DYNC__GEMM_CODE __attribute__((optimize("O1", "expensive-optimizations", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts", \
-        "no-tree-pta", "no-tree-ch", "no-tree-fre", "no-tree-loop-im", "no-tree-sra", "no-fast-math", "fp-contract=fast")))
-#define DYNC__GEMM_CONTRACT
-#else
-#define DYNC__GEMM_CODE
-#define DYNC__GEMM_CONTRACT
-#endif
+/* ---- packing ------------------------------------------------------------------------------------------------------------- */
 
-typedef void (*dync__gemm_block)(int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row, void *c,
-                                 int64_t c_row, bool accumulate);
-typedef void (*dync__gemm_dots)(int64_t k, const void *a, const void *b, int64_t b_col, void *out);
-typedef void (*dync__gemm_axpy)(int64_t n, int64_t k, const void *a, int64_t a_col, const void *b, int64_t b_row, void *c);
-typedef struct dync__gemm_kernels {
-    int mr, nr;
-    dync__gemm_block main, rows[2][2];   /* [one or two vectors][one or four rows] */
-    dync__gemm_axpy axpy;
-    dync__gemm_dots dot4, dot1;
-} dync__gemm_kernels;
-
-/* ---- micro kernels ------------------------------------------------------------------------------------------------------- */
-
-#define DYNC__GEMM_R1(X) X(0)
-#define DYNC__GEMM_R3(X) X(0) X(1) X(2)
-#define DYNC__GEMM_R4(X) X(0) X(1) X(2) X(3)
-#define DYNC__GEMM_R6(X) DYNC__GEMM_R4(X) X(4) X(5)
-#define DYNC__GEMM_R14(X) DYNC__GEMM_R6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-
-/* Not where scalars have excess precision (x87), which does not mix with vectors. */
-#if defined(__GNUC__) && (FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16)
-#define DYNC__GEMM_VECTORS 1
-#if defined(__x86_64__)
-#define DYNC__GEMM_X86 1
-#endif
-#define DYNC__GEMM_VECTOR(T, V, bytes) typedef T V __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
-DYNC__GEMM_VECTOR(float, dync__gemm_f4, 16)
-DYNC__GEMM_VECTOR(double, dync__gemm_d2, 16)
-#if defined(DYNC__GEMM_X86)
-DYNC__GEMM_VECTOR(float, dync__gemm_f8, 32)
-DYNC__GEMM_VECTOR(double, dync__gemm_d4, 32)
-DYNC__GEMM_VECTOR(float, dync__gemm_f16, 64)
-DYNC__GEMM_VECTOR(double, dync__gemm_d8, 64)
-#endif
-#define DYNC__GEMM_ZERO {0}
-#else
-typedef float dync__gemm_f4;                    /* no vector types: two columns at a time */
-typedef double dync__gemm_d2;
-#define DYNC__GEMM_ZERO 0
-#endif
-
-#define DYNC__GEMM_DECLARE2(i) V c##i##0 = DYNC__GEMM_ZERO, c##i##1 = DYNC__GEMM_ZERO;
-#define DYNC__GEMM_LOAD2 V b0 = *(const V *)b, b1 = *(const V *)(b + W);
-#define DYNC__GEMM_STEP2(i) c##i##0 += b0 * a[(i) * A_ROW], c##i##1 += b1 * a[(i) * A_ROW];
-#define DYNC__GEMM_ADD2(i) c##i##0 += *(const V *)(c + (i) * c_row), c##i##1 += *(const V *)(c + (i) * c_row + W);
-#define DYNC__GEMM_STORE2(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
-#define DYNC__GEMM_DECLARE1(i) V c##i = DYNC__GEMM_ZERO;
-#define DYNC__GEMM_LOAD1 V b0 = *(const V *)b;
-#define DYNC__GEMM_STEP1(i) c##i += b0 * a[(i) * A_ROW];
-#define DYNC__GEMM_ADD1(i) c##i += *(const V *)(c + (i) * c_row);
-#define DYNC__GEMM_STORE1(i) *(V *)(c + (i) * c_row) = c##i;
-/* ROWS rows by N vectors of C */
-#define DYNC__GEMM_KERNEL(A, name, T, VT, ROWS, N, A_ROW_OF, A_COL_OF)                               \
-    A static void name(int64_t k, const void *a_, int64_t a_row, int64_t a_col, const void *b_, int64_t b_row, void *c_, \
-                       int64_t c_row, bool accumulate)                                               \
-    {                                                                                                \
-        DYNC__GEMM_CONTRACT                                                                          \
-        typedef VT V;                                                                                \
-        enum { W = sizeof(V) / sizeof(T) };                                                          \
-        const int64_t A_ROW = A_ROW_OF, A_COL = A_COL_OF;                                            \
-        const T *a = a_, *b = b_;                                                                    \
-        T *c = c_;                                                                                   \
-        (void)a_row, (void)a_col, (void)A_ROW, (void)c_row;                                          \
-        ROWS(DYNC__GEMM_DECLARE##N)                                                                  \
-        for (; k > 0; k--) {                                                                         \
-            DYNC__GEMM_LOAD##N                                                                       \
-            ROWS(DYNC__GEMM_STEP##N)                                                                 \
-            a += A_COL;                                                                              \
-            b += b_row;                                                                              \
-        }                                                                                            \
-        if (accumulate) { ROWS(DYNC__GEMM_ADD##N) }                                                  \
-        ROWS(DYNC__GEMM_STORE##N)                                                                    \
-    }
-/* c[0, n) += a[p] b[p, 0 .. n) for p in [0, k): whole lines of B, four at a time */
-#define DYNC__GEMM_AXPY_LOAD(i) x##i = a[(i) * a_col];
-#define DYNC__GEMM_AXPY_STEP(i) y += x##i * *(const V *)(b + (i) * b_row + j);
-#define DYNC__GEMM_AXPY_LAST(i) z += x##i * b[(i) * b_row + j];
-#define DYNC__GEMM_AXPY_LINES(ROWS, lines)                                                           \
-    for (; k >= lines; k -= lines, a += lines * a_col, b += lines * b_row) {                         \
-        ROWS(DYNC__GEMM_AXPY_LOAD)                                                                   \
-        int64_t j = 0;                                                                               \
-        for (; j + W <= n; j += W) {                                                                 \
-            V y = *(const V *)(c + j);                                                               \
-            ROWS(DYNC__GEMM_AXPY_STEP)                                                               \
-            *(V *)(c + j) = y;                                                                       \
-        }                                                                                            \
-        for (; j < n; j++) {                                                                         \
-            E z = c[j];                                                                              \
-            ROWS(DYNC__GEMM_AXPY_LAST)                                                               \
-            c[j] = z;                                                                                \
-        }                                                                                            \
-    }
-#define DYNC__GEMM_AXPY(A, name, T, VT)                                                              \
-    A static void name(int64_t n, int64_t k, const void *a_, int64_t a_col, const void *b_, int64_t b_row, void *c_) \
-    {                                                                                                \
-        DYNC__GEMM_CONTRACT                                                                          \
-        typedef VT V;                                                                                \
-        typedef T E;                                                                                 \
-        enum { W = sizeof(V) / sizeof(T) };                                                          \
-        const E *a = a_, *b = b_;                                                                    \
-        E *c = c_, x0, x1, x2, x3;                                                                   \
-        DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R4, 4)                                                      \
-        DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R3, 3)                                                      \
-        DYNC__GEMM_AXPY_LINES(DYNC__GEMM_R1, 1)                                                      \
-    }
-/* N inner products of a with columns of b, all dense along k. */
-#define DYNC__GEMM_DOT_DECLARE(i) V s##i = DYNC__GEMM_ZERO;
-#define DYNC__GEMM_DOT_STEP(i) s##i += x * *(const V *)(b + (i) * b_col + p);
-#define DYNC__GEMM_DOT_END(i)                                                                        \
-    {                                                                                                \
-        E l[W];                                                                                      \
-        memcpy(l, &s##i, sizeof l);                                                                  \
-        Q sum = *(const Q *)l;                                                                       \
-        for (int w = QW; w < W; w += QW) sum += *(const Q *)(l + w);                                 \
-        memcpy(l, &sum, sizeof sum);                                                                 \
-        for (int w = 1; w < QW; w++) l[0] += l[w];                                                   \
-        for (int64_t q = p; q < k; q++) l[0] += a[q] * b[(i) * b_col + q];                           \
-        out[i] = l[0];                                                                               \
-    }
-#define DYNC__GEMM_DOTS(A, name, T, VT, QT, ROWS)                                                    \
-    A static void name(int64_t k, const void *a_, const void *b_, int64_t b_col, void *out_)         \
-    {                                                                                                \
-        DYNC__GEMM_CONTRACT                                                                          \
-        typedef VT V;                                                                                \
-        typedef QT Q;                /* a vector of 16 bytes */                                      \
-        typedef T E;                                                                                 \
-        enum { W = sizeof(V) / sizeof(T), QW = sizeof(Q) / sizeof(T) };                              \
-        const T *a = a_, *b = b_;                                                                    \
-        T *out = out_;                                                                               \
-        int64_t p = 0;                                                                               \
-        (void)b_col;                                                                                 \
-        ROWS(DYNC__GEMM_DOT_DECLARE)                                                                 \
-        for (; p + W <= k; p += W) {                                                                 \
-            V x = *(const V *)(a + p);                                                               \
-            ROWS(DYNC__GEMM_DOT_STEP)                                                                \
-        }                                                                                            \
-        ROWS(DYNC__GEMM_DOT_END)                                                                     \
-    }
-#define DYNC__GEMM_SET(A, isa, t, T, V, Q, MR, ROWS)                                                 \
-    DYNC__GEMM_KERNEL(A, dync__gemm_main_##isa##_##t, T, V, ROWS, 2, 1, MR)                          \
-    DYNC__GEMM_KERNEL(A, dync__gemm_rows4_##isa##_##t, T, V, DYNC__GEMM_R4, 2, a_row, a_col)         \
-    DYNC__GEMM_KERNEL(A, dync__gemm_rows1_##isa##_##t, T, V, DYNC__GEMM_R1, 2, a_row, a_col)         \
-    DYNC__GEMM_KERNEL(A, dync__gemm_half4_##isa##_##t, T, V, DYNC__GEMM_R4, 1, a_row, a_col)         \
-    DYNC__GEMM_KERNEL(A, dync__gemm_half1_##isa##_##t, T, V, DYNC__GEMM_R1, 1, a_row, a_col)         \
-    DYNC__GEMM_AXPY(A, dync__gemm_axpy_##isa##_##t, T, V)                                            \
-    DYNC__GEMM_DOTS(A, dync__gemm_dot4_##isa##_##t, T, V, Q, DYNC__GEMM_R4)                             \
-    DYNC__GEMM_DOTS(A, dync__gemm_dot1_##isa##_##t, T, V, Q, DYNC__GEMM_R1)                             \
-    static const dync__gemm_kernels dync__gemm_##isa##_##t = {                                       \
-        MR, 2 * (int)(sizeof(V) / sizeof(T)), dync__gemm_main_##isa##_##t,                           \
-        {{dync__gemm_half1_##isa##_##t, dync__gemm_half4_##isa##_##t}, {dync__gemm_rows1_##isa##_##t, dync__gemm_rows4_##isa##_##t}}, \
-        dync__gemm_axpy_##isa##_##t, dync__gemm_dot4_##isa##_##t, dync__gemm_dot1_##isa##_##t};
-
-DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f32, float, dync__gemm_f4, dync__gemm_f4, 4, DYNC__GEMM_R4)
-DYNC__GEMM_SET(DYNC__GEMM_CODE, base, f64, double, dync__gemm_d2, dync__gemm_d2, 4, DYNC__GEMM_R4)
-#if defined(DYNC__GEMM_X86)
-#define DYNC__GEMM_AVX2 DYNC__GEMM_CODE __attribute__((target("avx2,fma")))
-#define DYNC__GEMM_AVX512 DYNC__GEMM_CODE __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")))
-DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f32, float, dync__gemm_f8, dync__gemm_f4, 6, DYNC__GEMM_R6)
-DYNC__GEMM_SET(DYNC__GEMM_AVX2, avx2, f64, double, dync__gemm_d4, dync__gemm_d2, 6, DYNC__GEMM_R6)
-DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f32, float, dync__gemm_f16, dync__gemm_f4, 14, DYNC__GEMM_R14)
-DYNC__GEMM_SET(DYNC__GEMM_AVX512, avx512, f64, double, dync__gemm_d8, dync__gemm_d2, 14, DYNC__GEMM_R14)
-#endif
-
-/* Narrow products use narrower vectors: less padding. */
-static const dync__gemm_kernels *dync__gemm_choose(size_t bytes, int64_t n)
+DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const void *from_, int64_t lines, int64_t line_step, int64_t k,
+                                    int64_t k_step)
 {
-#if defined(DYNC__GEMM_X86)
-    unsigned cpu = dync__cpu_features();
-    if ((cpu & DYNC__CPU_AVX2) && (cpu & DYNC__CPU_FMA)) {
-        bool wide = (cpu & DYNC__CPU_AVX512) && (size_t)n * bytes > 64;
-        if (bytes == 4) return wide ? &dync__gemm_avx512_f32 : &dync__gemm_avx2_f32;
-        return wide ? &dync__gemm_avx512_f64 : &dync__gemm_avx2_f64;
+    char *to = to_;
+    const char *from = from_;
+    int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
+    bool turn = k_step == bytes && k * bytes >= 16, copy = line_step == bytes;
+    while ((turn || copy) && lines > 0 && k > 0) {
+        int64_t n = DYNC__MIN(lines, copy ? 2 * lanes : lanes);
+        dync__gt_args x = {.a = from, .c = to, .k = k, .a_step = copy ? k_step : line_step, .c_step = to_step, .blocks = 1};
+        dync__gt_do(copy ? DYNC__GT_COPY : DYNC__GT_TURN, type, 0, 1, (int)n, &x);
+        to += n * bytes;
+        from += n * line_step;
+        lines -= n;
     }
-#endif
-    (void)n;
-    return bytes == 4 ? &dync__gemm_base_f32 : &dync__gemm_base_f64;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t l = 0; l < lines; l++) memcpy(to + p * to_step + l * bytes, from + l * line_step + p * k_step, (size_t)bytes);
 }
 
-/* ---- one product, elements of 4 or 8 bytes; every pointer counts in bytes ---------------------------------------------------- */
+static int64_t dync__gemm_panel(int type) { return 2 * (int64_t)dync__gt_lanes(type, 0); }
 
-typedef struct dync__gemm_job {
-    const dync__gemm_kernels *kernels;
-    size_t bytes;
-    int64_t m, n, k;
-    const char *a, *b;
-    char *c;
-    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
-    bool accumulate;
-    uint8_t path;
-} dync__gemm_job;
-enum { DYNC__GEMM_BY_DOTS, DYNC__GEMM_BY_LINES, DYNC__GEMM_BY_ROWS, DYNC__GEMM_BY_BLOCKS };
-
-static const char *dync__gemm_at(const dync__gemm_job *g, const char *p, int64_t i, int64_t row, int64_t j, int64_t col)
+/* Lines [0, k) and n columns of b in panels behind each other. */
+static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n, int64_t k, int64_t b_row, int64_t b_col)
 {
-    return p + (i * row + j * col) * (int64_t)g->bytes;
+    int64_t bytes = dync__gt_bytes(type), nr = dync__gemm_panel(type);
+    for (int64_t j = 0; j < n; j += nr, to += nr * k * bytes)
+        dync__gemm_pack_lines(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j), b_col * bytes, k, b_row * bytes);
 }
 
-static char *dync__gemm_c(const dync__gemm_job *g, int64_t i, int64_t j)
+DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
 {
-    return g->c + (i * g->c_row + j * g->c_col) * (int64_t)g->bytes;
+    int64_t nr = dync__gemm_panel(type);
+    return (n + nr - 1) / nr * nr * k * dync__gt_bytes(type);
 }
 
-/* Blocks of four lines by four elements along k, transposed in registers; returns how many of k are done. */
-#if defined(DYNC__GEMM_VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
-#define DYNC__GEMM_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-static int64_t dync__gemm_pack_turned_4(uint32_t *to, const uint32_t *from, int64_t line_step, int64_t k, int64_t width)
+DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row, int64_t b_col, void *to)
 {
-    typedef dync__gemm_f4 V;
-    int64_t p = 0;
-    for (; p + 4 <= k; p += 4, from += 4, to += 4 * width) {
-        V a = *(const V *)(const void *)from, b = *(const V *)(const void *)(from + line_step);
-        V c = *(const V *)(const void *)(from + 2 * line_step), d = *(const V *)(const void *)(from + 3 * line_step);
-        V ac = DYNC__GEMM_SHUFFLE(a, c, 0, 4, 1, 5), bd = DYNC__GEMM_SHUFFLE(b, d, 0, 4, 1, 5);
-        *(V *)(void *)to = DYNC__GEMM_SHUFFLE(ac, bd, 0, 4, 1, 5);
-        *(V *)(void *)(to + width) = DYNC__GEMM_SHUFFLE(ac, bd, 2, 6, 3, 7);
-        ac = DYNC__GEMM_SHUFFLE(a, c, 2, 6, 3, 7), bd = DYNC__GEMM_SHUFFLE(b, d, 2, 6, 3, 7);
-        *(V *)(void *)(to + 2 * width) = DYNC__GEMM_SHUFFLE(ac, bd, 0, 4, 1, 5);
-        *(V *)(void *)(to + 3 * width) = DYNC__GEMM_SHUFFLE(ac, bd, 2, 6, 3, 7);
+    for (int64_t p = 0; p < k; p += DYNC__GEMM_KC)
+        dync__gemm_pack_panels(type, (char *)to + dync__gemm_packed_bytes(type, n, p), (const char *)b + p * b_row * dync__gt_bytes(type), n,
+                               DYNC__MIN(DYNC__GEMM_KC, k - p), b_row, b_col);
+}
+
+/* ---- tiles --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; } dync__gemm_tile;
+
+/* Many rows want two vectors of columns, few rows as many as there are registers. */
+static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64_t n, int most)
+{
+    dync__gemm_tile t = {.type = type, .flags = flags};
+    if (n * dync__gt_bytes(type) <= 32) t.flags |= DYNC__GT_HALF;
+    t.lanes = dync__gt_lanes(type, t.flags);
+    int vectors = (int)DYNC__MIN(most, (n + t.lanes - 1) / t.lanes);
+    t.rows = (int)DYNC__MIN(m, 14);
+    while (vectors > 2 && !dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes)) vectors--;
+    while (!dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes)) t.rows--;
+    t.columns = vectors * t.lanes;
+    return t;
+}
+
+/* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to the next's. */
+static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const dync__gt_args *x, int64_t b_next)
+{
+    int64_t blocks = n / t->columns, rest = n % t->columns, done = blocks * t->columns * dync__gt_bytes(t->type);
+    dync__gt_args y = *x;
+    if (blocks) {
+        y.blocks = blocks;
+        y.b_next = b_next;
+        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, t->columns, &y);
     }
-    return p;
-}
-#else
-static int64_t dync__gemm_pack_turned_4(uint32_t *to, const uint32_t *from, int64_t line_step, int64_t k, int64_t width)
-{
-    (void)to, (void)from, (void)line_step, (void)k, (void)width;
-    return 0;
-}
-#endif
-static int64_t dync__gemm_pack_turned_8(uint64_t *to, const uint64_t *from, int64_t line_step, int64_t k, int64_t width)
-{
-    (void)to, (void)from, (void)line_step, (void)k, (void)width;
-    return 0;
-}
-
-/* Panels of `width` lines (rows of A, columns of B): panel[p * width + line], lines beyond `lines` zero. */
-#define DYNC__GEMM_PACK(T, name)                                                                     \
-    static void dync__gemm_pack_##name(T *to, const T *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step, \
-                                       int64_t width)                                                \
-    {                                                                                                \
-        for (int64_t l0 = 0; l0 < lines; l0 += width, to += width * k) {                             \
-            int64_t n = DYNC__MIN(width, lines - l0), l = 0;                                         \
-            const T *s = from + l0 * line_step;                                                      \
-            if (n < width) memset(to, 0, (size_t)(width * k) * sizeof(T));                           \
-            if (line_step == 1) {                                                                    \
-                for (int64_t p = 0; p < k; p++) dync__copy_line(to + p * width, s + p * k_step, (size_t)n * sizeof(T)); \
-                continue;                                                                            \
-            }                                                                                        \
-            while (l < n) {                                                                          \
-                int64_t few = n - l >= 4 ? 4 : 1, done = 0;                                          \
-                if (few == 4 && k_step == 1) done = dync__gemm_pack_turned_##name(to + l, s + l * line_step, line_step, k, width); \
-                for (int64_t p = done; p < k; p++)                                                   \
-                    for (int64_t e = l; e < l + few; e++) to[p * width + e] = s[e * line_step + p * k_step]; \
-                l += few;                                                                            \
-            }                                                                                        \
-        }                                                                                            \
+    if (rest) {
+        y.b = (const char *)x->b + blocks * b_next;
+        y.c = (char *)x->c + done;
+        if (x->d) y.d = (const char *)x->d + done;
+        y.blocks = 1;
+        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, (int)rest, &y);
     }
-DYNC__GEMM_PACK(uint32_t, 4)
-DYNC__GEMM_PACK(uint64_t, 8)
-
-static void dync__gemm_pack(const dync__gemm_job *g, char *to, const char *from, int64_t lines, int64_t line_step, int64_t k,
-                            int64_t k_step, int64_t width)
-{
-    if (g->bytes == 4)
-        dync__gemm_pack_4((uint32_t *)(void *)to, (const uint32_t *)(const void *)from, lines, line_step, k, k_step, width);
-    else
-        dync__gemm_pack_8((uint64_t *)(void *)to, (const uint64_t *)(const void *)from, lines, line_step, k, k_step, width);
 }
 
-/* A block of C that the micro kernel cannot write: part of a block, or strided. */
-#define DYNC__GEMM_ADD_BLOCK(T, name)                                                                \
-    static void dync__gemm_add_block_##name(T *c, int64_t c_row, int64_t c_col, const T *block, int64_t width, int64_t rows, \
-                                            int64_t columns, bool accumulate)                        \
-    {                                                                                                \
-        for (int64_t i = 0; i < rows; i++, c += c_row, block += width) {                             \
-            if (accumulate)                                                                          \
-                for (int64_t j = 0; j < columns; j++) c[j * c_col] += block[j];                      \
-            else                                                                                     \
-                for (int64_t j = 0; j < columns; j++) c[j * c_col] = block[j];                       \
-        }                                                                                            \
+/* Where share i of m in `parts` even ones begins. */
+DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i) { return m / parts * i + DYNC__MIN(i, m % parts); }
+
+/* a and b as they lie, steps [p, p + k) of k. */
+static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k)
+{
+    int64_t bytes = dync__gt_bytes(g->type), d_row = p ? g->c_row : g->d_row;
+    bool rows = g->a_col == 1;
+    const char *d = p ? g->c : g->d;
+    dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | (d ? DYNC__GT_ADD : 0), g->m, g->n, 8);
+    int64_t parts = (g->m + t.rows - 1) / t.rows;
+    dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * bytes, .c_step = g->c_row * bytes,
+                       .d_step = d_row * bytes};
+    x.b = g->b + p * x.b_step;
+    for (int64_t i = 0, row = 0, end; i < parts; i++, row = end) {
+        end = dync__gemm_share(g->m, parts, i + 1);
+        x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
+        x.c = g->c + row * x.c_step;
+        x.d = d ? d + row * x.d_step : NULL;
+        dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * bytes);
+        if (g->done && p + k == g->k) g->done(g->user, row, end);
     }
-DYNC__GEMM_ADD_BLOCK(float, f32)
-DYNC__GEMM_ADD_BLOCK(double, f64)
-
-static void dync__gemm_add_block(const dync__gemm_job *g, char *c, const char *block, int64_t width, int64_t rows, int64_t columns, bool accumulate)
-{
-    if (g->bytes == 4)
-        dync__gemm_add_block_f32((float *)(void *)c, g->c_row, g->c_col, (const float *)(const void *)block, width, rows, columns, accumulate);
-    else
-        dync__gemm_add_block_f64((double *)(void *)c, g->c_row, g->c_col, (const double *)(const void *)block, width, rows, columns, accumulate);
 }
 
-static void dync__gemm_clear(const dync__gemm_job *g)
+static void dync__gemm_dots(const dync__gemm *g)
 {
-    for (int64_t i = 0; i < g->m; i++)
-        for (int64_t j = 0; j < g->n; j++) memset(dync__gemm_c(g, i, j), 0, g->bytes);
-}
-
-/* Rows [0, m) of columns [j, j + columns) from a panel of B with dense rows, `width` (one vector or two) of which may be read. */
-static void dync__gemm_column_block(const dync__gemm_job *g, int64_t j, int64_t columns, int64_t width, const char *b, int64_t b_row)
-{
-    _Alignas(64) char block[4 * 32 * 4];          /* 4 rows of at most 128 bytes */
-    const dync__gemm_block *fn = g->kernels->rows[width == g->kernels->nr];
-    bool direct = columns == width && g->c_col == 1;
-    for (int64_t i = 0; i < g->m;) {
-        int64_t rows = g->m - i >= 4 ? 4 : 1;
-        const char *a = dync__gemm_at(g, g->a, i, g->a_row, 0, 0);
-        char *c = dync__gemm_c(g, i, j);
-        if (direct) {
-            fn[rows == 4](g->k, a, g->a_row, g->a_col, b, b_row, c, g->c_row, g->accumulate);
-        } else {
-            fn[rows == 4](g->k, a, g->a_row, g->a_col, b, b_row, block, width, false);
-            dync__gemm_add_block(g, c, block, width, rows, columns, g->accumulate);
+    int64_t bytes = dync__gt_bytes(g->type);
+    int flags = g->d ? DYNC__GT_ADD : 0, most = 4;
+    while (!dync__gt_fits(DYNC__GT_DOTS, g->type, flags, most, 4)) most--;
+    for (int64_t i = 0, rows; i < g->m; i += rows) {
+        rows = DYNC__MIN(most, g->m - i);
+        for (int64_t j = 0, lines; j < g->n; j += lines) {
+            dync__gt_args x = {.k = g->k, .a_step = g->a_row * bytes, .b_step = g->b_col * bytes, .c_step = g->c_row * bytes, .d_step = g->c_col * bytes};
+            x.a = g->a + i * x.a_step;
+            x.b = g->b + j * x.b_step;
+            x.c = g->c + i * x.c_step + j * x.d_step;
+            lines = DYNC__MIN(4, g->n - j);
+            x.blocks = lines == 4 ? (g->n - j) / 4 : 1;
+            dync__gt_do(DYNC__GT_DOTS, g->type, flags, (int)rows, (int)lines, &x);
+            if (lines == 4) lines = (g->n - j) / 4 * 4;
         }
-        i += rows;
+        if (g->done) g->done(g->user, i, i + rows);
     }
 }
 
-/* Small, or few rows: A stays where it is. `panel` holds k x NR elements. */
-static void dync__gemm_small(const dync__gemm_job *g, char *panel)
+/* ---- blocks -------------------------------------------------------------------------------------------------------------- */
+
+/* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col + columns), packed at b. */
+typedef struct dync__gemm_block { int64_t row, rows, parts, col, columns, p, k; char *a; const char *b; } dync__gemm_block;
+
+static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s)
 {
-    int nr = g->kernels->nr;
-    for (int64_t j = 0; j < g->n; j += nr) {
-        int64_t columns = DYNC__MIN(nr, g->n - j), width = columns <= nr / 2 ? nr / 2 : nr;
-        const char *b = dync__gemm_at(g, g->b, 0, 0, j, g->b_col);
-        if (columns == width && g->b_col == 1) {
-            dync__gemm_column_block(g, j, columns, width, b, g->b_row);
-            continue;
-        }
-        dync__gemm_pack(g, panel, b, columns, g->b_col, g->k, g->b_row, width);
-        dync__gemm_column_block(g, j, columns, width, panel, width);
+    int64_t bytes = dync__gt_bytes(g->type);
+    for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
+        end = dync__gemm_share(s->rows, s->parts, i + 1);
+        dync__gemm_pack_lines(g->type, s->a + from * s->k * bytes, (end - from) * bytes, g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes,
+                              end - from, g->a_row * bytes, s->k, g->a_col * bytes);
     }
 }
 
-/* Very few rows and a wide dense B, read once and in order; a few of its lines stay in L1 for all rows. */
-static void dync__gemm_by_lines(const dync__gemm_job *g)
+/* For each panel of b, which stays in L1, all tiles of rows. */
+static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
 {
-    enum { LINES = 8 };
-    int64_t bytes = (int64_t)g->bytes, width = 4096 / bytes, lines = g->m == 1 ? g->k : LINES;
-    for (int64_t j = 0; j < g->n; j += width)
-        for (int64_t p = 0; p < g->k; p += lines)
-            for (int64_t i = 0; i < g->m; i++) {
-                int64_t n = DYNC__MIN(width, g->n - j), k = DYNC__MIN(lines, g->k - p);
-                char *c = dync__gemm_c(g, i, j);
-                if (p == 0 && !g->accumulate) memset(c, 0, (size_t)(n * bytes));
-                g->kernels->axpy(n, k, dync__gemm_at(g, g->a, i, g->a_row, p, g->a_col), g->a_col,
-                                 dync__gemm_at(g, g->b, p, g->b_row, j, 1), g->b_row, c);
-            }
-}
-
-/* Few rows of A, dense along k at `a`. */
-static void dync__gemm_by_dots(const dync__gemm_job *g, const char *a, int64_t a_row)
-{
-    double out[4];
-    for (int64_t j = 0; j < g->n;) {
-        int64_t columns = g->n - j >= 4 ? 4 : 1;
-        const char *b = dync__gemm_at(g, g->b, 0, 0, j, g->b_col);
-        for (int64_t i = 0; i < g->m; i++) {
-            (columns == 4 ? g->kernels->dot4 : g->kernels->dot1)(g->k, a + i * a_row * (int64_t)g->bytes, b, g->b_col, out);
-            dync__gemm_add_block(g, dync__gemm_c(g, i, j), (const char *)out, 4, 1, columns, g->accumulate);
+    int64_t bytes = dync__gt_bytes(g->type), nr = dync__gemm_panel(g->type);
+    const char *d = s->p ? g->c : g->d;
+    dync__gemm_tile t = {.type = g->type, .flags = d ? DYNC__GT_ADD : 0, .columns = (int)nr};
+    dync__gt_args x = {.k = s->k, .b_step = nr * bytes, .c_step = g->c_row * bytes, .d_step = (s->p ? g->c_row : g->d_row) * bytes};
+    for (int64_t j = 0; j < s->columns; j += nr) {
+        x.b = s->b + j * s->k * bytes;
+        for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
+            end = dync__gemm_share(s->rows, s->parts, i + 1);
+            x.a = s->a + from * s->k * bytes;
+            x.a_step = (end - from) * bytes;
+            x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
+            x.d = d ? d + (s->row + from) * x.d_step + (s->col + j) * bytes : NULL;
+            dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
         }
-        j += columns;
     }
 }
 
-/* One packed block of A times one packed block of B. */
-static void dync__gemm_inner(const dync__gemm_job *g, int64_t i0, int64_t rows, int64_t j0, int64_t columns, int64_t k, const char *pa,
-                             const char *pb, bool accumulate)
+/* False: no memory for panels. */
+static bool dync__gemm_blocks(const dync__gemm *g)
 {
-    _Alignas(64) char block[DYNC__GEMM_MAX_BLOCK * 8];
-    const dync__gemm_kernels *ker = g->kernels;
-    int64_t mr = ker->mr, nr = ker->nr;
-    for (int64_t j = 0; j < columns; j += nr)
-        for (int64_t i = 0; i < rows; i += mr) {
-            int64_t r = DYNC__MIN(mr, rows - i), n = DYNC__MIN(nr, columns - j);
-            const char *a = pa + i * k * (int64_t)g->bytes, *b = pb + j * k * (int64_t)g->bytes;
-            char *c = dync__gemm_c(g, i0 + i, j0 + j);
-            bool direct = n == nr && g->c_col == 1;
-            if (r == mr && direct) {
-                ker->main(k, a, 1, mr, b, nr, c, g->c_row, accumulate);
-                continue;
-            }
-            if (r == mr) ker->main(k, a, 1, mr, b, nr, block, nr, false);
-            for (int64_t e = 0, few; r < mr && e < r; e += few) {          /* the last rows: by four, then one by one */
-                few = r - e >= 4 ? 4 : 1;
-                ker->rows[1][few == 4](k, a + e * (int64_t)g->bytes, 1, mr, b, nr, direct ? c + e * g->c_row * (int64_t)g->bytes
-                                       : block + e * nr * (int64_t)g->bytes, direct ? g->c_row : nr, direct && accumulate);
-            }
-            if (!direct) dync__gemm_add_block(g, c, block, nr, r, n, accumulate);
-        }
-}
-
-static int64_t dync__gemm_round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-static void dync__gemm_large(const dync__gemm_job *g, char *pa, char *pb)
-{
-    for (int64_t j = 0; j < g->n; j += DYNC__GEMM_NC)
-        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_KC) {
-            int64_t columns = DYNC__MIN(DYNC__GEMM_NC, g->n - j), k = DYNC__MIN(DYNC__GEMM_KC, g->k - p);
-            dync__gemm_pack(g, pb, dync__gemm_at(g, g->b, p, g->b_row, j, g->b_col), columns, g->b_col, k, g->b_row, g->kernels->nr);
-            for (int64_t i = 0; i < g->m; i += DYNC__GEMM_MC) {
-                int64_t rows = DYNC__MIN(DYNC__GEMM_MC, g->m - i);
-                dync__gemm_pack(g, pa, dync__gemm_at(g, g->a, i, g->a_row, p, g->a_col), rows, g->a_row, k, g->a_col, g->kernels->mr);
-                dync__gemm_inner(g, i, rows, j, columns, k, pa, pb, g->accumulate || p > 0);
+    _Alignas(64) char stack[DYNC__GEMM_STACK];
+    int64_t bytes = dync__gt_bytes(g->type), most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
+    int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC, kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
+    int64_t a_bytes = ((g->m + blocks - 1) / blocks * kc * bytes + 63) / 64 * 64;
+    size_t total = (size_t)(a_bytes + (g->packed ? 0 : dync__gemm_packed_bytes(g->type, DYNC__MIN(g->n, DYNC__GEMM_NC), kc)));
+    char *memory = total <= sizeof stack ? stack : dync__alloc_data(total);
+    if (!memory) return false;
+    dync__gemm_block s = {.a = memory};
+    for (s.col = 0; s.col < g->n; s.col += s.columns) {
+        s.columns = DYNC__MIN(DYNC__GEMM_NC, g->n - s.col);
+        for (s.p = 0; s.p < g->k; s.p += s.k) {
+            s.k = DYNC__MIN(DYNC__GEMM_KC, g->k - s.p);
+            s.b = g->packed ? g->packed + dync__gemm_packed_bytes(g->type, g->n, s.p) + s.col * s.k * bytes : memory + a_bytes;
+            if (!g->packed) dync__gemm_pack_panels(g->type, memory + a_bytes, g->b + (s.p * g->b_row + s.col * g->b_col) * bytes, s.columns, s.k, g->b_row, g->b_col);
+            s.row = 0;
+            for (int64_t i = 0; i < blocks; i++, s.row += s.rows) {
+                s.rows = dync__gemm_share(g->m, blocks, i + 1) - s.row;
+                s.parts = (s.rows + most - 1) / most;
+                dync__gemm_block_pack(g, &s);
+                dync__gemm_block_run(g, &s);
+                if (g->done && s.p + s.k == g->k && s.col + s.columns == g->n) g->done(g->user, s.row, s.row + s.rows);
             }
         }
+    }
+    if (memory != stack) dync__free_data(memory, total);
+    return true;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
 
-/* Without memory for panels: slow and right. */
-static void dync__gemm_plain(const dync__gemm_job *g)
+/* Any strides, no memory: slow and right. */
+static void dync__gemm_plain(const dync__gemm *g)
 {
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
-            double sum = 0;
-            for (int64_t p = 0; p < g->k; p++) {
-                const char *a = dync__gemm_at(g, g->a, i, g->a_row, p, g->a_col), *b = dync__gemm_at(g, g->b, p, g->b_row, j, g->b_col);
-                sum += g->bytes == 4 ? (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b
-                                     : *(const double *)(const void *)a * *(const double *)(const void *)b;
+            if (g->type == DYNC__GT_F32) {
+                const float *a = (const float *)(const void *)g->a + i * g->a_row, *b = (const float *)(const void *)g->b + j * g->b_col;
+                double sum = g->d ? (double)((const float *)(const void *)g->d)[i * g->d_row + j * (g->d == g->c ? g->c_col : 1)] : 0;
+                for (int64_t p = 0; p < g->k; p++) sum += (double)a[p * g->a_col] * (double)b[p * g->b_row];
+                ((float *)(void *)g->c)[i * g->c_row + j * g->c_col] = (float)sum;
+            } else {
+                const double *a = (const double *)(const void *)g->a + i * g->a_row, *b = (const double *)(const void *)g->b + j * g->b_col;
+                double sum = g->d ? ((const double *)(const void *)g->d)[i * g->d_row + j * (g->d == g->c ? g->c_col : 1)] : 0;
+                for (int64_t p = 0; p < g->k; p++) sum += a[p * g->a_col] * b[p * g->b_row];
+                ((double *)(void *)g->c)[i * g->c_row + j * g->c_col] = sum;
             }
-            float narrow = (float)sum;
-            dync__gemm_add_block(g, dync__gemm_c(g, i, j), g->bytes == 4 ? (const char *)&narrow : (const char *)&sum, 1, 1, 1, g->accumulate);
         }
+    if (g->done) g->done(g->user, 0, g->m);
 }
 
-/* Bytes of packed A and B that a path needs. */
-static void dync__gemm_room(const dync__gemm_job *g, int64_t *a_bytes, int64_t *b_bytes)
+/* Bounds by measurement. */
+static uint8_t dync__gemm_path(const dync__gemm *g, double work)
 {
-    int64_t nr = g->kernels->nr, kc = DYNC__MIN(g->k, DYNC__GEMM_KC), bytes = (int64_t)g->bytes;
-    bool dense_b = g->b_col == 1 && g->n % (nr / 2) == 0;
-    *a_bytes = *b_bytes = 0;
-    if (g->path == DYNC__GEMM_BY_DOTS && g->a_col != 1) *a_bytes = g->m * g->k * bytes;
-    if (g->path == DYNC__GEMM_BY_ROWS && !dense_b) *b_bytes = nr * g->k * bytes;
-    if (g->path != DYNC__GEMM_BY_BLOCKS) return;
-    *a_bytes = dync__gemm_round_up(dync__gemm_round_up(DYNC__MIN(g->m, DYNC__GEMM_MC), g->kernels->mr) * kc * bytes, 64);
-    *b_bytes = dync__gemm_round_up(DYNC__MIN(g->n, DYNC__GEMM_NC), nr) * kc * bytes;
-}
-
-static void dync__gemm_run(const dync__gemm_job *g)
-{
-    _Alignas(64) char stack[DYNC__GEMM_STACK];
-    int64_t a_bytes, b_bytes;
-    dync__gemm_room(g, &a_bytes, &b_bytes);
-    size_t total = (size_t)(a_bytes + b_bytes);
-    char *memory = total <= sizeof stack ? stack : dync__alloc_data(total);
-    if (!memory) {
-        dync_clear_error();             /* nothing is lost but speed */
-        dync__gemm_plain(g);
-        return;
+    int64_t bytes = dync__gt_bytes(g->type);
+    bool dense_a = g->a_col == 1 || g->a_row == 1;
+    if (g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 12 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
+        return DYNC__GEMM_DOTS;
+    if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
+    if (g->b_col == 1 && dense_a && !g->packed) {
+        if (g->m <= 3 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 1 << 20) return DYNC__GEMM_LINES;
+        if (g->m <= 14 || work <= (double)DYNC__GEMM_SMALL) return DYNC__GEMM_DIRECT;
     }
+    return DYNC__GEMM_BLOCKS;
+}
+
+static void dync__gemm_follow(const dync__gemm *g)
+{
     switch (g->path) {
-    case DYNC__GEMM_BY_DOTS:
-        if (a_bytes) dync__gemm_pack(g, memory, g->a, g->m, g->a_row, g->k, g->a_col, 1);
-        dync__gemm_by_dots(g, a_bytes ? memory : g->a, a_bytes ? g->k : g->a_row);
-        break;
-    case DYNC__GEMM_BY_LINES: dync__gemm_by_lines(g); break;
-    case DYNC__GEMM_BY_ROWS: dync__gemm_small(g, memory); break;
-    default: dync__gemm_large(g, memory, memory + a_bytes);
+    case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
+    case DYNC__GEMM_LINES:
+        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p));
+        return;
+    case DYNC__GEMM_DIRECT: dync__gemm_direct(g, 0, g->k); return;
+    case DYNC__GEMM_BLOCKS:
+        if (dync__gemm_blocks(g)) return;
+        dync_clear_error();             /* nothing is lost but speed */
     }
-    if (memory != stack) dync__free_data(memory, total);
+    dync__gemm_plain(g);
+}
+
+typedef struct dync__gemm_split { const dync__gemm *g; bool rows; } dync__gemm_split;
+
+static void dync__gemm_told(void *user, int64_t begin, int64_t end)
+{
+    const dync__gemm *const *at = user;
+    const dync__gemm *whole = at[0], *part = at[1];
+    int64_t row = (part->c - whole->c) / (whole->c_row * dync__gt_bytes(whole->type));
+    whole->done(whole->user, row + begin, row + end);
 }
 
 static void dync__gemm_part(void *user, int part, int n_parts)
 {
-    dync__gemm_job g = *(const dync__gemm_job *)user;
-    bool by_rows = g.m >= g.n;
-    int64_t unit = by_rows ? g.kernels->mr : g.kernels->nr, all = by_rows ? g.m : g.n, units = (all + unit - 1) / unit;
+    const dync__gemm_split *s = user;
+    dync__gemm g = *s->g;
+    const dync__gemm *both[2] = {s->g, &g};
+    int64_t unit = s->rows ? 14 : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n, units = (all + unit - 1) / unit, bytes = dync__gt_bytes(g.type);
     int64_t begin = DYNC__MIN(units * part / n_parts * unit, all), end = DYNC__MIN(units * (part + 1) / n_parts * unit, all);
     if (begin >= end) return;
-    if (by_rows) {
-        g.a += begin * g.a_row * (int64_t)g.bytes;
-        g.c += begin * g.c_row * (int64_t)g.bytes;
+    g.c += begin * (s->rows ? g.c_row : g.c_col) * bytes;
+    if (s->rows) {
+        g.a += begin * g.a_row * bytes;
+        if (g.d) g.d += begin * g.d_row * bytes;
         g.m = end - begin;
+        if (g.done) g.done = dync__gemm_told, g.user = both;
     } else {
-        g.b += begin * g.b_col * (int64_t)g.bytes;
-        g.c += begin * g.c_col * (int64_t)g.bytes;
+        g.b += begin * g.b_col * bytes;
+        if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : 1) * bytes;
         g.n = end - begin;
+        g.done = NULL;
     }
-    dync__gemm_run(&g);
+    dync__gemm_follow(&g);
 }
 
 static void dync__gemm_swap(int64_t *a, int64_t *b)
@@ -521,66 +306,99 @@ static void dync__gemm_swap(int64_t *a, int64_t *b)
     *b = t;
 }
 
-/* Decided for the whole product, before threads cut it. Bounds by measurement. */
-static uint8_t dync__gemm_path(const dync__gemm_job *g, double work)
+/* c where d is, or cleared. */
+static void dync__gemm_start(dync__gemm *g)
 {
-    bool dense_b = g->b_col == 1;
-    if (!dense_b && g->b_row == 1 && g->m <= 16 && g->k >= (g->m == 1 ? 32 : 128 * g->m)) return DYNC__GEMM_BY_DOTS;
-    if (dense_b && g->c_col == 1 && g->m <= 3 && g->n * (int64_t)g->bytes >= 2048) return DYNC__GEMM_BY_LINES;
-    if (work <= (double)DYNC__GEMM_SMALL || g->m <= 4 || (dense_b && g->m <= 12)) return DYNC__GEMM_BY_ROWS;
-    return DYNC__GEMM_BY_BLOCKS;
+    int64_t bytes = dync__gt_bytes(g->type);
+    if (g->d == g->c) return;
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
+            if (g->d) memcpy(c, g->d + (i * g->d_row + j) * bytes, (size_t)bytes);
+            else memset(c, 0, (size_t)bytes);
+        }
+    g->d = g->c;
+    g->d_row = g->c_row;
 }
 
-static void dync__gemm(dync__gemm_job *g)
+/* Columns of c apart: in dense memory first. False: there is none. */
+static bool dync__gemm_aside(const dync__gemm *g)
 {
-    if (g->m <= 0 || g->n <= 0) return;
-    if (g->k <= 0) {
-        if (!g->accumulate) dync__gemm_clear(g);
-        return;
+    int64_t bytes = dync__gt_bytes(g->type), shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
+    int dtype = g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
+    size_t total = (size_t)(g->m * g->n * bytes);
+    dync__gemm h = *g;
+    if (!(h.c = dync__alloc_data(total))) return dync_clear_error(), false;
+    if (g->d == g->c) {
+        dync__copy_elements(2, shape, h.c, dtype, dense, g->c, dtype, stride);
+        h.d = h.c;
+        h.d_row = g->n;
     }
+    h.c_row = g->n;
+    h.c_col = 1;
+    h.done = NULL;
+    dync__gemm_run(&h);
+    dync__copy_elements(2, shape, g->c, dtype, stride, h.c, dtype, dense);
+    dync__free_data(h.c, total);
+    return true;
+}
+
+DYNC__FN bool dync__gemm_run(dync__gemm *g)
+{
+    if (g->m <= 0 || g->n <= 0) return false;
+    if (g->k <= 0) return dync__gemm_start(g), false;
     /* a column-major result is the row-major result of the transposed product; so is a single column */
-    if ((g->c_col != 1 && g->c_row == 1) || (g->n == 1 && g->m > 1)) {
+    if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) || (g->n == 1 && g->m > 1)) {
         const char *a = g->a;
+        if (g->d && g->d != g->c) dync__gemm_start(g);
         g->a = g->b;
         g->b = a;
         dync__gemm_swap(&g->m, &g->n);
         dync__gemm_swap(&g->a_row, &g->b_col);
         dync__gemm_swap(&g->a_col, &g->b_row);
         dync__gemm_swap(&g->c_row, &g->c_col);
+        g->d_row = g->c_row;
+        g->done = NULL;
+        g->packed = NULL;
     }
     double work = (double)g->m * (double)g->n * (double)g->k;
-    g->kernels = dync__gemm_choose(g->bytes, g->n);
+    dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
     g->path = dync__gemm_path(g, work);
-    if (work >= (double)DYNC__GEMM_PARALLEL && !dync__tls.in_pool && dync__pool_threads() > 1)
-        dync__pool_run(dync__gemm_part, g, dync__pool_threads());
-    else
-        dync__gemm_run(g);
+    if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
+    if (work >= (double)DYNC__GEMM_PARALLEL && !dync__tls.in_pool && dync__pool_threads() > 1 && (split.rows ? g->m : g->n) > 14) {
+        dync__pool_run(dync__gemm_part, &split, dync__pool_threads());
+        return g->done && split.rows;
+    }
+    dync__gemm_follow(g);
+    return g->done != NULL;
 }
 
 DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
     int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate)
 {
-    dync__gemm_job g = {NULL, sizeof(float), m, n, k, (const char *)a, (const char *)b, (char *)c, a_row, a_col, b_row, b_col, c_row, c_col, accumulate, 0};
-    dync__gemm(&g);
+    dync__gemm g = {.type = DYNC__GT_F32, .m = m, .n = n, .k = k, .a = (const char *)a, .b = (const char *)b, .d = accumulate ? (const char *)c : NULL,
+                    .c = (char *)c, .a_row = a_row, .a_col = a_col, .b_row = b_row, .b_col = b_col, .c_row = c_row, .c_col = c_col, .d_row = c_row};
+    dync__gemm_run(&g);
 }
 
 DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
     int64_t b_col, double *c, int64_t c_row, int64_t c_col, bool accumulate)
 {
-    dync__gemm_job g = {NULL, sizeof(double), m, n, k, (const char *)a, (const char *)b, (char *)c, a_row, a_col, b_row, b_col, c_row, c_col, accumulate, 0};
-    dync__gemm(&g);
+    dync__gemm g = {.type = DYNC__GT_F64, .m = m, .n = n, .k = k, .a = (const char *)a, .b = (const char *)b, .d = accumulate ? (const char *)c : NULL,
+                    .c = (char *)c, .a_row = a_row, .a_col = a_col, .b_row = b_row, .b_col = b_col, .c_row = c_row, .c_col = c_col, .d_row = c_row};
+    dync__gemm_run(&g);
 }
 
 DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c)
 {
-    dync__gemm_choose((size_t)bytes, n)->axpy(n, k, a, 1, b, b_row, c);
+    dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = n, .k = k, .a = a, .b = b, .d = c, .c = c, .a_col = 1, .b_row = b_row,
+                    .b_col = 1, .c_col = 1};
+    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k);
 }
 
 DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out)
 {
-    const dync__gemm_kernels *ker = dync__gemm_choose((size_t)bytes, n);
-    for (int64_t i = 0, few; i < count; i += few) {
-        few = count - i >= 4 ? 4 : 1;
-        (few == 4 ? ker->dot4 : ker->dot1)(n, a, (const char *)b + i * b_col * bytes, b_col, (char *)out + i * bytes);
-    }
+    dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = count, .k = n, .a = a, .b = b, .c = out, .a_col = 1, .b_row = 1,
+                    .b_col = b_col, .c_col = 1};
+    dync__gemm_dots(&g);
 }

@@ -27,7 +27,8 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
         if (insn == DYNC__X_MOVHLPS) dync__x_v(a, insn, 0, reg, v, r, 0, 0);
         else if (insn == DYNC__X_BLENDMPS || insn == DYNC__X_BLENDMPD) dync__x_v(a, insn, vl, reg, v, rm, 0, k);
         else if (insn == DYNC__X_MASKMOVPS || insn == DYNC__X_MASKMOVPD) dync__x_v(a, insn, vl, reg, v, m, 0, 0);
-        else if (insn == DYNC__X_PMULUDQ || insn == DYNC__X_PSHUFB || insn == DYNC__X_PUNPCKLDQ || insn == DYNC__X_PUNPCKLQDQ)
+        else if (insn == DYNC__X_PMULUDQ || insn == DYNC__X_PSHUFB || insn == DYNC__X_PUNPCKLDQ || insn == DYNC__X_PUNPCKLQDQ ||
+                 insn == DYNC__X_PUNPCKHDQ || insn == DYNC__X_PUNPCKHQDQ)
             dync__x_v(a, insn, vl, reg, v, rm, 0, 0);
         else dync__x_v(a, insn, vl, reg, v, rm, 0, k | z);
         return;
@@ -51,7 +52,10 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
         if (insn == DYNC__X_EXTRACT128) vl = DYNC__MAX(vl, 1);
         dync__x_v(a, insn, vl, reg, 0, rm, test_random_int(0, 1), rm.is_mem ? k : k | z);
         return;
-    case DYNC__XF_RVMI: dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 255), k | z); return;
+    case DYNC__XF_RVMI:
+        if (insn == DYNC__X_INSERT128) dync__x_v(a, insn, DYNC__MAX(vl, 1), reg, v, rm, test_random_int(0, 1), k | z);
+        else dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 255), k | z);
+        return;
     case DYNC__XF_CMP: dync__x_v(a, insn, vl, a->evex ? reg & 7 : reg, v, rm, insn == DYNC__X_PCMPD || insn == DYNC__X_PCMPQ ? 0x81 : 0x81, k); return;
     case DYNC__XF_RVMR: dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 15) << 4, 0); return;
     case DYNC__XF_VM_2: case DYNC__XF_VM_4: case DYNC__XF_VM_6: dync__x_v(a, insn, vl, 0, v, a->evex ? rm : r, test_random_int(0, 63), k | z); return;
@@ -75,7 +79,7 @@ static void assemble_integer(dync__xasm *a, int insn)
     int reg = test_random_int(0, 15);
     dync__xrm r = dync__x_reg(test_random_int(0, 15)), m = random_memory(), rm = test_random() % 2 ? r : m;
     switch (insn) {
-    case DYNC__X_LEA: case DYNC__X_MOV_M: case DYNC__X_MOV32_M: case DYNC__X_MOV16_M: case DYNC__X_MOV8_M: case DYNC__X_ADD_M: case DYNC__X_MOV32:
+    case DYNC__X_LEA: case DYNC__X_PREFETCHT0: case DYNC__X_MOV_M: case DYNC__X_MOV32_M: case DYNC__X_MOV16_M: case DYNC__X_MOV8_M: case DYNC__X_ADD_M: case DYNC__X_MOV32:
     case DYNC__X_MOVZX16: case DYNC__X_MOVSX16: case DYNC__X_MOVZX8: case DYNC__X_MOVSX8: dync__x_i(a, insn, reg, m, 0); return;
     case DYNC__X_ADDI: case DYNC__X_SUBI: case DYNC__X_CMPI: case DYNC__X_ANDI: dync__x_i(a, insn, 0, rm, test_random() % 2 ? test_random_int(-128, 127) : test_random_int(-100000, 100000)); return;
     case DYNC__X_MOVI: dync__x_i(a, insn, 0, r, test_random_int(-100000, 100000)); return;

@@ -1,0 +1,41 @@
+/* codegen/gemm_code.h: the pieces of matrix products: tiles of C in registers, inner products, packing. x86_gemm.c emits each form as
+ * machine code once, when it is first asked for; gemm_run.c finds and calls it, or does the same in C where there is none (no JIT,
+ * DYNC_CPU=none, executable memory refused). kernel/gemm.c cuts products into tiles; other kernels use the forms for their own loops. */
+#ifndef DYNC__GEMM_CODE_H
+#define DYNC__GEMM_CODE_H
+#include "../base/base.h"
+
+/* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by four i8 of B (sums in i32, wrapping). */
+enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
+/* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
+ * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
+ * TURN   `columns` lines, dense along k, to lines of k: c[k, line] = a[line, k]; k at least 16 bytes; elements of 4 or 8 bytes
+ * COPY   lines of k, dense: c[k, column] = a[k, column]
+ * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
+enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_TURN, DYNC__GT_COPY, DYNC__GT_PAIR };
+/* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
+ * ADD: d (c itself in DOTS) is added at the end. HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
+ * emitter: the last vector is a part, by mask and lanes. */
+enum { DYNC__GT_A_ROWS = 1, DYNC__GT_TAIL = 2, DYNC__GT_ADD = 4, DYNC__GT_HALF = 8 };
+
+/* Steps in bytes. dync__gt_do changes b, c, d and blocks. */
+typedef struct dync__gt_args {
+    const void *a, *b, *d;
+    void *c;
+    int64_t k;                        /* steps of k */
+    int64_t a_step, b_step;           /* TILE: b's steps of k; DOTS: b's lines; TURN: a's lines; COPY, PAIR: a's lines of k */
+    int64_t c_step, d_step;           /* rows; DOTS: d_step between columns of c; d_step 0: one line for all rows, a bias */
+    int64_t blocks, b_next;           /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS: of lines of b */
+    int64_t mask;                     /* of the last vector, set by dync__gt_do: bits, words */
+    const void *lanes;
+} dync__gt_args;
+typedef void (*dync__gt_fn)(dync__gt_args *);
+
+DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
+DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
+DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
+DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
+DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
+/* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
+DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
+#endif

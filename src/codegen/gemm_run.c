@@ -1,0 +1,198 @@
+/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of x86_gemm.c where there is any, else the same in C. After: kernel/.
+ *
+ * C tiles are 4 x 8 (f64: 4 x 4) in GNU vectors, which compilers keep in registers; what is left over goes element by element. */
+#include "../dync.in.h"
+#include "gemm_code.h"
+#include "x86_enc.h"
+
+static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+
+DYNC__FN bool dync__gt_can(int type)
+{
+    unsigned cpu = dync__cpu_features(), need = DYNC__CPU_AVX2 | DYNC__CPU_FMA;
+    if (type == DYNC__GT_BF16) need |= DYNC__CPU_AVX512 | DYNC__CPU_BF16;
+    if (type == DYNC__GT_U8) need |= DYNC__CPU_AVX512 | DYNC__CPU_VNNI;
+    return DYNC__JIT_X86 && (cpu & need) == need;
+}
+
+DYNC__FN int dync__gt_lanes(int type, int flags)
+{
+    int bytes = !dync__gt_can(DYNC__GT_F32) ? 16 : (dync__cpu_features() & DYNC__CPU_AVX512) && !(flags & DYNC__GT_HALF) ? 64 : 32;
+    return bytes / (int)dync__gt_bytes(type);
+}
+
+DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns)
+{
+    int lanes = dync__gt_lanes(type, flags), vectors = (columns + lanes - 1) / lanes;
+    bool evex = dync__cpu_features() & DYNC__CPU_AVX512;
+    int regs = evex ? 32 : 15;
+    if (rows < 1 || columns < 1) return false;
+    if (kind == DYNC__GT_TILE) {
+        if (!dync__gt_can(DYNC__GT_F32)) return rows <= 4 && vectors <= 2;
+        return rows <= 25 && vectors <= 8 && rows * vectors + (rows > 1 ? vectors : 0) + 1 <= regs;
+    }
+    if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 <= regs;
+    return kind == DYNC__GT_TURN ? columns <= lanes : vectors <= 8;
+}
+
+/* ---- in C ------------------------------------------------------------------------------------------------------- */
+
+#if defined(__clang__)
+#define DYNC__GT_CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define DYNC__GT_CONTRACT
+#endif
+/* Not where scalars have excess precision (x87), which does not mix with vectors. */
+#if defined(__GNUC__) && (FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16)
+typedef float dync__gt_f4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double dync__gt_d2 __attribute__((vector_size(16), aligned(8), may_alias));
+#define DYNC__GT_ZERO {0}
+#else
+typedef float dync__gt_f4;                      /* no vector types: two columns at a time */
+typedef double dync__gt_d2;
+#define DYNC__GT_ZERO 0
+#endif
+
+#define DYNC__GT_ROWS(X) X(0) X(1) X(2) X(3)
+#define DYNC__GT_DECLARE(i) V c##i##0 = DYNC__GT_ZERO, c##i##1 = DYNC__GT_ZERO;
+#define DYNC__GT_STEP(i) c##i##0 += b0 * a[(i) * row], c##i##1 += b1 * a[(i) * row];
+#define DYNC__GT_ADD_D(i) c##i##0 += *(const V *)(d + (i) * d_row), c##i##1 += *(const V *)(d + (i) * d_row + W);
+#define DYNC__GT_STORE(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
+/* A tile by blocks of 4 rows and two vectors; steps in elements. */
+#define DYNC__GT_PLAIN(T, VT, name)                                                                  \
+    static void dync__gt_four_##name(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, const T *d, int64_t d_row, \
+                                     T *c, int64_t c_row)                                            \
+    {                                                                                                \
+        DYNC__GT_CONTRACT                                                                            \
+        typedef VT V;                                                                                \
+        enum { W = sizeof(V) / sizeof(T) };                                                          \
+        DYNC__GT_ROWS(DYNC__GT_DECLARE)                                                              \
+        for (; k > 0; k--, a += col, b += b_row) {                                                   \
+            V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                          \
+            DYNC__GT_ROWS(DYNC__GT_STEP)                                                             \
+        }                                                                                            \
+        if (d) { DYNC__GT_ROWS(DYNC__GT_ADD_D) }                                                     \
+        DYNC__GT_ROWS(DYNC__GT_STORE)                                                                \
+    }                                                                                                \
+    static void dync__gt_tile_##name(int rows, int columns, int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, \
+                                     const T *d, int64_t d_row, T *c, int64_t c_row)                 \
+    {                                                                                                \
+        enum { W2 = 2 * sizeof(VT) / sizeof(T) };                                                    \
+        for (int i = 0, n; i < rows; i += n) {                                                       \
+            int j = 0;                                                                               \
+            n = rows - i >= 4 ? 4 : 1;                                                               \
+            for (; n == 4 && j + W2 <= columns; j += W2)                                             \
+                dync__gt_four_##name(k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row, c + i * c_row + j, c_row); \
+            for (int r = i; r < i + n; r++)                                                          \
+                for (int e = j; e < columns; e++) {                                                  \
+                    T sum = 0;                                                                       \
+                    for (int64_t p = 0; p < k; p++) sum += a[r * row + p * col] * b[p * b_row + e];  \
+                    c[r * c_row + e] = d ? sum + d[r * d_row + e] : sum;                             \
+                }                                                                                    \
+        }                                                                                            \
+    }                                                                                                \
+    static void dync__gt_dots_##name(int rows, int columns, int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_row, T *c, \
+                                     int64_t c_row, int64_t c_col, bool add)                         \
+    {                                                                                                \
+        DYNC__GT_CONTRACT                                                                            \
+        typedef VT V;                                                                                \
+        enum { W = sizeof(V) / sizeof(T) };                                                          \
+        for (int i = 0; i < rows; i++, a += a_row)                                                   \
+            for (int j = 0; j < columns; j++) {                                                      \
+                V s = DYNC__GT_ZERO;                                                                 \
+                T lane[W], sum = 0;                                                                  \
+                int64_t p = 0;                                                                       \
+                for (; p + W <= k; p += W) s += *(const V *)(a + p) * *(const V *)(b + j * b_row + p); \
+                memcpy(lane, &s, sizeof lane);                                                       \
+                for (int w = 0; w < (int)W; w++) sum += lane[w];                                     \
+                for (; p < k; p++) sum += a[p] * b[j * b_row + p];                                   \
+                T *to = c + i * c_row + j * c_col;                                                   \
+                *to = add ? *to + sum : sum;                                                         \
+            }                                                                                        \
+    }
+DYNC__GT_PLAIN(float, dync__gt_f4, f32)
+DYNC__GT_PLAIN(double, dync__gt_d2, f64)
+
+static float dync__gt_bf16(const void *p)
+{
+    uint16_t half;
+    uint32_t bits;
+    float x;
+    memcpy(&half, p, sizeof half);
+    bits = (uint32_t)half << 16;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Pairs of bf16, four bytes. */
+static void dync__gt_tile_narrow(int type, int flags, int rows, int columns, const dync__gt_args *x)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            const char *a = (const char *)x->a + (flags & DYNC__GT_A_ROWS ? i * x->a_step : 4 * i), *b = (const char *)x->b + 4 * j;
+            const char *d = (const char *)x->d + (flags & DYNC__GT_ADD ? i * x->d_step + 4 * j : 0);
+            char *c = (char *)x->c + i * x->c_step + 4 * j;
+            float f = 0, f_d = 0;
+            uint32_t u = 0, u_d = 0;
+            for (int64_t p = 0; p < x->k; p++, a += flags & DYNC__GT_A_ROWS ? 4 : x->a_step, b += x->b_step)
+                for (int e = 0; e < 4; e++) {
+                    if (type == DYNC__GT_U8) u += (uint32_t)((int32_t)((const uint8_t *)a)[e] * ((const int8_t *)b)[e]);
+                    else if (e % 2 == 0) f += dync__gt_bf16(a + e) * dync__gt_bf16(b + e);
+                }
+            if (flags & DYNC__GT_ADD) memcpy(&f_d, d, 4), memcpy(&u_d, d, 4);
+            f += f_d, u += u_d;
+            memcpy(c, type == DYNC__GT_U8 ? (const void *)&u : (const void *)&f, 4);
+        }
+}
+
+static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x)
+{
+    int64_t bytes = dync__gt_bytes(type), n = kind != DYNC__GT_PAIR ? 1 : type == DYNC__GT_BF16 ? 2 : 4, piece = bytes / n;
+    int64_t line = kind == DYNC__GT_TURN ? x->a_step : piece, step = kind == DYNC__GT_TURN ? bytes : x->a_step;
+    for (int64_t p = 0; p < x->k * n; p++) {
+        char *to = (char *)x->c + p / n * x->c_step + p % n * piece;
+        const char *from = (const char *)x->a + p * step;
+        for (int l = 0; l < columns; l++) memcpy(to + l * bytes, from + l * line, (size_t)piece);
+    }
+}
+
+static void dync__gt_plain_block(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x)
+{
+    int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1, col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
+    const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
+    if (kind >= DYNC__GT_TURN) dync__gt_pack(kind, type, columns, x);
+    else if (type > DYNC__GT_F64) dync__gt_tile_narrow(type, flags, rows, columns, x);
+    else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
+        dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+    else if (kind == DYNC__GT_DOTS)
+        dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
+    else if (type == DYNC__GT_F32)
+        dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
+    else
+        dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
+}
+
+static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
+{
+    for (;; x->blocks--) {
+        dync__gt_plain_block(kind, type, flags, rows, columns, x);
+        if (kind >= DYNC__GT_TURN || x->blocks == 1) return;
+        int64_t width = kind == DYNC__GT_DOTS ? x->d_step * columns : columns * dync__gt_bytes(type);
+        x->b = (const char *)x->b + (kind == DYNC__GT_DOTS ? x->b_step * columns : x->b_next);
+        x->c = (char *)x->c + width;
+        if (flags & DYNC__GT_ADD && kind == DYNC__GT_TILE) x->d = (const char *)x->d + width;
+    }
+}
+
+DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
+{
+    int lanes = dync__gt_lanes(type, flags);
+    int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes), vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
+    if (tail) {
+        x->mask = ((int64_t)1 << tail) - 1;
+        x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
+    }
+    dync__gt_fn fn = dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+    if (fn) fn(x);
+    else dync__gt_plain(kind, type, flags, rows, columns, x);
+}

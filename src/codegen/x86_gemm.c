@@ -1,0 +1,494 @@
+/* codegen/x86_gemm.c: x86-64 code for the forms of gemm_code.h. Before: kernel/gemm.c asks; under it: x86_enc.c, codemem.c.
+ *
+ * A tile holds C in registers: 14 x 2 vectors under AVX-512, 6 x 2 under AVX2, and two vectors of B, one or two broadcast elements of A.
+ * Forms are kept in a table that readers search without a lock: a slot's key is written before its code, and neither changes until
+ * shutdown.
+ * Registers: rdi the arguments, rax the counter, rsi r8 r9 rbx rbp lines five apart, rcx their step, r10 three steps, rdx b, r11 its step.
+ * Sources: Goto and van de Geijn 2008; BLIS kernels/skx and haswell (register tiles); LIBXSMM (code by shape). */
+#include "../dync.in.h"
+#include "gemm_code.h"
+#include "codemem.h"
+#include "x86_enc.h"
+
+#if DYNC__JIT_X86
+#include <stddef.h>
+
+typedef struct dync__gtx {
+    dync__xasm x;
+    int type, rows, vectors, flags, vl, bytes, n_regs;
+    bool wide;                          /* elements of 8 bytes */
+} dync__gtx;
+typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
+enum { DYNC__GT_FORMS = 1024 };
+static struct { dync__mutex lock; int n; bool refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
+
+static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
+    {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
+    {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD}};
+static const int8_t dync__gt_base[5] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__RBX, DYNC__RBP};
+
+static dync__xrm dync__gt_arg(size_t at) { return dync__x_mem(DYNC__RDI, (int32_t)at); }
+#define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
+static void dync__gt_get(dync__gtx *g, int reg, dync__xrm from) { dync__x_i(&g->x, DYNC__X_MOV, reg, from, 0); }
+static void dync__gt_add(dync__gtx *g, int reg, int with) { dync__x_i(&g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0); }
+static void dync__gt_addi(dync__gtx *g, int reg, int n) { dync__x_i(&g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n); }
+static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k) { dync__x_v(&g->x, insn, g->vl, reg, 0, rm, 0, k); }
+
+/* ---- vectors, the last one perhaps a part ------------------------------------------------------ */
+
+static bool dync__gt_part(const dync__gtx *g, int v) { return (g->flags & DYNC__GT_TAIL) && v == g->vectors - 1; }
+
+/* AVX2 has its mask in the last register. */
+static void dync__gt_mask(dync__gtx *g)
+{
+    if (!(g->flags & DYNC__GT_TAIL)) return;
+    if (g->x.evex) dync__x_k(&g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
+    else {
+        dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(lanes));
+        dync__gt_move(g, DYNC__X_MOVUPS, 15, dync__x_mem(DYNC__RAX, 0), 0);
+    }
+}
+
+static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
+{
+    if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0, 0);
+    else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, reg, from, part ? 1 | DYNC__X_ZERO : 0);
+}
+
+static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
+{
+    if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0, 0);
+    else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* Lines `rows` of a, a_step apart: every fifth has a register. */
+static void dync__gt_lines(dync__gtx *g, dync__xrm from)
+{
+    dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));
+    dync__x_i(&g->x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__gt_get(g, dync__gt_base[0], from);
+    for (int i = 5; i < g->rows; i += 5) {
+        dync__x_i(&g->x, DYNC__X_LEA, dync__gt_base[i / 5], dync__x_index(dync__gt_base[i / 5 - 1], DYNC__RCX, 4, 0), 0);
+        dync__gt_add(g, dync__gt_base[i / 5], DYNC__RCX);
+    }
+}
+
+static dync__xrm dync__gt_line(int i, int32_t disp)
+{
+    static const int8_t scale[5] = {0, 1, 2, 1, 4};
+    int base = dync__gt_base[i / 5], n = i % 5;
+    return n == 0 ? dync__x_mem(base, disp) : dync__x_index(base, n == 3 ? DYNC__R10 : DYNC__RCX, scale[n], disp);
+}
+
+static void dync__gt_lines_on(dync__gtx *g, int bytes)
+{
+    for (int i = 0; i < g->rows; i += 5) dync__gt_addi(g, dync__gt_base[i / 5], bytes);
+}
+
+static void dync__gt_saved(dync__gtx *g, bool push)
+{
+    static const int8_t saved[2] = {DYNC__RBX, DYNC__RBP};
+    for (int i = 0; i < 2; i++) {
+        if (push) dync__x_push(&g->x, saved[i]);
+        else dync__x_pop(&g->x, saved[1 - i]);
+    }
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------------- */
+
+static void dync__gt_step(dync__gtx *g, int u)
+{
+    int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0), element = g->wide ? 8 : 4;
+    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free;
+    for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load(g, b + v, dync__x_mem(DYNC__RDX, v * g->bytes), dync__gt_part(g, v));
+    for (int i = 0; i < g->rows; i++) {
+        int x = free + (spare > 1 ? (i + u) % 2 : 0);
+        bool rows = g->flags & DYNC__GT_A_ROWS;
+        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, rows ? dync__gt_line(i, u * element) : dync__x_mem(DYNC__RSI, i * element), 0, 0);
+        for (int v = 0; v < g->vectors; v++) {
+            dync__xrm from = dync__x_reg(b + v);
+            bool part = dync__gt_part(g, v);
+            if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * g->bytes);
+            if (g->rows == 1 && part && !g->x.evex) {
+                dync__gt_load(g, top - 1, from, true);
+                from = dync__x_reg(top - 1);
+            }
+            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0, g->rows == 1 && part && g->x.evex ? 1 : 0);
+        }
+    }
+    dync__gt_add(g, DYNC__RDX, DYNC__R11);
+    if (!(g->flags & DYNC__GT_A_ROWS)) dync__gt_add(g, DYNC__RSI, DYNC__RCX);
+}
+
+/* Steps of k: four at a time, then one by one. */
+static void dync__gt_steps(dync__gtx *g)
+{
+    enum { UNROLL = 4 };
+    dync__xasm *x = &g->x;
+    int body = dync__x_label(x), rest = dync__x_label(x), one = dync__x_label(x), done = dync__x_label(x), element = g->wide ? 8 : 4;
+    dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), UNROLL);
+    dync__x_jump(x, DYNC__CC_L, rest);
+    dync__x_bind(x, body);
+    for (int u = 0; u < UNROLL; u++) dync__gt_step(g, u);
+    if (g->flags & DYNC__GT_A_ROWS) dync__gt_lines_on(g, UNROLL * element);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), UNROLL);
+    dync__x_jump(x, DYNC__CC_GE, body);
+    dync__x_bind(x, rest);
+    dync__gt_addi(g, DYNC__RAX, UNROLL);
+    dync__x_jump(x, DYNC__CC_E, done);
+    dync__x_bind(x, one);
+    dync__gt_step(g, 0);
+    if (g->flags & DYNC__GT_A_ROWS) dync__gt_lines_on(g, element);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_jump(x, DYNC__CC_NE, one);
+    dync__x_bind(x, done);
+}
+
+static void dync__gt_tile_end(dync__gtx *g)
+{
+    dync__xasm *x = &g->x;
+    bool add = g->flags & DYNC__GT_ADD;
+    int other = g->rows * g->vectors, insn = dync__gt_insn[g->type].add;
+    dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
+    dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
+    if (add) dync__gt_get(g, DYNC__R8, DYNC__GT_ARG(d));
+    if (add) dync__gt_get(g, DYNC__R9, DYNC__GT_ARG(d_step));
+    for (int i = 0; i < g->rows; i++) {
+        for (int v = 0; v < g->vectors; v++) {
+            bool part = dync__gt_part(g, v);
+            int c = i * g->vectors + v;
+            dync__xrm d = dync__x_mem(DYNC__R8, v * g->bytes);
+            if (add && part && !g->x.evex) {
+                dync__gt_load(g, other, d, true);
+                d = dync__x_reg(other);
+            }
+            if (add) dync__x_v(x, insn, g->vl, c, c, d, 0, part && g->x.evex ? 1 : 0);
+            dync__gt_store(g, c, dync__x_mem(DYNC__RSI, v * g->bytes), part);
+        }
+        if (i + 1 == g->rows) break;
+        dync__gt_add(g, DYNC__RSI, DYNC__RCX);
+        if (add) dync__gt_add(g, DYNC__R8, DYNC__R9);
+    }
+}
+
+static void dync__gt_tile(dync__gtx *g)
+{
+    dync__xasm *x = &g->x;
+    int block = dync__x_label(x), width = g->vectors * g->bytes;
+    dync__gt_saved(g, true);
+    dync__gt_mask(g);
+    dync__x_bind(x, block);
+    if (!(g->flags & DYNC__GT_A_ROWS) && g->rows > 4) {    /* packed: long enough for C to arrive meanwhile */
+        dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(c));
+        dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
+        for (int i = 0; i < g->rows; i++) {
+            for (int b = 0; b < width; b += 64) dync__x_i(x, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RAX, b), 0);
+            dync__gt_add(g, DYNC__RAX, DYNC__RCX);
+        }
+    }
+    if (g->flags & DYNC__GT_A_ROWS) dync__gt_lines(g, DYNC__GT_ARG(a));
+    else {
+        dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(a));
+        dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));
+    }
+    dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(b));
+    dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(b_step));
+    for (int c = 0; c < g->rows * g->vectors; c++) dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
+    dync__gt_steps(g);
+    dync__gt_tile_end(g);
+    dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(b_next));
+    dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__GT_ARG(b), 0);
+    dync__x_i(x, DYNC__X_ADDI, 0, DYNC__GT_ARG(c), width);
+    if (g->flags & DYNC__GT_ADD) dync__x_i(x, DYNC__X_ADDI, 0, DYNC__GT_ARG(d), width);
+    dync__x_i(x, DYNC__X_SUBI, 0, DYNC__GT_ARG(blocks), 1);
+    dync__x_jump(x, DYNC__CC_NE, block);
+    dync__gt_saved(g, false);
+    dync__x_ret(x);
+}
+
+/* ---- inner products ---------------------------------------------------------------------------------- */
+
+static const int8_t dync__gt_dot_a[4] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__R10};
+static const int8_t dync__gt_dot_b[4] = {DYNC__RDX, DYNC__RCX, DYNC__R11, DYNC__RBX};
+
+/* One vector of k at byte rax. A sum's order does not depend on which tile it stands in. */
+static void dync__gt_dot_step(dync__gtx *g, bool part)
+{
+    int a = g->rows * g->vectors, b = a + g->rows;
+    for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, 1, 0), part);
+    for (int j = 0; j < g->vectors; j++) {
+        dync__gt_load(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
+        for (int i = 0; i < g->rows; i++)
+            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
+    }
+}
+
+static void dync__gt_dot_end(dync__gtx *g)
+{
+    dync__xasm *x = &g->x;
+    int n = g->rows * g->vectors, t = n, add = dync__gt_insn[g->type].add;
+    dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
+    dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(d_step));
+    dync__x_i(x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    for (int c = 0; c < n; c++) {
+        dync__xrm to = dync__gt_line(c % g->vectors, 0);
+        if (g->vl == 2) {
+            dync__x_v(x, DYNC__X_EXTRACT256, 2, c, 0, dync__x_reg(t), 1, 0);
+            dync__x_v(x, add, 1, c, c, dync__x_reg(t), 0, 0);
+        }
+        dync__x_v(x, DYNC__X_EXTRACT128, 1, c, 0, dync__x_reg(t), 1, 0);
+        dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
+        dync__x_v(x, DYNC__X_MOVHLPS, 0, t, c, dync__x_reg(c), 0, 0);
+        dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
+        if (!g->wide) {
+            dync__x_v(x, DYNC__X_SHUFPS, 0, t, c, dync__x_reg(c), 1, 0);
+            dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
+        }
+        if (g->flags & DYNC__GT_ADD) {
+            dync__x_v(x, g->wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, to, 0, 0);
+            dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
+        }
+        dync__x_v(x, g->wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, c, 0, to, 0, 0);
+        if (c % g->vectors == g->vectors - 1) dync__x_i(x, DYNC__X_ADD, DYNC__RSI, DYNC__GT_ARG(c_step), 0);
+    }
+}
+
+static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__xrm from, dync__xrm step)
+{
+    dync__gt_get(g, reg[0], from);
+    for (int i = 1; i < n; i++) {
+        dync__gt_get(g, reg[i], dync__x_reg(reg[i - 1]));
+        dync__x_i(&g->x, DYNC__X_ADD, reg[i], step, 0);
+    }
+}
+
+static void dync__gt_dots(dync__gtx *g)
+{
+    dync__xasm *x = &g->x;
+    int block = dync__x_label(x), body = dync__x_label(x), part = dync__x_label(x);
+    dync__gt_saved(g, true);
+    dync__gt_mask(g);
+    dync__x_bind(x, block);
+    dync__gt_dot_lines(g, dync__gt_dot_a, g->rows, DYNC__GT_ARG(a), DYNC__GT_ARG(a_step));
+    dync__gt_dot_lines(g, dync__gt_dot_b, g->vectors, DYNC__GT_ARG(b), DYNC__GT_ARG(b_step));
+    dync__gt_get(g, DYNC__RBP, DYNC__GT_ARG(k));
+    dync__x_i(x, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RBP), g->wide ? 3 : 2);
+    dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+    for (int c = 0; c < g->rows * g->vectors; c++) dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
+    dync__gt_addi(g, DYNC__RBP, -g->bytes);                 /* bytes left after the next step */
+    dync__x_jump(x, DYNC__CC_L, part);
+    dync__x_bind(x, body);
+    dync__gt_dot_step(g, false);
+    dync__gt_addi(g, DYNC__RAX, g->bytes);
+    dync__gt_addi(g, DYNC__RBP, -g->bytes);
+    dync__x_jump(x, DYNC__CC_GE, body);
+    dync__x_bind(x, part);
+    if (g->flags & DYNC__GT_TAIL) dync__gt_dot_step(g, true);
+    dync__gt_dot_end(g);
+    dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(b_step));
+    dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(d_step));
+    for (int j = 0; j < g->vectors; j++) {
+        dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__GT_ARG(b), 0);
+        dync__x_i(x, DYNC__X_ADD_M, DYNC__RCX, DYNC__GT_ARG(c), 0);
+    }
+    dync__x_i(x, DYNC__X_SUBI, 0, DYNC__GT_ARG(blocks), 1);
+    dync__x_jump(x, DYNC__CC_NE, block);
+    dync__gt_saved(g, false);
+    dync__x_ret(x);
+}
+
+/* ---- packing -------------------------------------------------------------------------------------------- */
+
+/* 16 bytes of every line: those that end in one lane of 128 bits lie side by side in memory order and are transposed in their lane. */
+static void dync__gt_turn_block(dync__gtx *g)
+{
+    dync__xasm *x = &g->x;
+    int q = g->wide ? 2 : 4, out[4] = {4, 5, 6, 7};
+    for (int t = 0; t < q; t++) {
+        if (t >= g->rows) dync__x_v(x, DYNC__X_XORPS, g->vl, t, t, dync__x_reg(t), 0, 0);
+        for (int line = t; line < g->rows; line += q) {
+            if (line == t) dync__x_v(x, DYNC__X_MOVUPS, 0, t, 0, dync__gt_line(line, 0), 0, 0);
+            else dync__x_v(x, DYNC__X_INSERT128, g->vl, t, t, dync__gt_line(line, 0), line / q, 0);
+        }
+    }
+    if (g->wide) {
+        dync__x_v(x, DYNC__X_PUNPCKLQDQ, g->vl, 4, 0, dync__x_reg(1), 0, 0);
+        dync__x_v(x, DYNC__X_PUNPCKHQDQ, g->vl, 5, 0, dync__x_reg(1), 0, 0);
+    } else {
+        static const struct { int8_t insn, to, a, b; } moves[8] = {{0, 4, 0, 1}, {0, 5, 2, 3}, {1, 6, 0, 1}, {1, 7, 2, 3},
+                                                                   {2, 0, 4, 5}, {3, 1, 4, 5}, {2, 2, 6, 7}, {3, 3, 6, 7}};
+        static const int insn[4] = {DYNC__X_PUNPCKLDQ, DYNC__X_PUNPCKHDQ, DYNC__X_PUNPCKLQDQ, DYNC__X_PUNPCKHQDQ};
+        for (int i = 0; i < 8; i++) dync__x_v(x, insn[moves[i].insn], g->vl, moves[i].to, moves[i].a, dync__x_reg(moves[i].b), 0, 0);
+        for (int i = 0; i < 4; i++) out[i] = i;
+    }
+    for (int t = 0; t < q; t++) {
+        dync__gt_store(g, out[t], dync__x_mem(DYNC__RDX, 0), g->flags & DYNC__GT_TAIL);
+        dync__gt_add(g, DYNC__RDX, DYNC__R11);
+    }
+}
+
+/* What is left of k is done with elements before it once more. */
+static void dync__gt_turn(dync__gtx *g)
+{
+    dync__xasm *x = &g->x;
+    int body = dync__x_label(x), part = dync__x_label(x), done = dync__x_label(x), q = g->wide ? 2 : 4;
+    dync__gt_saved(g, true);
+    dync__gt_mask(g);
+    dync__gt_lines(g, DYNC__GT_ARG(a));
+    dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(c));
+    dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(c_step));
+    dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
+    dync__x_bind(x, body);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), q);
+    dync__x_jump(x, DYNC__CC_L, part);
+    dync__gt_turn_block(g);
+    dync__gt_lines_on(g, 16);
+    dync__x_jump(x, DYNC__CC_JMP, body);
+    dync__x_bind(x, part);
+    dync__x_i(x, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), -q);
+    dync__x_jump(x, DYNC__CC_E, done);
+    for (int i = 0; i < g->rows; i += 5)
+        dync__x_i(x, DYNC__X_LEA, dync__gt_base[i / 5], dync__x_index(dync__gt_base[i / 5], DYNC__RAX, g->wide ? 8 : 4, 0), 0);
+    dync__x_i(x, DYNC__X_IMUL, DYNC__RAX, dync__x_reg(DYNC__R11), 0);
+    dync__gt_add(g, DYNC__RDX, DYNC__RAX);
+    dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), q);
+    dync__x_jump(x, DYNC__CC_JMP, body);
+    dync__x_bind(x, done);
+    dync__gt_saved(g, false);
+    dync__x_ret(x);
+}
+
+static void dync__gt_copy(dync__gtx *g, bool pair)
+{
+    dync__xasm *x = &g->x;
+    int body = dync__x_label(x), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
+    dync__gt_saved(g, true);
+    dync__gt_mask(g);
+    g->rows = n;
+    dync__gt_lines(g, DYNC__GT_ARG(a));
+    dync__x_i(x, DYNC__X_LEA, DYNC__R9, n == 1 ? dync__x_mem(DYNC__RCX, 0) : dync__x_index(DYNC__RCX, DYNC__RCX, 1, 0), 0);
+    if (n == 4) dync__gt_add(g, DYNC__R9, DYNC__R9);
+    dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(c));
+    dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(c_step));
+    dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
+    dync__x_bind(x, body);
+    for (int v = 0; v < g->vectors; v++) {
+        bool part = dync__gt_part(g, v);
+        if (!pair) dync__gt_load(g, v, dync__gt_line(0, v * g->bytes), part);
+        for (int i = 0; pair && i < n; i++) {           /* line i in the i-th part of every lane */
+            int to = i ? 8 + v : v;
+            dync__gt_move(g, n == 2 ? DYNC__X_PMOVZXWD : DYNC__X_PMOVZXBD, to, dync__gt_line(i, v * g->bytes / n), part ? 1 | DYNC__X_ZERO : 0);
+            if (i) dync__x_v(x, DYNC__X_PSLLD, g->vl, 0, to, dync__x_reg(to), 32 / n * i, 0);
+            if (i) dync__x_v(x, DYNC__X_ORPS, g->vl, v, v, dync__x_reg(to), 0, 0);
+        }
+        dync__gt_store(g, v, dync__x_mem(DYNC__RDX, v * g->bytes), part);
+    }
+    dync__gt_add(g, DYNC__RSI, DYNC__R9);
+    dync__gt_add(g, DYNC__RDX, DYNC__R11);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_jump(x, DYNC__CC_NE, body);
+    dync__gt_saved(g, false);
+    dync__x_ret(x);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------- */
+
+static size_t dync__gt_emit(dync__gtx *g, int kind)
+{
+    switch (kind) {
+    case DYNC__GT_TILE: dync__gt_tile(g); break;
+    case DYNC__GT_DOTS: dync__gt_dots(g); break;
+    case DYNC__GT_TURN:
+        g->vectors = 1;
+        dync__gt_turn(g);
+        break;
+    default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
+    }
+    return dync__x_finish(&g->x);
+}
+
+static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
+{
+    dync__arena arena = {0};
+    dync__gtx g;
+    uint8_t *write;
+    bool ok = false;
+    memset(&g, 0, sizeof g);
+    g.x.arena = &arena;
+    g.x.evex = dync__cpu_features() & DYNC__CPU_AVX512;
+    g.type = type;
+    g.rows = rows;
+    g.vectors = vectors;
+    g.flags = flags;
+    g.wide = type == DYNC__GT_F64;
+    g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
+    g.bytes = 16 << g.vl;
+    g.n_regs = g.x.evex ? 32 : 16;
+    size_t bytes = dync__avec_reserve(&arena, &g.x.code, 4096) ? dync__gt_emit(&g, kind) : 0;
+    if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
+        dync__x_write(&g.x, write);
+        ok = dync__codemem_end(&f->block, bytes);
+        memcpy(&f->fn, &f->block.exec, sizeof f->fn);
+        if (!ok) f->fn = NULL;
+    }
+    dync__arena_free(&arena);
+    return ok;
+}
+
+static void dync__gt_shutdown(void)
+{
+    dync__lock(&dync__gts.lock);
+    for (int i = 0; i < DYNC__GT_FORMS; i++)
+        if (dync__gts.form[i].fn) dync__codemem_free(&dync__gts.form[i].block);
+    memset(dync__gts.form, 0, sizeof dync__gts.form);
+    dync__gts.n = 0;
+    dync__gts.refused = false;
+    dync__unlock(&dync__gts.lock);
+}
+
+static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, int rows, int vectors, int flags)
+{
+    dync__error_guard guard;
+    dync__gt_fn fn = NULL;
+    dync__error_guard_begin(&guard);            /* a failed allocation costs speed only */
+    dync__lock(&dync__gts.lock);
+    while (dync__gts.form[at].key && dync__gts.form[at].key != key) at = (at + 1) % DYNC__GT_FORMS;
+    dync__gt_form *f = &dync__gts.form[at];
+    if (f->key) fn = f->fn;
+    else if (!dync__gts.refused && dync__gts.n < DYNC__GT_FORMS / 2) {
+        dync__gt_form made = {0};
+        if (dync__gt_make(&made, kind, type, rows, vectors, flags)) {
+            f->block = made.block;
+            f->fn = fn = made.fn;
+            DYNC__ATOMIC_STORE(&f->key, key);
+            dync__gts.n++;
+        } else {
+            dync__gts.refused = true;
+        }
+    }
+    dync__unlock(&dync__gts.lock);
+    (void)dync__error_guard_end(&guard);
+    if (fn) dync__at_shutdown(dync__gt_shutdown);
+    return fn;
+}
+
+DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
+{
+    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 20 | (uint32_t)flags << 16 | (uint32_t)rows << 8 | (uint32_t)vectors;
+    uint32_t at = (key * 2654435761u) >> 22, found;
+    for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
+        if (found == key) return dync__gts.form[at].fn;
+    if (dync__gts.refused || !dync__gt_can(type)) return NULL;
+    return dync__gt_new(key, at, kind, type, rows, vectors, flags);
+}
+
+#else
+DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
+{
+    (void)kind, (void)type, (void)rows, (void)vectors, (void)flags;
+    return NULL;
+}
+#endif

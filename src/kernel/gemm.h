@@ -1,0 +1,26 @@
+/* kernel/gemm.h: matrix products for kernels (gemm.c). After kernel.h. */
+#ifndef DYNC__GEMM_H
+#define DYNC__GEMM_H
+#include "kernel.h"
+#include "../codegen/gemm_code.h"
+
+/* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row 0: a bias. d's columns are dense.
+ * packed: b as dync__gemm_pack_b made it, or NULL. done: told of rows [begin, end) of c that are final, on any thread;
+ * dync__gemm_run returns whether it was told of every row (once) or of none. */
+typedef struct dync__gemm {
+    int type;                          /* DYNC__GT_F32, DYNC__GT_F64 */
+    int64_t m, n, k;
+    const char *a, *b, *d, *packed;
+    char *c;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
+    void (*done)(void *user, int64_t begin, int64_t end);
+    void *user;
+    uint8_t path;                      /* gemm.c's own */
+} dync__gemm;
+DYNC__FN bool dync__gemm_run(dync__gemm *);
+/* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks of k. */
+DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
+DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row, int64_t b_col, void *to);
+/* to[p, line] = from[line, p], p < k; to_step, line_step, k_step in bytes, any. */
+DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
+#endif
