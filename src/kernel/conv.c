@@ -8,7 +8,7 @@
  * Work is on dense arrays (operand.c). Images and groups are shared among threads; gw is summed by one thread in order of images,
  * so the thread count does not change the result. */
 #include "../dync.in.h"
-#include "operand.h"
+#include "conv_jit.h"
 
 #if defined(DYNC_SMALL)
 enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
@@ -346,24 +346,41 @@ static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, cons
     return DYNC_OK;
 }
 
+static void dync__conv_drop(void *state) { dync__cj_free(state); }
+
+/* Machine code where there is some; else state stays NULL. */
+static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y)
+{
+    dync__conv v;
+    if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
+    dync__conv_open(&v, c, x, w, y);
+    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups};
+    c->state = dync__cj_new(&s, what);
+    c->drop = dync__conv_drop;
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
-    return dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
-                                               c->operand[2].dtype == c->operand[3].dtype), "a bias [O]");
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
+                                                  c->operand[2].dtype == c->operand[3].dtype), "a bias [O]"));
+    return dync__conv_ready(c, DYNC__CJ_FORWARD, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]);
 }
 
 DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
-    return dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]);
+    DYNC__TRY(dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]));
+    return dync__conv_ready(c, DYNC__CJ_INPUT, &c->operand[2], &c->operand[1], &c->operand[0]);
 }
 
 DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
-    return dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]);
+    DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]));
+    return dync__conv_ready(c, DYNC__CJ_WEIGHT, &c->operand[0], &c->operand[2], &c->operand[1]);
 }
 
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
@@ -383,7 +400,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    if (status == DYNC_OK) status = dync__conv_run(&v);
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, x.data, w.data, bias.data, y.data) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&x);
     dync__dense_drop(&w);
@@ -404,7 +421,7 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    if (status == DYNC_OK) status = dync__conv_run(v);
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, a.data, b.data, NULL, y.data) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);
     dync__dense_drop(&b);

@@ -15,6 +15,8 @@ typedef struct dync__kcall {
     size_t scratch_bytes;                    /* asked for by row->prepare */
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
+    void *state;                             /* what prepare made for the runs; the plan gives it to drop */
+    void (*drop)(void *state);
 } dync__kcall;
 typedef struct dync__kcall_row {
     const char *name;

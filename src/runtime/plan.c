@@ -205,8 +205,10 @@ DYNC__FN void dync__plan_free(dync__plan *p)
 {
     if (!p) return;
     for (int i = 0; i < p->n_steps; i++) {
+        const dync__kcall *c = p->step[i].call;
         dync__code_free(p->step[i].code);
-        for (int k = 0; p->step[i].call && k < DYNC__KCALL_PIECES; k++) dync__code_free(p->step[i].call->piece[k]);
+        for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
+        if (c && c->drop) c->drop(c->state);
     }
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);

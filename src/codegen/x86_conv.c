@@ -1,0 +1,330 @@
+/* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after: kernel/conv_jit.c calls them.
+ *
+ * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found by its description in a table that
+ * only grows; there are as many descriptions as different layers. */
+#include "../dync.in.h"
+#include "x86_conv.h"
+#include "interp.h"
+#if DYNC__JIT_X86
+
+enum { DYNC__CT_UNROLL = 16, DYNC__CT_MOST = 4096 /* kernels; then the portable form serves */ };
+typedef struct dync__ct_entry {
+    struct dync__ct_entry *next;
+    dync__ctile key;
+    dync__codeblock block;
+} dync__ct_entry;
+static struct {
+    dync__mutex lock;
+    dync__ct_entry *entry[128];
+    int n;
+} dync__cts;
+
+DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
+
+/* ---- a tile ------------------------------------------------------------------------------------ */
+
+typedef struct dync__ct {
+    dync__xasm a;
+    const dync__ctile *t;
+    int wreg, breg;
+} dync__ct;
+
+static dync__xrm dync__ct_arg(int word) { return dync__x_mem(DYNC__RDI, 8 * word); }
+static void dync__ct_rvm(dync__ct *c, int insn, int to, int left, dync__xrm right) { dync__x_v(&c->a, insn, c->t->vl, to, left, right, 0, 0); }
+
+static void dync__ct_start(dync__ct *c)
+{
+    const dync__ctile *t = c->t;
+    if (t->flags & DYNC__CT_BIAS) dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+    if (t->flags & DYNC__CT_ADD) dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    for (int p = 0; p < t->P; p++)
+        for (int b = 0; b < t->B; b++) {
+            int r = p * t->B + b;
+            if (t->flags & DYNC__CT_ADD) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_mem(DYNC__RAX, t->out_at[p] + b * t->out_b));
+            else if (t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
+            else if (t->op == DYNC__CT_MAX) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
+            else dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
+        }
+}
+
+/* The greater; a NaN stays. */
+static void dync__ct_max(dync__ct *c, int acc, dync__xrm x)
+{
+    if (c->a.evex) {
+        dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);       /* ordered: no NaN so far */
+        dync__x_v(&c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);                    /* takes x where x is NaN */
+        return;
+    }
+    dync__ct_rvm(c, DYNC__X_MAXPS, c->breg, acc, x);
+    dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, c->wreg, acc, dync__x_reg(acc), 3, 0);
+    dync__x_v(&c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
+}
+
+/* Products k of a tap: in at r10, weights at r11. */
+static void dync__ct_products(dync__ct *c, int k)
+{
+    const dync__ctile *t = c->t;
+    if (t->op <= DYNC__CT_VECTOR)
+        for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0, dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
+    for (int p = 0; p < t->P; p++) {
+        dync__xrm in = dync__x_mem(DYNC__R10, k * t->in_k + t->in_at[p]);
+        if (t->op == DYNC__CT_MAX) dync__ct_max(c, p, in);
+        else if (t->op == DYNC__CT_SUM) dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
+        else if (t->op == DYNC__CT_VECTOR) dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
+        else {
+            dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, in);
+            for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_FMA231PS, p * t->B + b, c->wreg + b, dync__x_reg(c->breg));
+        }
+    }
+}
+
+static void dync__ct_tap(dync__ct *c)
+{
+    const dync__ctile *t = c->t;
+    int whole = t->K > DYNC__CT_UNROLL ? DYNC__CT_UNROLL / 2 : t->K, rounds = t->K / whole;
+    if (rounds > 1) {
+        int again = dync__x_label(&c->a);
+        dync__x_i(&c->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBX), rounds);
+        dync__x_bind(&c->a, again);
+        for (int k = 0; k < whole; k++) dync__ct_products(c, k);
+        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R10), whole * t->in_k);
+        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R11), whole * t->w_k);
+        dync__x_i(&c->a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RBX), 1);
+        dync__x_jump(&c->a, DYNC__CC_NE, again);
+    }
+    for (int k = 0; k < (rounds > 1 ? t->K % whole : t->K); k++) dync__ct_products(c, k);
+}
+
+static void dync__ct_sum(dync__ct *c)
+{
+    dync__xasm *a = &c->a;
+    int blocks = dync__x_label(a), taps = dync__x_label(a), next = dync__x_label(a), done = dync__x_label(a);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RSI), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_W), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R9, dync__ct_arg(DYNC__CA_NA), 0);
+    dync__x_bind(a, blocks);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R9), 1);
+    dync__x_jump(a, DYNC__CC_L, done);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_TAPS), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_NTAPS), 0);
+    dync__x_bind(a, taps);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+    dync__x_jump(a, DYNC__CC_L, next);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R10, dync__x_mem(DYNC__RCX, 0), 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__R10, dync__x_reg(DYNC__RBP), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R11, dync__x_mem(DYNC__RCX, 8), 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__R11, dync__x_reg(DYNC__RDX), 0);
+    dync__ct_tap(c);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), 16);
+    dync__x_jump(a, DYNC__CC_JMP, taps);
+    dync__x_bind(a, next);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RBP, dync__ct_arg(DYNC__CA_A_IN), 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RDX, dync__ct_arg(DYNC__CA_A_W), 0);
+    dync__x_jump(a, DYNC__CC_JMP, blocks);
+    dync__x_bind(a, done);
+}
+
+static void dync__ct_store(dync__ct *c)
+{
+    const dync__ctile *t = c->t;
+    dync__xasm *a = &c->a;
+    if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_XORPS, c->breg, c->breg, dync__x_reg(c->breg));
+    if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg, 0, dync__x_constant(a, 0x40c00000u, 4));
+    if (t->flags & DYNC__CT_DIVIDE) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+        dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__x_mem(DYNC__RAX, 0));
+    }
+    if (t->flags & DYNC__CT_RESIDUAL) dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_RESIDUAL), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    for (int p = 0; p < t->P; p++)
+        for (int b = 0; b < t->B; b++) {
+            int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
+            if (t->flags & DYNC__CT_RESIDUAL) dync__ct_rvm(c, DYNC__X_ADDPS, r, r, dync__x_mem(DYNC__RCX, at));
+            if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
+            if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_MAXPS, r, c->breg, dync__x_reg(r));       /* the second where one is NaN */
+            if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MINPS, r, c->wreg, dync__x_reg(r));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, r, 0, dync__x_mem(DYNC__RAX, at));
+        }
+}
+
+static void dync__ct_advance(dync__ct *c, int word, int step, int through)
+{
+    dync__x_i(&c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
+    dync__x_i(&c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
+    dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
+}
+
+static void dync__ct_emit(dync__ct *c)
+{
+    const dync__ctile *t = c->t;
+    dync__xasm *a = &c->a;
+    int again = dync__x_label(a);
+    c->wreg = t->P * t->B;
+    c->breg = c->wreg + t->B;
+    dync__x_push(a, DYNC__RBX);
+    dync__x_push(a, DYNC__RBP);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__ct_arg(DYNC__CA_IN), 0);
+    dync__x_bind(a, again);
+    dync__ct_start(c);
+    dync__ct_sum(c);
+    dync__ct_store(c);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
+    dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
+    if (t->flags & DYNC__CT_RESIDUAL) dync__ct_advance(c, DYNC__CA_RESIDUAL, DYNC__CA_T_OUT, DYNC__RAX);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);
+    dync__x_jump(a, DYNC__CC_NE, again);
+    dync__x_pop(a, DYNC__RBP);
+    dync__x_pop(a, DYNC__RBX);
+    dync__x_ret(a);
+}
+
+/* ---- planes and blocks --------------------------------------------------------------------------- */
+
+/* Registers 0 .. 3, each 4 x 4 in every 128 bits, transposed, into 8 .. 11. */
+static void dync__cb_transpose(dync__xasm *a, int vl)
+{
+    static const struct { int insn, to, x, y; } step[8] = {
+        {DYNC__X_PUNPCKLDQ, 4, 0, 1}, {DYNC__X_PUNPCKHDQ, 5, 0, 1}, {DYNC__X_PUNPCKLDQ, 6, 2, 3}, {DYNC__X_PUNPCKHDQ, 7, 2, 3},
+        {DYNC__X_PUNPCKLQDQ, 8, 4, 6}, {DYNC__X_PUNPCKHQDQ, 9, 4, 6}, {DYNC__X_PUNPCKLQDQ, 10, 5, 7}, {DYNC__X_PUNPCKHQDQ, 11, 5, 7}};
+    for (int i = 0; i < 8; i++) dync__x_v(a, step[i].insn, vl, step[i].to, step[i].x, dync__x_reg(step[i].y), 0, 0);
+}
+
+/* One group of 4 << vl pixels of four channels: planes at rsi (and its multiples of rcx, rdx = 3 rcx), blocks at r8. */
+static void dync__cb_group(dync__xasm *a, int vl, int V, bool to_blocks)
+{
+    dync__xrm plane[4] = {dync__x_mem(DYNC__RSI, 0), dync__x_index(DYNC__RSI, DYNC__RCX, 1, 0), dync__x_index(DYNC__RSI, DYNC__RCX, 2, 0),
+                          dync__x_index(DYNC__RSI, DYNC__RDX, 1, 0)};
+    int lanes = 1 << vl, pixel = 4 * V;
+    if (to_blocks)
+        for (int i = 0; i < 4; i++) dync__x_v(a, DYNC__X_MOVUPS, vl, i, 0, plane[i], 0, 0);
+    for (int i = 0; !to_blocks && i < 4; i++)
+        for (int l = 0; l < lanes; l++) {
+            dync__xrm from = dync__x_mem(DYNC__R8, (4 * l + i) * pixel);
+            if (l == 0) dync__x_v(a, DYNC__X_MOVUPS, 0, i, 0, from, 0, 0);
+            else dync__x_v(a, DYNC__X_INSERT128, vl, i, i, from, l, 0);
+        }
+    dync__cb_transpose(a, vl);
+    for (int i = 0; i < 4; i++) {
+        if (!to_blocks) dync__x_v(a, DYNC__X_MOVUPS_M, vl, 8 + i, 0, plane[i], 0, 0);
+        for (int l = 0; to_blocks && l < lanes; l++) {
+            dync__xrm to = dync__x_mem(DYNC__R8, (4 * l + i) * pixel);
+            if (l == 0) dync__x_v(a, DYNC__X_MOVUPS_M, 0, 8 + i, 0, to, 0, 0);
+            else dync__x_v(a, DYNC__X_EXTRACT128, vl, 8 + i, 0, to, l, 0);
+        }
+    }
+}
+
+/* Quads of channels; in each groups of pixels, the last one overlapping the one before where it would not fit. */
+static void dync__cb_emit(dync__xasm *a, int vl, int V, bool to_blocks)
+{
+    int quads = dync__x_label(a), groups = dync__x_label(a), fits = dync__x_label(a), done = dync__x_label(a);
+    int planes = to_blocks ? DYNC__CB_FROM : DYNC__CB_TO, blocks = to_blocks ? DYNC__CB_TO : DYNC__CB_FROM, width = 4 << vl;
+    dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CB_PLANE), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_bind(a, quads);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__ct_arg(planes), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(blocks), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R9, dync__ct_arg(DYNC__CB_N), 0);
+    dync__x_bind(a, groups);
+    dync__cb_group(a, vl, V, to_blocks);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R9), width);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), width);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__R9), width);
+    dync__x_jump(a, DYNC__CC_GE, fits);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__R9), 0);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__R9), width);
+    dync__x_bind(a, fits);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RAX, 4, 0), 0);
+    dync__x_i(a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RAX), V == 16 ? 6 : V == 8 ? 5 : 4);
+    dync__x_i(a, DYNC__X_ADD, DYNC__R8, dync__x_reg(DYNC__RAX), 0);
+    dync__x_jump(a, DYNC__CC_JMP, groups);
+    dync__x_bind(a, done);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(planes), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(DYNC__RAX, DYNC__RCX, 4, 0), 0);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__ct_arg(planes), 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__ct_arg(blocks), 16);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CB_QUADS), 1);
+    dync__x_jump(a, DYNC__CC_NE, quads);
+    dync__x_ret(a);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------- */
+
+static void dync__cts_shutdown(void)
+{
+    dync__lock(&dync__cts.lock);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__cts.entry); i++)
+        while (dync__cts.entry[i]) {
+            dync__ct_entry *e = dync__cts.entry[i];
+            dync__cts.entry[i] = e->next;
+            dync__codemem_free(&e->block);
+            dync__free(e, sizeof *e);
+        }
+    dync__cts.n = 0;
+    dync__unlock(&dync__cts.lock);
+}
+
+/* A tile of no accumulators (P 0) stands for a block move: vl its vectors, B log2 V, op the direction. */
+static dync__ct_entry *dync__ct_make(const dync__ctile *t)
+{
+    dync__arena arena = {0};
+    dync__ct c = {.a = {.arena = &arena, .evex = t->isa == 2}, .t = t};
+    dync__ct_entry *e = NULL;
+    uint8_t *write;
+    if (t->P) dync__ct_emit(&c);
+    else dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
+    size_t bytes = dync__x_finish(&c.a);
+    if (bytes && (e = dync__calloc(sizeof *e))) {
+        e->key = *t;
+        if (!dync__codemem_begin(bytes, &write, &e->block)) {
+            dync__free(e, sizeof *e);
+            e = NULL;
+        } else {
+            dync__x_write(&c.a, write);
+            if (!dync__codemem_end(&e->block, bytes)) {
+                dync__free(e, sizeof *e);
+                e = NULL;
+            }
+        }
+    }
+    dync__arena_free(&arena);
+    return e;
+}
+
+DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *t)
+{
+    dync__error_guard guard;
+    dync__ccode code = NULL;
+    uint64_t at = dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry);
+    dync__lock(&dync__cts.lock);
+    dync__ct_entry *e = dync__cts.entry[at];
+    while (e && memcmp(&e->key, t, sizeof *t) != 0) e = e->next;
+    bool make = !e && dync__cts.n < DYNC__CT_MOST;
+    if (make) {
+        dync__error_guard_begin(&guard);      /* without memory the portable form serves */
+        e = dync__ct_make(t);
+        dync__error_guard_end(&guard);
+    }
+    if (make && e) {
+        e->next = dync__cts.entry[at];
+        dync__cts.entry[at] = e;
+        dync__cts.n++;
+    }
+    dync__unlock(&dync__cts.lock);
+    if (make && e) dync__at_shutdown(dync__cts_shutdown);
+    if (e) memcpy(&code, &e->block.exec, sizeof code);
+    return code;
+}
+
+DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks)
+{
+    dync__ctile t;
+    memset(&t, 0, sizeof t);
+    t.isa = (int8_t)isa;
+    t.vl = (int8_t)(isa == 2 && n >= 16 ? 2 : n >= 8 ? 1 : 0);
+    t.B = (int8_t)(V == 16 ? 4 : V == 8 ? 3 : 2);
+    t.op = to_blocks;
+    return dync__ctile_code(&t);
+}
+#endif

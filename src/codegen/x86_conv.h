@@ -1,0 +1,33 @@
+/* codegen/x86_conv.h: machine code of convolutions and pooling: one register tile at a time. Before kernel/conv_jit.c, which drives it.
+ *
+ * A tile is P places times B vectors of accumulators, kept over the whole sum:
+ *   acc[p][b] op= in[p at a, tap, k] * w[b at a, tap, k]        a < NA, tap < NTAPS (a table of byte offsets), k < K
+ * What `in` is makes the kernel: one channel of a pixel broadcast over output channels (convolution and its data gradient: k runs over
+ * channels; weight gradient: k over pixels, p over channels), or a vector of channels (depthwise, pooling). Strides are baked,
+ * addresses and counts come in the argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
+#ifndef DYNC__X86_CONV_H
+#define DYNC__X86_CONV_H
+#include "codemem.h"
+#include "x86_enc.h"
+enum { DYNC__CT_PLACES = 28 };
+typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM } dync__ct_op;
+typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_RESIDUAL = 4, DYNC__CT_RELU = 8, DYNC__CT_RELU6 = 16,
+               DYNC__CT_DIVIDE = 32 /* by the number at BIAS */ } dync__ct_flags;
+/* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
+typedef struct dync__ctile {
+    int8_t isa, vl, op, flags, P, B;
+    int32_t K, in_k, w_k, w_b, out_b;
+    int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
+} dync__ctile;
+/* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. */
+enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_RESIDUAL, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
+       DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_WORDS };
+typedef struct dync__ctap { int64_t in, w; } dync__ctap;
+/* V channels of a line of n >= 4 pixels from planes into blocks of V channels (or back); Q quads of channels are moved. */
+enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };
+typedef void (*dync__ccode)(int64_t *args);
+/* Code for it, kept until dync_shutdown and shared; NULL where there is none to be had (no executable memory, no vectors). */
+DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *);
+DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks);
+DYNC__FN int dync__conv_isa(void);              /* 0: the portable form; 1 AVX2, 2 AVX-512 */
+#endif

@@ -1,0 +1,16 @@
+/* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/x86_conv.h). After operand.h; used by conv.c and pooling.c. */
+#ifndef DYNC__CONV_JIT_H
+#define DYNC__CONV_JIT_H
+#include "operand.h"
+
+/* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what comes out and y what goes in. */
+typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE } dync__cj_what;
+typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
+typedef struct dync__cj dync__cj;
+/* Code and tables for it; NULL where the portable form serves (no error). */
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what);
+DYNC__FN void dync__cj_free(dync__cj *);
+/* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
+ * MAX, AVERAGE in x, out y, bias: the divisor. */
+DYNC__FN dync_status dync__cj_run(const dync__cj *, const float *in, const float *weight, const float *bias, float *out);
+#endif
