@@ -12914,6 +12914,39 @@ DYNC__FN void dync__xg_emit(dync__xg *);
 #endif
 #endif
 
+/* ==== codegen/x86_conv.h ======================================================================================== */
+/* codegen/x86_conv.h: machine code of convolutions and pooling: one register tile at a time. Before kernel/conv_jit.c, which drives it.
+ *
+ * A tile is P places times B vectors of accumulators, kept over the whole sum:
+ *   acc[p][b] op= in[p at a, tap, k] * w[b at a, tap, k]        a < NA, tap < NTAPS (a table of byte offsets), k < K
+ * What `in` is makes the kernel: one channel of a pixel broadcast over output channels (convolution and its data gradient: k runs over
+ * channels; weight gradient: k over pixels, p over channels), or a vector of channels (depthwise, pooling). Strides are baked,
+ * addresses and counts come in the argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
+#ifndef DYNC__X86_CONV_H
+#define DYNC__X86_CONV_H
+enum { DYNC__CT_PLACES = 28 };
+typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM } dync__ct_op;
+typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_RESIDUAL = 4, DYNC__CT_RELU = 8, DYNC__CT_RELU6 = 16,
+               DYNC__CT_DIVIDE = 32 /* by the number at BIAS */ } dync__ct_flags;
+/* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
+typedef struct dync__ctile {
+    int8_t isa, vl, op, flags, P, B;
+    int32_t K, in_k, w_k, w_b, out_b;
+    int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
+} dync__ctile;
+/* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. */
+enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_RESIDUAL, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
+       DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_WORDS };
+typedef struct dync__ctap { int64_t in, w; } dync__ctap;
+/* V channels of a line of n >= 4 pixels from planes into blocks of V channels (or back); Q quads of channels are moved. */
+enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };
+typedef void (*dync__ccode)(int64_t *args);
+/* Code for it, kept until dync_shutdown and shared; NULL where there is none to be had (no executable memory, no vectors). */
+DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *);
+DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks);
+DYNC__FN int dync__conv_isa(void);              /* 0: the portable form; 1 AVX2, 2 AVX-512 */
+#endif
+
 /* ==== codegen/jit.h ============================================================================================= */
 /* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs. Before interp.c, which asks for it. */
 #ifndef DYNC__JIT_H
@@ -15356,6 +15389,298 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     dync__xg_next_row(g, top);
     dync__xg_leave(g);
     g->U = most;
+}
+#endif
+
+/* ==== codegen/x86_conv.c ======================================================================================== */
+/* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after: kernel/conv_jit.c calls them.
+ *
+ * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found by its description in a table that
+ * only grows; there are as many descriptions as different layers. */
+#if DYNC__JIT_X86
+enum { DYNC__CT_UNROLL = 16, DYNC__CT_MOST = 4096 /* kernels; then the portable form serves */ };
+typedef struct dync__ct_entry {
+    struct dync__ct_entry *next;
+    dync__ctile key;
+    dync__codeblock block;
+} dync__ct_entry;
+static struct {
+    dync__mutex lock;
+    dync__ct_entry *entry[128];
+    int n;
+} dync__cts;
+DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
+/* ---- a tile ------------------------------------------------------------------------------------ */
+typedef struct dync__ct {
+    dync__xasm a;
+    const dync__ctile *t;
+    int wreg, breg;
+} dync__ct;
+static dync__xrm dync__ct_arg(int word) { return dync__x_mem(DYNC__RDI, 8 * word); }
+static void dync__ct_rvm(dync__ct *c, int insn, int to, int left, dync__xrm right) { dync__x_v(&c->a, insn, c->t->vl, to, left, right, 0, 0); }
+static void dync__ct_start(dync__ct *c) {
+    const dync__ctile *t = c->t;
+    if (t->flags & DYNC__CT_BIAS) dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+    if (t->flags & DYNC__CT_ADD) dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    for (int p = 0; p < t->P; p++)
+        for (int b = 0; b < t->B; b++) {
+            int r = p * t->B + b;
+            if (t->flags & DYNC__CT_ADD) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_mem(DYNC__RAX, t->out_at[p] + b * t->out_b));
+            else if (t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
+            else if (t->op == DYNC__CT_MAX) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
+            else dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
+        }
+}
+/* The greater; a NaN stays. */
+static void dync__ct_max(dync__ct *c, int acc, dync__xrm x) {
+    if (c->a.evex) {
+        dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, 1, acc, dync__x_reg(acc), 7, 0);       /* ordered: no NaN so far */
+        dync__x_v(&c->a, DYNC__X_MAXPS, c->t->vl, acc, acc, x, 0, 1);                    /* takes x where x is NaN */
+        return;
+    }
+    dync__ct_rvm(c, DYNC__X_MAXPS, c->breg, acc, x);
+    dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, c->wreg, acc, dync__x_reg(acc), 3, 0);
+    dync__x_v(&c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
+}
+/* Products k of a tap: in at r10, weights at r11. */
+static void dync__ct_products(dync__ct *c, int k) {
+    const dync__ctile *t = c->t;
+    if (t->op <= DYNC__CT_VECTOR)
+        for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0, dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
+    for (int p = 0; p < t->P; p++) {
+        dync__xrm in = dync__x_mem(DYNC__R10, k * t->in_k + t->in_at[p]);
+        if (t->op == DYNC__CT_MAX) dync__ct_max(c, p, in);
+        else if (t->op == DYNC__CT_SUM) dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
+        else if (t->op == DYNC__CT_VECTOR) dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
+        else {
+            dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, in);
+            for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_FMA231PS, p * t->B + b, c->wreg + b, dync__x_reg(c->breg));
+        }
+    }
+}
+static void dync__ct_tap(dync__ct *c) {
+    const dync__ctile *t = c->t;
+    int whole = t->K > DYNC__CT_UNROLL ? DYNC__CT_UNROLL / 2 : t->K, rounds = t->K / whole;
+    if (rounds > 1) {
+        int again = dync__x_label(&c->a);
+        dync__x_i(&c->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBX), rounds);
+        dync__x_bind(&c->a, again);
+        for (int k = 0; k < whole; k++) dync__ct_products(c, k);
+        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R10), whole * t->in_k);
+        dync__x_i(&c->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R11), whole * t->w_k);
+        dync__x_i(&c->a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RBX), 1);
+        dync__x_jump(&c->a, DYNC__CC_NE, again);
+    }
+    for (int k = 0; k < (rounds > 1 ? t->K % whole : t->K); k++) dync__ct_products(c, k);
+}
+static void dync__ct_sum(dync__ct *c) {
+    dync__xasm *a = &c->a;
+    int blocks = dync__x_label(a), taps = dync__x_label(a), next = dync__x_label(a), done = dync__x_label(a);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RSI), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_W), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R9, dync__ct_arg(DYNC__CA_NA), 0);
+    dync__x_bind(a, blocks);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R9), 1);
+    dync__x_jump(a, DYNC__CC_L, done);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_TAPS), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_NTAPS), 0);
+    dync__x_bind(a, taps);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+    dync__x_jump(a, DYNC__CC_L, next);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R10, dync__x_mem(DYNC__RCX, 0), 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__R10, dync__x_reg(DYNC__RBP), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R11, dync__x_mem(DYNC__RCX, 8), 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__R11, dync__x_reg(DYNC__RDX), 0);
+    dync__ct_tap(c);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), 16);
+    dync__x_jump(a, DYNC__CC_JMP, taps);
+    dync__x_bind(a, next);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RBP, dync__ct_arg(DYNC__CA_A_IN), 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RDX, dync__ct_arg(DYNC__CA_A_W), 0);
+    dync__x_jump(a, DYNC__CC_JMP, blocks);
+    dync__x_bind(a, done);
+}
+static void dync__ct_store(dync__ct *c) {
+    const dync__ctile *t = c->t;
+    dync__xasm *a = &c->a;
+    if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_XORPS, c->breg, c->breg, dync__x_reg(c->breg));
+    if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg, 0, dync__x_constant(a, 0x40c00000u, 4));
+    if (t->flags & DYNC__CT_DIVIDE) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+        dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__x_mem(DYNC__RAX, 0));
+    }
+    if (t->flags & DYNC__CT_RESIDUAL) dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_RESIDUAL), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    for (int p = 0; p < t->P; p++)
+        for (int b = 0; b < t->B; b++) {
+            int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
+            if (t->flags & DYNC__CT_RESIDUAL) dync__ct_rvm(c, DYNC__X_ADDPS, r, r, dync__x_mem(DYNC__RCX, at));
+            if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
+            if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_MAXPS, r, c->breg, dync__x_reg(r));       /* the second where one is NaN */
+            if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MINPS, r, c->wreg, dync__x_reg(r));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, r, 0, dync__x_mem(DYNC__RAX, at));
+        }
+}
+static void dync__ct_advance(dync__ct *c, int word, int step, int through) {
+    dync__x_i(&c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
+    dync__x_i(&c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
+    dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
+}
+static void dync__ct_emit(dync__ct *c) {
+    const dync__ctile *t = c->t;
+    dync__xasm *a = &c->a;
+    int again = dync__x_label(a);
+    c->wreg = t->P * t->B;
+    c->breg = c->wreg + t->B;
+    dync__x_push(a, DYNC__RBX);
+    dync__x_push(a, DYNC__RBP);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__ct_arg(DYNC__CA_IN), 0);
+    dync__x_bind(a, again);
+    dync__ct_start(c);
+    dync__ct_sum(c);
+    dync__ct_store(c);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
+    dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
+    if (t->flags & DYNC__CT_RESIDUAL) dync__ct_advance(c, DYNC__CA_RESIDUAL, DYNC__CA_T_OUT, DYNC__RAX);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);
+    dync__x_jump(a, DYNC__CC_NE, again);
+    dync__x_pop(a, DYNC__RBP);
+    dync__x_pop(a, DYNC__RBX);
+    dync__x_ret(a);
+}
+/* ---- planes and blocks --------------------------------------------------------------------------- */
+/* Registers 0 .. 3, each 4 x 4 in every 128 bits, transposed, into 8 .. 11. */
+static void dync__cb_transpose(dync__xasm *a, int vl) {
+    static const struct { int insn, to, x, y; } step[8] = {
+        {DYNC__X_PUNPCKLDQ, 4, 0, 1}, {DYNC__X_PUNPCKHDQ, 5, 0, 1}, {DYNC__X_PUNPCKLDQ, 6, 2, 3}, {DYNC__X_PUNPCKHDQ, 7, 2, 3},
+        {DYNC__X_PUNPCKLQDQ, 8, 4, 6}, {DYNC__X_PUNPCKHQDQ, 9, 4, 6}, {DYNC__X_PUNPCKLQDQ, 10, 5, 7}, {DYNC__X_PUNPCKHQDQ, 11, 5, 7}};
+    for (int i = 0; i < 8; i++) dync__x_v(a, step[i].insn, vl, step[i].to, step[i].x, dync__x_reg(step[i].y), 0, 0);
+}
+/* One group of 4 << vl pixels of four channels: planes at rsi (and its multiples of rcx, rdx = 3 rcx), blocks at r8. */
+static void dync__cb_group(dync__xasm *a, int vl, int V, bool to_blocks) {
+    dync__xrm plane[4] = {dync__x_mem(DYNC__RSI, 0), dync__x_index(DYNC__RSI, DYNC__RCX, 1, 0), dync__x_index(DYNC__RSI, DYNC__RCX, 2, 0),
+                          dync__x_index(DYNC__RSI, DYNC__RDX, 1, 0)};
+    int lanes = 1 << vl, pixel = 4 * V;
+    if (to_blocks)
+        for (int i = 0; i < 4; i++) dync__x_v(a, DYNC__X_MOVUPS, vl, i, 0, plane[i], 0, 0);
+    for (int i = 0; !to_blocks && i < 4; i++)
+        for (int l = 0; l < lanes; l++) {
+            dync__xrm from = dync__x_mem(DYNC__R8, (4 * l + i) * pixel);
+            if (l == 0) dync__x_v(a, DYNC__X_MOVUPS, 0, i, 0, from, 0, 0);
+            else dync__x_v(a, DYNC__X_INSERT128, vl, i, i, from, l, 0);
+        }
+    dync__cb_transpose(a, vl);
+    for (int i = 0; i < 4; i++) {
+        if (!to_blocks) dync__x_v(a, DYNC__X_MOVUPS_M, vl, 8 + i, 0, plane[i], 0, 0);
+        for (int l = 0; to_blocks && l < lanes; l++) {
+            dync__xrm to = dync__x_mem(DYNC__R8, (4 * l + i) * pixel);
+            if (l == 0) dync__x_v(a, DYNC__X_MOVUPS_M, 0, 8 + i, 0, to, 0, 0);
+            else dync__x_v(a, DYNC__X_EXTRACT128, vl, 8 + i, 0, to, l, 0);
+        }
+    }
+}
+/* Quads of channels; in each groups of pixels, the last one overlapping the one before where it would not fit. */
+static void dync__cb_emit(dync__xasm *a, int vl, int V, bool to_blocks) {
+    int quads = dync__x_label(a), groups = dync__x_label(a), fits = dync__x_label(a), done = dync__x_label(a);
+    int planes = to_blocks ? DYNC__CB_FROM : DYNC__CB_TO, blocks = to_blocks ? DYNC__CB_TO : DYNC__CB_FROM, width = 4 << vl;
+    dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CB_PLANE), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_bind(a, quads);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__ct_arg(planes), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(blocks), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__R9, dync__ct_arg(DYNC__CB_N), 0);
+    dync__x_bind(a, groups);
+    dync__cb_group(a, vl, V, to_blocks);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R9), width);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), width);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__R9), width);
+    dync__x_jump(a, DYNC__CC_GE, fits);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__R9), 0);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__R9), width);
+    dync__x_bind(a, fits);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RAX, 4, 0), 0);
+    dync__x_i(a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RAX), V == 16 ? 6 : V == 8 ? 5 : 4);
+    dync__x_i(a, DYNC__X_ADD, DYNC__R8, dync__x_reg(DYNC__RAX), 0);
+    dync__x_jump(a, DYNC__CC_JMP, groups);
+    dync__x_bind(a, done);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(planes), 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(DYNC__RAX, DYNC__RCX, 4, 0), 0);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__ct_arg(planes), 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__ct_arg(blocks), 16);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CB_QUADS), 1);
+    dync__x_jump(a, DYNC__CC_NE, quads);
+    dync__x_ret(a);
+}
+/* ---- the table ------------------------------------------------------------------------------------- */
+static void dync__cts_shutdown(void) {
+    dync__lock(&dync__cts.lock);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__cts.entry); i++)
+        while (dync__cts.entry[i]) {
+            dync__ct_entry *e = dync__cts.entry[i];
+            dync__cts.entry[i] = e->next;
+            dync__codemem_free(&e->block);
+            dync__free(e, sizeof *e);
+        }
+    dync__cts.n = 0;
+    dync__unlock(&dync__cts.lock);
+}
+/* A tile of no accumulators (P 0) stands for a block move: vl its vectors, B log2 V, op the direction. */
+static dync__ct_entry *dync__ct_make(const dync__ctile *t) {
+    dync__arena arena = {0};
+    dync__ct c = {.a = {.arena = &arena, .evex = t->isa == 2}, .t = t};
+    dync__ct_entry *e = NULL;
+    uint8_t *write;
+    if (t->P) dync__ct_emit(&c);
+    else dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
+    size_t bytes = dync__x_finish(&c.a);
+    if (bytes && (e = dync__calloc(sizeof *e))) {
+        e->key = *t;
+        if (!dync__codemem_begin(bytes, &write, &e->block)) {
+            dync__free(e, sizeof *e);
+            e = NULL;
+        } else {
+            dync__x_write(&c.a, write);
+            if (!dync__codemem_end(&e->block, bytes)) {
+                dync__free(e, sizeof *e);
+                e = NULL;
+            }
+        }
+    }
+    dync__arena_free(&arena);
+    return e;
+}
+DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *t) {
+    dync__error_guard guard;
+    dync__ccode code = NULL;
+    uint64_t at = dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry);
+    dync__lock(&dync__cts.lock);
+    dync__ct_entry *e = dync__cts.entry[at];
+    while (e && memcmp(&e->key, t, sizeof *t) != 0) e = e->next;
+    bool make = !e && dync__cts.n < DYNC__CT_MOST;
+    if (make) {
+        dync__error_guard_begin(&guard);      /* without memory the portable form serves */
+        e = dync__ct_make(t);
+        dync__error_guard_end(&guard);
+    }
+    if (make && e) {
+        e->next = dync__cts.entry[at];
+        dync__cts.entry[at] = e;
+        dync__cts.n++;
+    }
+    dync__unlock(&dync__cts.lock);
+    if (make && e) dync__at_shutdown(dync__cts_shutdown);
+    if (e) memcpy(&code, &e->block.exec, sizeof code);
+    return code;
+}
+DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks) {
+    dync__ctile t;
+    memset(&t, 0, sizeof t);
+    t.isa = (int8_t)isa;
+    t.vl = (int8_t)(isa == 2 && n >= 16 ? 2 : n >= 8 ? 1 : 0);
+    t.B = (int8_t)(V == 16 ? 4 : V == 8 ? 3 : 2);
+    t.op = to_blocks;
+    return dync__ctile_code(&t);
 }
 #endif
 
@@ -19391,6 +19716,8 @@ typedef struct dync__kcall {
     size_t scratch_bytes;                    /* asked for by row->prepare */
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
+    void *state;                             /* what prepare made for the runs; the plan gives it to drop */
+    void (*drop)(void *state);
 } dync__kcall;
 typedef struct dync__kcall_row {
     const char *name;
@@ -20200,6 +20527,571 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
     return dync__mm_run(&g);
 }
 
+/* ==== kernel/conv_jit.h ========================================================================================= */
+/* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/x86_conv.h). After operand.h; used by conv.c and pooling.c. */
+#ifndef DYNC__CONV_JIT_H
+#define DYNC__CONV_JIT_H
+
+/* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what comes out and y what goes in. */
+typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE } dync__cj_what;
+typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
+typedef struct dync__cj dync__cj;
+/* Code and tables for it; NULL where the portable form serves (no error). */
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what);
+DYNC__FN void dync__cj_free(dync__cj *);
+/* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
+ * MAX, AVERAGE in x, out y, bias: the divisor. */
+DYNC__FN dync_status dync__cj_run(const dync__cj *, const float *in, const float *weight, const float *bias, float *out);
+#endif
+
+/* ==== kernel/conv_jit.c ========================================================================================= */
+/* kernel/conv_jit.c: drives the tiles of codegen/x86_conv.c over whole convolutions, their gradients and pooling. Before: conv.c and
+ * pooling.c decide by dync__cj_new whether a call goes here.
+ *
+ * A forward convolution is one phase, a sum over taps (window elements) of displaced inputs. The data gradient of stride s is s*s phases:
+ * the places of gx that agree modulo s see the same taps of gy. Depthwise convolutions and pooling work on blocks of V channels as if each
+ * block were a group. Per image, group and some rows (a job): the input goes into blocks of V channels with a rim (zeros, or -inf), tiles
+ * are computed for all output blocks, and the result goes back into planes: all of that stays in L2. Few channels stay planes.
+ * The weight gradient has pixels as its long sum: images and rows in order, by one thread for each piece of gw.
+ * Every output element is summed in the same order whatever the thread count. */
+#if DYNC__JIT_X86
+enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192 };
+#define DYNC__CJ_PARALLEL 300000       /* multiplications from which threads are worth waking */
+typedef struct dync__cj_tap { int64_t y, x; int32_t from; } dync__cj_tap;      /* displacement; number in the window */
+typedef struct dync__cj_run_of { int64_t first, count, step; dync__ccode code[2]; } dync__cj_run_of;   /* tiles of one code; [1]: fewer blocks */
+typedef struct dync__cj_phase {
+    int64_t jh, jw, oy, ox, weights;     /* places; the first one in out; where its packed weights begin */
+    int n_taps;
+    dync__cj_tap *tap;
+    dync__ctap *at[2];                   /* as the code wants it: byte offsets; of its two counts of blocks */
+    bool by_rows;                        /* tiles hold whole rows and follow each other downwards */
+    dync__cj_run_of run[2];
+} dync__cj_phase;
+struct dync__cj {
+    dync__arena arena;
+    dync__cj_shape s;
+    int what, op, isa, V, B[2], n_phases, n_lists;
+    bool planar, depthwise;
+    int64_t groups, ic, oc, icb, ocb, K;     /* of a group: channels, blocks */
+    int64_t h, w, oh, ow, isy, isx, osy, osx;/* of what goes in and comes out */
+    int64_t lo_y, lo_x, hi_y, wide;          /* rim above and left; the farthest tap below; width with rim */
+    int64_t rows, chunks, rows_in;           /* output rows of a job, input rows it needs */
+    int64_t in_pixel, in_row, in_block, out_row, out_block, pack;   /* bytes; floats of packed weights */
+    dync__cj_phase *phase;
+    dync__ccode move[2][3];                  /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
+    int64_t outer, all;                      /* WEIGHT: times the lists are gone through for a block of channels; their places */
+    struct { dync__ccode code[2]; int first, P; } list[DYNC__CJ_LISTS];
+};
+/* ---- planes and blocks ---------------------------------------------------------------------------------------------------------- */
+/* n pixels of c <= V channels; planes `plane` floats apart. */
+static void dync__cj_move(const dync__cj *v, bool to_blocks, float *planes, int64_t plane, float *block, int64_t n, int64_t c) {
+    int64_t quads = n >= 4 ? c / 4 : 0;
+    if (quads) {
+        int64_t args[DYNC__CB_WORDS];
+        args[to_blocks ? DYNC__CB_FROM : DYNC__CB_TO] = (int64_t)(uintptr_t)planes;
+        args[to_blocks ? DYNC__CB_TO : DYNC__CB_FROM] = (int64_t)(uintptr_t)block;
+        args[DYNC__CB_PLANE] = 4 * plane;
+        args[DYNC__CB_N] = n;
+        args[DYNC__CB_QUADS] = quads;
+        v->move[to_blocks][n >= 16 ? 2 : n >= 8](args);
+    }
+    for (int64_t i = 4 * quads; i < c; i++)
+        for (int64_t p = 0; p < n; p++) {
+            if (to_blocks) block[p * v->V + i] = planes[i * plane + p];
+            else planes[i * plane + p] = block[p * v->V + i];
+        }
+}
+static void dync__cj_fill(const dync__cj *v, float *to, int64_t n) {
+    float x = v->what == DYNC__CJ_MAX ? -HUGE_VALF : 0.0f;
+    if (v->what != DYNC__CJ_MAX) memset(to, 0, (size_t)n * sizeof *to);
+    else for (int64_t i = 0; i < n; i++) to[i] = x;
+}
+/* Rows [y, y + rows) of c channels of height h and width w, with the rim, which may lie outside. */
+static void dync__cj_in(const dync__cj *v, const float *x, int64_t c, int64_t y, int64_t rows, float *to) {
+    int64_t step = v->planar ? 1 : v->V, right = v->wide - v->lo_x - v->w, first = DYNC__MAX(y, 0), last = DYNC__MIN(y + rows, v->h);
+    for (int64_t at = 0; at < c; at += step, x += step * v->h * v->w, to += v->in_block / 4) {
+        int64_t n = DYNC__MIN(step, c - at), unit = v->in_pixel / 4, row = v->wide * unit;
+        if (n < step || last <= first) dync__cj_fill(v, to, rows * row);
+        dync__cj_fill(v, to, DYNC__MIN(DYNC__MAX(first - y, 0), rows) * row);
+        if (last <= first) continue;
+        dync__cj_fill(v, to + (last - y) * row, (y + rows - last) * row);
+        if (v->wide == v->w && !v->planar) {
+            dync__cj_move(v, true, (float *)(uintptr_t)(x + first * v->w), v->h * v->w, to + (first - y) * row, (last - first) * v->w, n);
+            continue;
+        }
+        for (int64_t iy = first; iy < last; iy++) {
+            float *line = to + (iy - y) * row;
+            const float *from = x + iy * v->w;
+            dync__cj_fill(v, line, v->lo_x * unit);
+            if (v->planar) dync__copy_line(line + v->lo_x, from, (size_t)v->w * sizeof *line);
+            else dync__cj_move(v, true, (float *)(uintptr_t)from, v->h * v->w, line + v->lo_x * unit, v->w, n);
+            dync__cj_fill(v, line + (v->lo_x + v->w) * unit, right * unit);
+        }
+    }
+}
+/* ---- making ------------------------------------------------------------------------------------------------------------------------ */
+/* Places of a tile: as many as fill the registers, evenly over n. */
+static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
+    int64_t best = 1, least = INT64_MAX;
+    for (int64_t p = 1; p <= DYNC__MIN(n, most); p++) {
+        int64_t rest = n % p, cost = n / p * (DYNC__MAX(p * B, 8) + 2) + (rest ? DYNC__MAX(rest * B, 8) + 2 : 0);
+        if (cost <= least) {
+            least = cost;
+            best = p;
+        }
+    }
+    return best;
+}
+/* Code of a tile of `high` rows times `across` columns for each of the two counts of blocks. */
+static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code) {
+    for (int k = 0; k < 2 && v->B[k]; k++) {
+        dync__ctile t;
+        memset(&t, 0, sizeof t);
+        t.isa = (int8_t)v->isa;
+        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+        t.op = (int8_t)v->op;
+        t.flags = (int8_t)flags;
+        t.P = (int8_t)(high * across);
+        t.B = (int8_t)v->B[k];
+        t.K = (int32_t)v->K;
+        t.in_k = (int32_t)(v->planar ? v->in_block : 4);
+        t.w_b = 4 * v->V;
+        t.w_k = t.B * t.w_b;
+        t.out_b = (int32_t)v->out_block;
+        for (int p = 0; p < t.P; p++) {
+            t.in_at[p] = (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
+            t.out_at[p] = (int32_t)(p / across * v->osy * v->out_row + p % across * v->osx * 4 * v->V);
+        }
+        if (!(code[k] = dync__ctile_code(&t))) return false;
+    }
+    return true;
+}
+static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f) {
+    int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE : 0;
+    int64_t most = DYNC__MIN((regs - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES), n = f->jw;
+    if (f->jh == 0 || f->jw == 0) return true;
+    f->by_rows = 2 * f->jw <= most && v->rows >= f->jh;
+    int64_t across = f->by_rows ? f->jw : 1, p;
+    if (f->by_rows) {
+        n = f->jh;
+        most /= f->jw;
+    }
+    p = dync__cj_places(n, most, v->B[0] * (int)across);
+    f->run[0] = (dync__cj_run_of){.first = 0, .count = n / p, .step = p};
+    f->run[1] = (dync__cj_run_of){.first = n / p * p, .count = n % p != 0, .step = n % p};
+    for (int i = 0; i < 2; i++)
+        if (f->run[i].count && !dync__cj_code(v, f->by_rows ? f->run[i].step : 1, f->by_rows ? f->jw : f->run[i].step, flags, f->run[i].code)) return false;
+    return true;
+}
+/* Taps of the phase whose places of the result are r modulo the stride. */
+static bool dync__cj_phase_taps(dync__cj *v, dync__cj_phase *f, int64_t ry, int64_t rx) {
+    const dync__cj_shape *s = &v->s;
+    bool gradient = v->what == DYNC__CJ_INPUT;
+    size_t n = (size_t)(s->kh * s->kw);
+    f->tap = dync__arena_alloc(&v->arena, n * sizeof *f->tap);
+    for (int k = 0; k < 2; k++)
+        if (!(f->at[k] = dync__arena_alloc(&v->arena, n * sizeof **f->at))) return false;
+    if (!f->tap) return false;
+    f->oy = ry;
+    f->ox = rx;
+    f->jh = gradient ? (s->h - ry + s->sy - 1) / s->sy : s->oh;
+    f->jw = gradient ? (s->w - rx + s->sx - 1) / s->sx : s->ow;
+    for (int64_t ky = 0; ky < s->kh; ky++)
+        for (int64_t kx = 0; kx < s->kw; kx++) {
+            dync__cj_tap t = {ky * s->dy - s->py, kx * s->dx - s->px, (int32_t)(ky * s->kw + kx)};
+            if (gradient) {
+                t.y = ry - t.y;
+                t.x = rx - t.x;
+                if (t.y % s->sy || t.x % s->sx) continue;
+                t.y /= s->sy;
+                t.x /= s->sx;
+            }
+            f->tap[f->n_taps++] = t;
+            v->lo_y = DYNC__MAX(v->lo_y, -t.y);
+            v->lo_x = DYNC__MAX(v->lo_x, -t.x);
+            v->hi_y = DYNC__MAX(v->hi_y, t.y);
+            v->wide = DYNC__MAX(v->wide, (f->jw - 1) * v->isx + t.x + 1);
+        }
+    return true;
+}
+static void dync__cj_channels(dync__cj *v) {
+    const dync__cj_shape *s = &v->s;
+    bool gradient = v->what == DYNC__CJ_INPUT;
+    int64_t gc = s->c / s->groups, go = s->o / s->groups;
+    v->isa = dync__conv_isa();
+    v->depthwise = (gc == 1 && go == 1 && s->groups > 1) || v->what >= DYNC__CJ_MAX;
+    int64_t out = v->depthwise ? s->c : gradient ? gc : go;
+    v->V = v->isa == 2 && out > 8 ? 16 : out > 4 ? 8 : 4;
+    v->op = v->what == DYNC__CJ_MAX ? DYNC__CT_MAX : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM : v->depthwise ? DYNC__CT_VECTOR : DYNC__CT_BROADCAST;
+    v->groups = v->depthwise ? (s->c + v->V - 1) / v->V : s->groups;
+    v->ic = v->depthwise ? v->V : gradient ? go : gc;
+    v->oc = v->depthwise ? v->V : out;
+    v->planar = !v->depthwise && v->ic < v->V;
+    v->icb = v->planar || v->depthwise ? 1 : (v->ic + v->V - 1) / v->V;
+    v->ocb = (v->oc + v->V - 1) / v->V;
+    v->K = v->depthwise ? 1 : v->planar ? v->ic : v->V;
+    v->B[0] = v->ocb <= 3 ? (int)v->ocb : 2;
+    if (v->isa < 2 && v->B[0] == 3) v->B[0] = 2;
+    v->B[1] = (int)(v->ocb % v->B[0]);
+    v->h = gradient ? s->oh : s->h;
+    v->w = gradient ? s->ow : s->w;
+    v->oh = gradient ? s->h : s->oh;
+    v->ow = gradient ? s->w : s->ow;
+    v->isy = gradient ? 1 : s->sy;
+    v->isx = gradient ? 1 : s->sx;
+    v->osy = gradient ? s->sy : 1;
+    v->osx = gradient ? s->sx : 1;
+}
+/* Rows of a job and where things lie in its memory. False: too far apart for the code. */
+static bool dync__cj_rows(dync__cj *v) {
+    v->wide = v->lo_x + DYNC__MAX(v->wide, v->w);
+    v->in_pixel = v->planar ? 4 : 4 * v->V;
+    v->in_row = v->wide * v->in_pixel;
+    v->out_row = v->ow * 4 * v->V;
+    int64_t bytes = v->isy * v->in_row * (v->planar ? v->ic : v->icb) + v->ocb * v->out_row;
+    v->rows = v->oh;
+    if (v->n_phases == 1 && v->pack * 4 <= DYNC__CJ_WEIGHTS && v->what != DYNC__CJ_WEIGHT && v->ow >= 8)
+        v->rows = DYNC__MIN(v->oh, DYNC__MAX(DYNC__CJ_L2 / DYNC__MAX(bytes, 1), 8));
+    v->chunks = (v->oh + v->rows - 1) / v->rows;
+    v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
+    v->in_block = v->rows_in * v->in_row;
+    v->out_block = v->rows * v->out_row;
+    return v->in_block * v->V < INT32_MAX / 2 && v->out_block * 4 < INT32_MAX / 2;
+}
+/* WEIGHT: lists of up to P places of gw that have one base: some channels of one tap; where channels are few, some (channel, column) of a row
+ * of taps; depthwise: some taps. */
+static bool dync__cj_lists(dync__cj *v) {
+    const dync__cj_shape *s = &v->s;
+    const dync__cj_phase *f = &v->phase[0];
+    int regs = v->isa == 2 ? 32 : 16, most = DYNC__MIN((regs - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES);
+    int64_t taps = s->kh * s->kw, all = v->depthwise ? taps : v->planar ? v->ic * taps : v->V;
+    if (!v->depthwise && !v->planar) most = v->isa == 2 && v->B[0] < 3 ? 8 : 4;
+    v->outer = v->depthwise || v->planar ? 1 : taps;
+    v->all = all;
+    v->n_lists = (int)((all + most - 1) / most);
+    if (v->n_lists > DYNC__CJ_LISTS) return false;
+    for (int l = 0; l < v->n_lists; l++) {
+        dync__ctile t;
+        int64_t from = all * l / v->n_lists, to = all * (l + 1) / v->n_lists;
+        memset(&t, 0, sizeof t);
+        t.isa = (int8_t)v->isa;
+        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+        t.op = (int8_t)v->op;
+        t.flags = DYNC__CT_ADD;
+        v->list[l].first = (int)from;
+        v->list[l].P = t.P = (int8_t)(to - from);
+        t.K = (int32_t)s->ow;
+        t.in_k = (int32_t)(v->isx * v->in_pixel);
+        t.w_k = 4 * v->V;
+        t.w_b = (int32_t)(s->oh * v->out_row);
+        for (int p = 0; p < t.P; p++) {
+            int64_t e = from + p, tap = v->depthwise ? e : v->planar ? e / v->ic : 0, channel = v->depthwise ? 0 : v->planar ? e % v->ic : e;
+            t.in_at[p] = (int32_t)(channel * (v->planar ? v->in_block : 4));
+            if (v->planar || v->depthwise) t.in_at[p] += (int32_t)(f->tap[tap].y * v->in_row + f->tap[tap].x * v->in_pixel);
+        }
+        for (int k = 0; k < 2 && v->B[k]; k++) {
+            t.B = (int8_t)v->B[k];
+            t.out_b = 4 * v->V;
+            for (int p = 0; p < t.P; p++) t.out_at[p] = p * t.B * t.out_b;
+            if (!(v->list[l].code[k] = dync__ctile_code(&t))) return false;
+        }
+    }
+    return true;
+}
+static bool dync__cj_make(dync__cj *v) {
+    bool weight = v->what == DYNC__CJ_WEIGHT;
+    dync__cj_channels(v);
+    if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20)) return false;
+    v->n_phases = (int)(v->osy * v->osx);
+    if (v->n_phases > 64 || v->s.kh * v->s.kw > 4096) return false;
+    v->phase = dync__arena_alloc(&v->arena, (size_t)v->n_phases * sizeof *v->phase);
+    if (!v->phase) return false;
+    memset(v->phase, 0, (size_t)v->n_phases * sizeof *v->phase);
+    for (int i = 0; i < v->n_phases; i++) {
+        dync__cj_phase *f = &v->phase[i];
+        if (!dync__cj_phase_taps(v, f, i / v->osx, i % v->osx)) return false;
+        f->weights = v->pack;
+        v->pack += v->groups * v->ocb * v->icb * f->n_taps * v->K * v->V;
+    }
+    if (!dync__cj_rows(v)) return false;
+    for (int i = 0; i < v->n_phases; i++) {
+        dync__cj_phase *f = &v->phase[i];
+        for (int t = 0; t < 2 * f->n_taps; t++) {
+            const dync__cj_tap *tap = &f->tap[t / 2];
+            f->at[t % 2][t / 2] = (dync__ctap){tap->y * v->in_row + tap->x * v->in_pixel, t / 2 * v->K * v->B[t % 2] * v->V * 4};
+        }
+        if (!weight && !dync__cj_phase_code(v, f)) return false;
+    }
+    if (weight && !dync__cj_lists(v)) return false;
+    for (int i = 0; i < 6; i++)
+        if (!(v->move[i / 3][i % 3] = dync__cblock_code(v->isa, v->V, 4 << i % 3, i >= 3))) return false;
+    return true;
+}
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
+    if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 || dync__conv_isa() == 0) return NULL;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);           /* without memory the portable form serves */
+    dync__cj *v = dync__calloc(sizeof *v);
+    if (v) {
+        v->s = *s;
+        v->what = what;
+        if (!dync__cj_make(v)) {
+            dync__cj_free(v);
+            v = NULL;
+        }
+    }
+    dync__error_guard_end(&guard);
+    return v;
+}
+DYNC__FN void dync__cj_free(dync__cj *v) {
+    if (!v) return;
+    dync__arena_free(&v->arena);
+    dync__free(v, sizeof *v);
+}
+/* ---- weights ----------------------------------------------------------------------------------------------------------------------- */
+/* Block b of out channels and block a of in channels of a group, between where the layer has them and a table [in channel, window
+ * element][V]. Depthwise: g is the block. */
+static void dync__cj_lines(const dync__cj *v, bool to_table, float *w, int64_t g, int64_t b, int64_t a, float *table) {
+    int64_t taps = v->s.kh * v->s.kw, gc = v->s.c / v->s.groups, go = v->s.o / v->s.groups, k = DYNC__MIN(v->K, v->ic - a * v->K);
+    int64_t n = DYNC__MIN(v->V, (v->depthwise ? v->s.c - g * v->V : v->oc) - b * v->V);
+    if (v->depthwise) w += g * v->V * taps;
+    else if (v->what == DYNC__CJ_INPUT) w += (g * go + a * v->K) * gc * taps + b * v->V * taps;
+    else w += (g * go + b * v->V) * gc * taps + a * v->K * taps;
+    if (v->depthwise || v->what != DYNC__CJ_INPUT) {
+        dync__cj_move(v, to_table, w, v->depthwise ? taps : gc * taps, table, (v->depthwise ? 1 : k) * taps, n);
+        return;
+    }
+    for (int64_t i = 0; i < k; i++, w += gc * taps, table += taps * v->V) {
+        if (taps == 1) dync__copy_line(table, w, (size_t)n * sizeof *w);
+        else dync__cj_move(v, true, w, taps, table, taps, n);
+    }
+}
+/* Packed: phase, group, out blocks by ones, twos or threes as the tiles take them, in blocks, tap, in channel, out channel. */
+static bool dync__cj_pack(const dync__cj *v, const float *w, float *to) {
+    int64_t taps = v->s.kh * v->s.kw;
+    size_t line = (size_t)v->V * sizeof *to, bytes = (size_t)(v->K * taps) * line;
+    float *table = dync__alloc_data(bytes);
+    if (!table) return false;
+    for (int64_t i = 0; i < v->groups * v->ocb * v->icb; i++) {
+        int64_t a = i % v->icb, b = i / v->icb % v->ocb, g = i / v->icb / v->ocb, first = b / v->B[0] * v->B[0], B = DYNC__MIN(v->B[0], v->ocb - first);
+        memset(table, 0, bytes);
+        dync__cj_lines(v, true, (float *)(uintptr_t)w, g, b, a, table);
+        for (int p = 0; p < v->n_phases; p++) {
+            const dync__cj_phase *f = &v->phase[p];
+            float *at = to + f->weights + ((g * v->ocb + first) * v->icb + a * B) * f->n_taps * v->K * v->V + (b - first) * v->V;
+            for (int t = 0; t < f->n_taps; t++)
+                for (int64_t k = 0; k < v->K; k++, at += B * v->V) dync__copy_line(at, table + (k * taps + f->tap[t].from) * v->V, line);
+        }
+    }
+    dync__free_data(table, bytes);
+    return true;
+}
+/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
+typedef struct dync__cj_work {
+    const dync__cj *v;
+    const float *in, *weight, *bias;
+    float *out, *packed, *x, *gy;
+    int64_t split;                       /* jobs an image's rows are cut into by output channels */
+    int32_t failed;
+} dync__cj_work;
+static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
+static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t rows) {
+    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT];
+    for (int64_t y = 0; y < (f->by_rows ? 1 : rows); y++)
+        for (int r = 0; r < 2 && f->run[r].count; r++) {
+            const dync__cj_run_of *run = &f->run[r];
+            int64_t down = f->by_rows ? run->first : y, across = f->by_rows ? 0 : run->first;
+            args[DYNC__CA_IN] = in + down * v->isy * v->in_row + across * v->isx * v->in_pixel;
+            args[DYNC__CA_OUT] = out + down * v->osy * v->out_row + across * v->osx * 4 * v->V;
+            args[DYNC__CA_TILES] = run->count;
+            args[DYNC__CA_T_IN] = run->step * (f->by_rows ? v->isy * v->in_row : v->isx * v->in_pixel);
+            args[DYNC__CA_T_OUT] = run->step * (f->by_rows ? v->osy * v->out_row : v->osx * 4 * v->V);
+            run->code[k](args);
+        }
+}
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y. */
+static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y) {
+    const dync__cj *v = w->v;
+    for (int i = 0; i < v->n_phases; i++) {
+        const dync__cj_phase *f = &v->phase[i];
+        int64_t args[DYNC__CA_WORDS], step = v->icb * f->n_taps * v->K * v->V;
+        if (f->jh == 0 || f->jw == 0) continue;
+        for (int64_t b = b0, B; b < b1; b += B) {
+            B = DYNC__MIN(v->B[0], v->ocb - b);
+            args[DYNC__CA_W] = dync__cj_address(w->packed) + 4 * (f->weights + (g * v->ocb + b) * step);
+            args[DYNC__CA_IN] = dync__cj_address(x) + v->lo_y * v->in_row + v->lo_x * v->in_pixel;
+            args[DYNC__CA_OUT] = dync__cj_address(y) + (b - b0) * v->out_block + f->oy * v->out_row + f->ox * 4 * v->V;
+            args[DYNC__CA_BIAS] = dync__cj_address(v->what == DYNC__CJ_FORWARD ? w->bias + (g * v->ocb + b) * v->V : w->bias);
+            args[DYNC__CA_TAPS] = dync__cj_address(f->at[B != v->B[0]]);
+            args[DYNC__CA_NTAPS] = f->n_taps;
+            args[DYNC__CA_NA] = v->icb;
+            args[DYNC__CA_A_IN] = v->in_block;
+            args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
+            dync__cj_tiles(v, f, B != v->B[0], args, DYNC__MIN(rows, f->jh - j));
+        }
+    }
+}
+/* Channels that group g has of `per` a group, of all: depthwise the last one may have fewer. */
+static int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per) { return v->depthwise ? DYNC__MIN(per, v->s.c - g * per) : per; }
+static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y) {
+    const dync__cj *v = w->v;
+    int64_t part = job % w->split, chunk = job / w->split % v->chunks, g = job / w->split / v->chunks % v->groups;
+    int64_t image = job / w->split / v->chunks / v->groups, units = (v->ocb + v->B[0] - 1) / v->B[0];
+    int64_t b0 = units * part / w->split * v->B[0], b1 = DYNC__MIN(units * (part + 1) / w->split * v->B[0], v->ocb);
+    int64_t j = chunk * v->rows, rows = DYNC__MIN(v->rows, v->oh - j), in_all = v->depthwise ? v->s.c : v->ic * v->groups;
+    int64_t out_all = v->depthwise ? v->s.c : v->oc * v->groups, have = dync__cj_has(v, g, v->oc);
+    dync__cj_in(v, w->in + (image * in_all + g * v->ic) * v->h * v->w, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
+    dync__cj_blocks(w, g, b0, b1, j, rows, x, y);
+    for (int64_t b = b0; b < b1; b++)
+        dync__cj_move(v, false, w->out + (image * out_all + g * v->oc + b * v->V) * v->oh * v->ow + j * v->ow, v->oh * v->ow,
+                      y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
+}
+static int64_t dync__cj_jobs(const dync__cj_work *w) { return w->v->s.n * w->v->groups * w->v->chunks * w->split; }
+static void dync__cj_part(void *user, int part, int n_parts) {
+    dync__cj_work *w = user;
+    const dync__cj *v = w->v;
+    size_t in = (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = (size_t)(v->ocb * v->out_block);
+    int64_t jobs = dync__cj_jobs(w);
+    char *memory = dync__alloc_data(in + out);
+    if (!memory) {
+        DYNC__ATOMIC_STORE(&w->failed, 1);
+        return;
+    }
+    for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++)
+        dync__cj_job(w, i, (float *)(void *)memory, (float *)(void *)(memory + in));
+    dync__free_data(memory, in + out);
+}
+static double dync__cj_multiplications(const dync__cj *v) {
+    return (double)(v->s.n * v->s.oh * v->s.ow * v->s.kh * v->s.kw) * (double)(v->s.o * (v->depthwise ? 1 : v->s.c / v->s.groups));
+}
+static dync_status dync__cj_run_places(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out) {
+    bool forward = v->what == DYNC__CJ_FORWARD;
+    int64_t biases = forward ? v->groups * v->ocb * v->V : 0, per = v->depthwise ? v->V : v->oc;
+    size_t bytes = (size_t)(v->pack + biases) * sizeof(float);
+    dync__cj_work w = {.v = v, .in = in, .bias = bias, .out = out, .split = 1};
+    int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
+    float *packed = dync__alloc_data(bytes);
+    if (!packed) return DYNC_ERR_MEMORY;
+    if (weight && !dync__cj_pack(v, weight, packed)) {
+        dync__free_data(packed, bytes);
+        return DYNC_ERR_MEMORY;
+    }
+    if (forward) {
+        float *to = packed + v->pack;
+        memset(to, 0, (size_t)biases * sizeof *to);
+        for (int64_t i = 0; bias && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = bias[i];
+        w.bias = to;
+    }
+    w.packed = packed;
+    if (dync__cj_jobs(&w) < threads) w.split = DYNC__MIN((v->ocb + v->B[0] - 1) / v->B[0], (threads + dync__cj_jobs(&w) - 1) / dync__cj_jobs(&w));
+    threads = (int)DYNC__MIN(threads, dync__cj_jobs(&w));
+    if (threads > 1) dync__pool_run(dync__cj_part, &w, threads);
+    else dync__cj_part(&w, 0, 1);
+    dync__free_data(packed, bytes);
+    return w.failed ? dync__fail_memory(0) : DYNC_OK;
+}
+/* ---- the weight gradient --------------------------------------------------------------------------------------------------------------- */
+/* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
+static void dync__cj_weight_in(void *user, int part, int n_parts) {
+    const dync__cj_work *w = user;
+    const dync__cj *v = w->v;
+    int64_t jobs = 2 * v->groups, x_step = (v->planar ? v->ic : v->icb) * v->in_block / 4, y_step = v->ocb * v->out_block / 4;
+    for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++) {
+        int64_t g = i / 2, have = dync__cj_has(v, g, v->oc);
+        if (i % 2 == 0) {
+            dync__cj_in(v, w->in + g * v->ic * v->h * v->w, dync__cj_has(v, g, v->ic), -v->lo_y, v->rows_in, w->x + g * x_step);
+            continue;
+        }
+        for (int64_t b = 0; b < v->ocb; b++) {
+            float *to = w->gy + g * y_step + b * v->out_block / 4;
+            int64_t n = DYNC__MIN(v->V, have - b * v->V);
+            if (n < v->V) memset(to, 0, (size_t)v->out_block);
+            dync__cj_move(v, true, (float *)(uintptr_t)(w->weight + (g * v->oc + b * v->V) * v->oh * v->ow), v->oh * v->ow, to, v->oh * v->ow, n);
+        }
+    }
+}
+/* Block a of in channels and blocks [b, b + B) of out channels of group g, rows [j, j + rows) of the image. */
+static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, int64_t b, int64_t B, int64_t a, int64_t j, const dync__ctap *line, int64_t rows) {
+    const dync__cj *v = w->v;
+    int64_t in = dync__cj_address(w->x) + (g * (v->planar ? v->ic : v->icb) + a) * v->in_block + (v->lo_y + j * v->isy) * v->in_row + v->lo_x * v->in_pixel;
+    for (int64_t o = 0; o < v->outer; o++)
+        for (int l = 0; l < v->n_lists; l++) {
+            int64_t args[DYNC__CA_WORDS], at = ((g * v->ocb + b) * v->icb + a * B) * v->outer * v->all + (o * v->all + v->list[l].first) * B;
+            args[DYNC__CA_IN] = in + (v->outer > 1 ? v->phase[0].at[0][o].in : v->depthwise || v->planar ? 0 : v->phase[0].at[0][0].in);
+            args[DYNC__CA_W] = dync__cj_address(w->gy) + (g * v->ocb + b) * v->out_block + j * v->out_row;
+            args[DYNC__CA_OUT] = dync__cj_address(w->packed + at * v->V);
+            args[DYNC__CA_TAPS] = dync__cj_address(line);
+            args[DYNC__CA_NTAPS] = rows;
+            args[DYNC__CA_NA] = args[DYNC__CA_TILES] = 1;
+            args[DYNC__CA_A_IN] = args[DYNC__CA_A_W] = args[DYNC__CA_T_IN] = args[DYNC__CA_T_OUT] = 0;
+            v->list[l].code[B != v->B[0]](args);
+        }
+}
+static void dync__cj_weight_part(void *user, int part, int n_parts) {
+    const dync__cj_work *w = user;
+    const dync__cj *v = w->v;
+    int64_t units = (v->ocb + v->B[0] - 1) / v->B[0], jobs = v->groups * units * v->icb, rows = DYNC__MIN(DYNC__MAX(DYNC__CJ_SUM / v->ow, 1), 32);
+    dync__ctap line[32];
+    for (int64_t r = 0; r < rows; r++) line[r] = (dync__ctap){r * v->isy * v->in_row, r * v->out_row};
+    for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++) {
+        int64_t a = i % v->icb, b = i / v->icb % units * v->B[0], g = i / v->icb / units;
+        for (int64_t j = 0; j < v->oh; j += rows)
+            dync__cj_weight_tile(w, g, b, DYNC__MIN(v->B[0], v->ocb - b), a, j, line, DYNC__MIN(rows, v->oh - j));
+    }
+}
+static bool dync__cj_weight_out(const dync__cj *v, const float *from, float *gw) {
+    int64_t taps = v->s.kh * v->s.kw, all = v->outer * v->all, K = v->depthwise ? 1 : v->planar ? v->ic : v->V;
+    size_t line = (size_t)v->V * sizeof *gw, bytes = (size_t)(K * taps) * line;
+    float *table = dync__alloc_data(bytes);
+    if (!table) return false;
+    for (int64_t i = 0; i < v->groups * v->ocb * v->icb; i++) {
+        int64_t a = i % v->icb, b = i / v->icb % v->ocb, g = i / v->icb / v->ocb, first = b / v->B[0] * v->B[0], B = DYNC__MIN(v->B[0], v->ocb - first);
+        const float *at = from + ((g * v->ocb + first) * v->icb + a * B) * all * v->V + (b - first) * v->V;
+        for (int64_t t = 0; t < taps; t++)
+            for (int64_t k = 0; k < K; k++, at += B * v->V) dync__copy_line(table + (k * taps + t) * v->V, at, line);
+        dync__cj_lines(v, false, gw, g, b, a, table);
+    }
+    dync__free_data(table, bytes);
+    return true;
+}
+static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const float *gy, float *gw) {
+    size_t x_bytes = (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block), y_bytes = (size_t)(v->groups * v->ocb * v->out_block);
+    size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) * sizeof(float);
+    char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
+    int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
+    if (!memory) return DYNC_ERR_MEMORY;
+    dync__cj_work w = {.v = v, .x = (float *)(void *)memory, .gy = (float *)(void *)(memory + x_bytes), .packed = (float *)(void *)(memory + x_bytes + y_bytes)};
+    memset(w.packed, 0, w_bytes);
+    for (int64_t n = 0; n < v->s.n; n++) {
+        w.in = x + n * v->s.c * v->h * v->w;
+        w.weight = gy + n * v->s.o * v->oh * v->ow;
+        if (threads > 1) {
+            dync__pool_run(dync__cj_weight_in, &w, threads);
+            dync__pool_run(dync__cj_weight_part, &w, threads);
+        } else {
+            dync__cj_weight_in(&w, 0, 1);
+            dync__cj_weight_part(&w, 0, 1);
+        }
+    }
+    bool out = dync__cj_weight_out(v, w.packed, gw);
+    dync__free_data(memory, x_bytes + y_bytes + w_bytes);
+    return out ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+DYNC__FN dync_status dync__cj_run(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out) {
+    return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, in, weight, out) : dync__cj_run_places(v, in, weight, bias, out);
+}
+#else
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
+    (void)s, (void)what;
+    return NULL;
+}
+DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
+DYNC__FN dync_status dync__cj_run(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out) {
+    (void)v, (void)in, (void)weight, (void)bias, (void)out;
+    return DYNC_ERR_INTERNAL;
+}
+#endif
+
 /* ==== kernel/conv.c ============================================================================================= */
 /* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.
  *
@@ -20509,19 +21401,33 @@ static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, cons
     }
     return DYNC_OK;
 }
+static void dync__conv_drop(void *state) { dync__cj_free(state); }
+/* Machine code where there is some; else state stays NULL. */
+static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
+    dync__conv v;
+    if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
+    dync__conv_open(&v, c, x, w, y);
+    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups};
+    c->state = dync__cj_new(&s, what);
+    c->drop = dync__conv_drop;
+    return DYNC_OK;
+}
 DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
-    return dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
-                                               c->operand[2].dtype == c->operand[3].dtype), "a bias [O]");
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
+                                                  c->operand[2].dtype == c->operand[3].dtype), "a bias [O]"));
+    return dync__conv_ready(c, DYNC__CJ_FORWARD, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]);
 }
 DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
-    return dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]);
+    DYNC__TRY(dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]));
+    return dync__conv_ready(c, DYNC__CJ_INPUT, &c->operand[2], &c->operand[1], &c->operand[0]);
 }
 DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
-    return dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]);
+    DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]));
+    return dync__conv_ready(c, DYNC__CJ_WEIGHT, &c->operand[0], &c->operand[2], &c->operand[1]);
 }
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
@@ -20539,7 +21445,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    if (status == DYNC_OK) status = dync__conv_run(&v);
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, x.data, w.data, bias.data, y.data) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&x);
     dync__dense_drop(&w);
@@ -20558,7 +21464,7 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    if (status == DYNC_OK) status = dync__conv_run(v);
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, a.data, b.data, NULL, y.data) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);
     dync__dense_drop(&b);
@@ -21713,8 +22619,10 @@ DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *opti
 DYNC__FN void dync__plan_free(dync__plan *p) {
     if (!p) return;
     for (int i = 0; i < p->n_steps; i++) {
+        const dync__kcall *c = p->step[i].call;
         dync__code_free(p->step[i].code);
-        for (int k = 0; p->step[i].call && k < DYNC__KCALL_PIECES; k++) dync__code_free(p->step[i].call->piece[k]);
+        for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
+        if (c && c->drop) c->drop(c->state);
     }
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
