@@ -150,7 +150,7 @@
 #endif
 #define DYNC_VERSION "0.1.0"
 
-/* Where in the user's source a call stands: each operator macro passes DYNC_HERE on. */
+/* Where in the user's source a call stands: macros of functions that can fail pass DYNC_HERE on, to the function name_at. */
 typedef struct dync_loc { const char *file; int line; const char *func; } dync_loc;
 #define DYNC_NOWHERE (DYNC_LITERAL(dync_loc){0, 0, 0})
 #if defined(DYNC_NO_LOCATION)
@@ -158,7 +158,7 @@ typedef struct dync_loc { const char *file; int line; const char *func; } dync_l
 #else
 #define DYNC__HERE (DYNC_LITERAL(dync_loc){__FILE__, __LINE__, __func__})
 #endif
-#define DYNC_HERE DYNC__HERE     /* the library's own calls in gradient rules say the user's place instead */
+#define DYNC_HERE DYNC__HERE
 
 #ifndef DYNC_MAX_DIMS
 #define DYNC_MAX_DIMS 8
@@ -318,11 +318,15 @@ DYNC_API int dync_len(dync_value list);
  *   ->      the item, borrowed from the list; none on failure
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX */
 DYNC_API dync_value dync_at(dync_value list, int i);
+DYNC_API dync_value dync_at_at(dync_value list, int i, dync_loc at);
+#define dync_at(...) dync_at_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_as_tensor: the tensor in a value.
  *   ->      borrowed; NULL and an error if v is no tensor
  *   errors  DYNC_ERR_VALUE */
 DYNC_API dync_tensor *dync_as_tensor(dync_value v);
+DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
+#define dync_as_tensor(...) dync_as_tensor_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_as_int, _float, _bool, _str: the plain number or text in a value.
  *
@@ -441,6 +445,7 @@ typedef struct dync_make {
     dync_device device DYNC__ZERO;
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
+    dync_loc at_ DYNC__ZERO;             /* private: the caller's place */
 } dync_make;
 DYNC_API dync_tensor *dync_empty_opt(dync_make options);
 DYNC_API dync_tensor *dync_zeros_opt(dync_make options);
@@ -463,25 +468,26 @@ typedef struct dync_make_from {
     dync_device device DYNC__ZERO;
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
+    dync_loc at_ DYNC__ZERO;             /* private */
 } dync_make_from;
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_constant_opt(dync_make_from options);
 
 #if DYNC__DESIGNATORS
-#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
+#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_full(shape_, ...) DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)   /* (shape, value) or (shape, value, .dtype = ...) */
-#define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_})
-#define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__})
+#define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
+#define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
 #endif
 #if defined(__cplusplus)     /* the data and the shape are the two first of the options by name: C++ does not mix the forms */
-#define DYNC__FROM(data_, ...) dync_make_from{.data = data_, .shape = __VA_ARGS__}
+#define DYNC__FROM(data_, ...) dync_make_from{.data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE}
 #else
-#define DYNC__FROM(...) (dync_make_from){.data = __VA_ARGS__}
+#define DYNC__FROM(...) (dync_make_from){.data = __VA_ARGS__, .at_ = DYNC_HERE}
 #endif
 #if DYNC__DESIGNATORS
 #define dync_from(...)     dync_from_opt(DYNC__FROM(__VA_ARGS__))
@@ -522,11 +528,15 @@ template <class T> inline dync_tensor *dync_full(const dync_dims &shape, T value
  *   ->      t
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
 DYNC_API dync_tensor *dync_parameter(dync_tensor *t);
+DYNC_API dync_tensor *dync_parameter_at(dync_tensor *t, dync_loc at);
+#define dync_parameter(...) dync_parameter_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_set_: self becomes a view of other's memory, with other's shape, strides and dtype.
  *   ->      self
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
 DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other);
+DYNC_API dync_tensor *dync_set__at(dync_tensor *self, dync_tensor *other, dync_loc at);
+#define dync_set_(...) dync_set__at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_shallow_copy: another handle on the same memory, without gradient history. */
 DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
@@ -536,6 +546,8 @@ DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
  *   ->      1-dim, owned by the scope
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_tensor *dync_arange(double start, double end, double step);
+DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync_loc at);
+#define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same numbers, on every target.
  *   notes   inside a traced function it is part of the program and happens in every call */
@@ -548,7 +560,11 @@ DYNC_API void dync_manual_seed(uint64_t seed);
  *   notes   inside a traced function each is a guard */
 DYNC_API int dync_ndim(const dync_tensor *t);
 DYNC_API int64_t dync_size(const dync_tensor *t, int dim);
+DYNC_API int64_t dync_size_at(const dync_tensor *t, int dim, dync_loc at);
+#define dync_size(...) dync_size_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API int64_t dync_stride(const dync_tensor *t, int dim);
+DYNC_API int64_t dync_stride_at(const dync_tensor *t, int dim, dync_loc at);
+#define dync_stride(...) dync_stride_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API int64_t dync_numel(const dync_tensor *t);
 DYNC_API dync_dtype dync_type(const dync_tensor *t);
 DYNC_API bool dync_requires_grad(const dync_tensor *t);
@@ -558,6 +574,8 @@ DYNC_API bool dync_requires_grad(const dync_tensor *t);
  *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator bodies; DYNC_ERR_DEVICE
  *   notes   inside a traced function a graph break */
 DYNC_API void *dync_data(dync_tensor *t);
+DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
+#define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_item: one element as a number.
  *   t       exactly one element
@@ -582,19 +600,29 @@ DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
  *   notes   inside a traced function a graph break, reason "print" */
 DYNC_API void dync_print(dync_tensor *t);
+DYNC_API void dync_print_at(dync_tensor *t, dync_loc at);
+#define dync_print(...) dync_print_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API char *dync_str(dync_tensor *t);
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
  *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
  *   notes   inside a traced function a branch on the outcome */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
+DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
+#define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, double rtol, double atol);
+DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at);
+#define dync_allclose(...) dync_allclose_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
  *   grad    passes through between floating dtypes
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
+DYNC_API dync_tensor *dync_to_dtype_at(dync_tensor *t, dync_dtype dtype, dync_loc at);
+#define dync_to_dtype(...) dync_to_dtype_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);
+DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync_loc at);
+#define dync_to_device(...) dync_to_device_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_split: pieces of `size` along dim, the last one maybe smaller. dync_split_sizes: pieces of the sizes given, which must add up to
  * the size of dim. dync_chunk: `chunks` pieces of equal size, the last one maybe smaller, fewer where dim is short. dync_unbind: one piece
@@ -602,9 +630,17 @@ DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);
  *   ->      a list of views, owned by the scope; none on failure
  *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim);
+DYNC_API dync_value dync_split_at(dync_tensor *t, int64_t size, int dim, dync_loc at);
+#define dync_split(...) dync_split_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim);
+DYNC_API dync_value dync_split_sizes_at(dync_tensor *t, dync_dims sizes, int dim, dync_loc at);
+#define dync_split_sizes(...) dync_split_sizes_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim);
+DYNC_API dync_value dync_chunk_at(dync_tensor *t, int chunks, int dim, dync_loc at);
+#define dync_chunk(...) dync_chunk_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_value dync_unbind(dync_tensor *t, int dim);
+DYNC_API dync_value dync_unbind_at(dync_tensor *t, int dim, dync_loc at);
+#define dync_unbind(...) dync_unbind_at(__VA_ARGS__, DYNC_HERE)
 
 /* ==== api/ops.h ================================================================================================= */
 /* ---- operators: PyTorch's names, semantics, type promotion and broadcasting; trailing _ works in place ---------
@@ -1577,7 +1613,11 @@ DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at);
  *             under fullgraph, where the tensors it reaches must be leaves (DYNC_ERR_UNSUPPORTED) and a loss that is returned has no
  *             history left */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
+DYNC_API dync_status dync_backward_at(dync_tensor *loss, dync_loc at);
+#define dync_backward(...) dync_backward_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out);
+DYNC_API dync_status dync_backward_with_at(dync_tensor *out, dync_tensor *grad_out, dync_loc at);
+#define dync_backward_with(...) dync_backward_with_at(__VA_ARGS__, DYNC_HERE)
 
 /* retain_graph: the history survives. create_graph: the gradients have a history of their own (and the other's survives).
  * allow_unused: an input that does not matter has gradient none instead of an error. */
@@ -1588,12 +1628,16 @@ typedef struct { bool retain_graph, create_graph, allow_unused; } dync_grad_opti
  *   grad_outputs_or_none   as many; none where the output is a scalar
  *   errors                 as dync_backward */
 DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options);
+DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at);
+#define dync_backward_opt(...) dync_backward_opt_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_gradients: gradients of outputs with respect to inputs; .grad stays untouched. torch.autograd.grad.
  *   inputs    a tensor or a list of them
  *   ->        a list of as many gradients, owned by the scope; none where unused and allowed
  *   errors    as dync_backward; DYNC_ERR_AUTOGRAD (an input that was not used) */
 DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options);
+DYNC_API dync_value dync_gradients_at(dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at);
+#define dync_gradients(...) dync_gradients_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_grad: the gradient accumulated in a leaf.
  *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no error */
@@ -1604,6 +1648,8 @@ DYNC_API dync_tensor *dync_grad(const dync_tensor *t);
  *   errors         DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE
  *   notes          inside a traced function an effect, repeated in every call */
 DYNC_API void dync_set_grad(dync_tensor *t, dync_tensor *grad_or_null);
+DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_loc at);
+#define dync_set_grad(...) dync_set_grad_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_is_leaf: t was made by the user, not by an operator with gradient. dync_has_grad_fn: the opposite, with a node behind it. */
 DYNC_API bool dync_is_leaf(const dync_tensor *t);
@@ -1614,6 +1660,8 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
  *   ->      a list of its inputs' gradients, owned by the scope; none where it has no node
  *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_SHAPE */
 DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads);
+DYNC_API dync_value dync_grad_fn_call_at(dync_tensor *out, dync_value grads, dync_loc at);
+#define dync_grad_fn_call(...) dync_grad_fn_call_at(__VA_ARGS__, DYNC_HERE)
 
 typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
 /* dync_grad_fn_hook: hooks of the node that made `out`. Each runs once when the node does: pre sees the gradient of `out` (NULL where none
@@ -1634,6 +1682,8 @@ DYNC_API const char *dync_trace_meta_get(const char *key);
  *   ->      t
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *t, bool on);
+DYNC_API dync_tensor *dync_requires_grad__at(dync_tensor *t, bool on, dync_loc at);
+#define dync_requires_grad_(...) dync_requires_grad__at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_detach: the same memory without gradient history. A view, owned by the scope. */
 DYNC_API dync_tensor *dync_detach(dync_tensor *t);
@@ -1799,9 +1849,12 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
  * for one tensor.
  *   ->      owned by the scope; none or NULL on failure
  *   thread  any, unless the module is being changed */
-#define dync_module_call(m, ...) dync_module_call_values(m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+#define dync_module_call(m, ...) dync_module_call_values_at(m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args);
+DYNC_API dync_value dync_module_call_values_at(dync_module *m, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
+DYNC_API dync_tensor *dync_forward_call_at(dync_module *m, dync_tensor *x, dync_loc at);
+#define dync_forward_call(...) dync_forward_call_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_module_user: the pointer given to dync_module_new. */
 DYNC_API void *dync_module_user(const dync_module *m);
@@ -1825,6 +1878,8 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
 /* dync_module_param, dync_module_buffer: a parameter or buffer by its path.
  *   ->      borrowed; NULL on failure */
 DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name);
+DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dync_loc at);
+#define dync_module_param(...) dync_module_param_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
 /* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the module's version is a guard).
@@ -1855,6 +1910,8 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
  *   notes   a failed load leaves the module as it was */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
+DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
+#define dync_module_load(...) dync_module_load_at(__VA_ARGS__, DYNC_HERE)
 
 /* ---- optimizers ----------------------------------------------------------------------------------------------------------------
  * dync_sgd(net, .lr = 0.1, .momentum = 0.9), dync_adam(net, ...), dync_adamw(net, ...): an optimizer of every parameter of a module;
@@ -1899,6 +1956,8 @@ inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_
 /* dync_optim_step: one step down the gradients in .grad; a parameter without one is left alone.
  *   errors  DYNC_ERR_VALUE (NULL), those of the operators */
 DYNC_API dync_status dync_optim_step(dync_optim *o);
+DYNC_API dync_status dync_optim_step_at(dync_optim *o, dync_loc at);
+#define dync_optim_step(...) dync_optim_step_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_optim_zero_grad: clears .grad of every parameter. */
 DYNC_API void dync_optim_zero_grad(dync_optim *o);
@@ -1934,6 +1993,7 @@ typedef struct dync_compile_options {
     const char *repro_after DYNC__ZERO; /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
     int repro_level DYNC__ZERO;        /* 1 to 4; default: the setting */
     int last_ DYNC__ZERO;              /* private: so that a call without options has one */
+    dync_loc at_ DYNC__ZERO;           /* private: the caller's place */
 } dync_compile_options;
 
 /* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from whatever can be compiled. */
@@ -1990,7 +2050,7 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
  *   errors   DYNC_ERR_VALUE (NULL, unknown backend), DYNC_ERR_MEMORY
  *   notes    C++17: dync_compile(fn, options) with a dync_compile_options */
 #if DYNC__DESIGNATORS
-#define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .last_ = 0)
+#define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_COMPILE_(fn, ...) dync_compile_opt(DYNC_FN(fn), #fn, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
 #else
 #define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)
@@ -2020,8 +2080,9 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls in real time.
  *   out     a tensor or a list of them, of the results' shapes and dtypes
  *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE */
-#define dync_call_into(f, out, ...) dync_call_into_values(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+#define dync_call_into(f, out, ...) dync_call_into_values_at(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args);
+DYNC_API dync_status dync_call_into_values_at(dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at);
 
 /* ---- inside a compiled function; outside of one they do what they can, or nothing ---------------------------------------------- */
 
@@ -2099,7 +2160,7 @@ DYNC_API void dync_remove_callback(int id);
 /* dync_module_compile(m, .backend = "eager"): compiles a module in place: dync_forward_call and dync_module_call run its compiled form.
  *   errors  as dync_compile */
 #if DYNC__DESIGNATORS
-#define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .last_ = 0)
+#define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_MODULE_COMPILE_(m, ...) dync_module_compile_opt(m, #m, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
 #else
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)
@@ -2669,6 +2730,8 @@ extern DYNC__TLS dync__thread dync__tls;
 #else
 static DYNC__TLS dync__thread dync__tls;
 #endif
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at           /* the library's own calls say the user's place; dync.in.h's last lines end it */
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread, last registered first.
  * Call once per layer from its init hook (process-wide list, fixed capacity 16). */
 DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *));
@@ -7584,7 +7647,7 @@ DYNC_API int dync_len(dync_value list) {
     dync__value_wrong("a list", list);
     return -1;
 }
-DYNC_API dync_value dync_at(dync_value list, int i) {
+DYNC_API dync_value (dync_at)(dync_value list, int i) {
     dync_value none = {DYNC_KIND_NONE, 0, {0}};
     if (list.kind != DYNC_KIND_LIST || !list.as.l) return dync__value_wrong("a list", list), none;
     if (i >= 0 && i < list.as.l->n) return list.as.l->items[i];
@@ -7592,7 +7655,7 @@ DYNC_API dync_value dync_at(dync_value list, int i) {
     return none;
 }
 /* A NULL tensor is passed on without a word where an error is pending: it comes from the call that failed. */
-DYNC_API dync_tensor *dync_as_tensor(dync_value v) {
+DYNC_API dync_tensor *(dync_as_tensor)(dync_value v) {
     if (v.kind == DYNC_KIND_TENSOR) return dync__open(v.as.t) ? v.as.t : NULL;
     if (v.kind != DYNC_KIND_NONE || dync_error() == DYNC_OK) dync__value_wrong("a tensor", v);
     return NULL;
@@ -7654,11 +7717,11 @@ static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int w
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return NULL;
     return dync__tensor_ask(handle, what, *dim);
 }
-DYNC_API int64_t dync_size(const dync_tensor *handle, int dim) {
+DYNC_API int64_t (dync_size)(const dync_tensor *handle, int dim) {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
     return t ? dync__sz_number(t->lay.shape[dim]) : -1;
 }
-DYNC_API int64_t dync_stride(const dync_tensor *handle, int dim) {
+DYNC_API int64_t (dync_stride)(const dync_tensor *handle, int dim) {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
     return t ? dync__sz_number(t->lay.stride[dim]) : -1;
 }
@@ -26634,7 +26697,7 @@ DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_d
     dync__arg args[] = {dync__arg_i(n), dync__arg_i(m), dync__arg_dtype((int)dtype), dync__arg_device((int)device)};
     return dync__op_call(DYNC__OP_eye, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_device device) { return dync_eye_at(n, m, dtype, device, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_device device) { return dync_eye_at(n, m, dtype, device, dync__tls.at); }
 DYNC__ENTRY_1TV(full_like)
 DYNC__ENTRY_1T(ones_like)
 DYNC__ENTRY_1T(rand_like)
@@ -26656,7 +26719,7 @@ DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims di
     dync__arg args[] = {dync__arg_h(self), dync__arg_value(p), dync__arg_dims(dim.n, dim.d), dync__arg_b(keepdim)};
     return dync__op_call(DYNC__OP_norm, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim) { return dync_norm_at(self, p, dim, keepdim, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim) { return dync_norm_at(self, p, dim, keepdim, dync__tls.at); }
 DYNC__ENTRY_1Tdb(prod)
 DYNC__ENTRY_1Ti(softmax)
 DYNC__ENTRY_1Tdib(std)
@@ -26669,7 +26732,7 @@ DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dy
     dync__arg args[] = {dync__arg_h(input), dync__arg_h(weight), bias ? dync__arg_h(bias) : dync__arg_none()};
     return dync__op_call(DYNC__OP_linear, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias) { return dync_linear_at(input, weight, bias, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias) { return dync_linear_at(input, weight, bias, dync__tls.at); }
 DYNC__ENTRY_1TT(matmul)
 DYNC__ENTRY_1TT(mm)
 DYNC__ENTRY_1TT(mv)
@@ -26680,65 +26743,65 @@ DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, dou
     dync__arg args[] = {dync__arg_h(self), dync__arg_h(other), dync__arg_f(rtol), dync__arg_f(atol), dync__arg_b(equal_nan)};
     return dync__op_call(DYNC__OP_isclose, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, dync__tls.at); }
 DYNC__ENTRY_1TT(logaddexp)
 DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_value(nan), dync__arg_value(posinf), dync__arg_value(neginf)};
     return dync__op_call(DYNC__OP_nan_to_num, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, dync__tls.at); }
 DYNC__ENTRY_1TT(xlogy)
 DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x1), dync__arg_h(x2), dync__arg_i(dim), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_cosine_similarity, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, dync__tls.at); }
 DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_value(p), dync__arg_i(dim), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_normalize, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, dync__tls.at); }
 DYNC__ENTRY_1TTT(addmv)
 DYNC__ENTRY_1TTT(baddbmm)
 DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at) {
     dync__arg args[] = {dync__arg_s(equation), dync__arg_value(operands)};
     return dync__op_call(DYNC__OP_einsum, 2, args, at);
 }
-DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, dync__tls.at); }
 DYNC__ENTRY_1T(trace)
 DYNC__ENTRY_1Td(adaptive_avg_pool2d)
 DYNC_API dync_tensor *dync_avg_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_b(ceil_mode), dync__arg_b(count_include_pad)};
     return dync__op_call(DYNC__OP_avg_pool2d, 6, args, at);
 }
-DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad) { return dync_avg_pool2d_at(self, kernel_size, stride, padding, ceil_mode, count_include_pad, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad) { return dync_avg_pool2d_at(self, kernel_size, stride, padding, ceil_mode, count_include_pad, dync__tls.at); }
 DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps, dync_loc at) {
     dync__arg args[] = {dync__arg_h(input), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), running_mean ? dync__arg_h(running_mean) : dync__arg_none(), running_var ? dync__arg_h(running_var) : dync__arg_none(), dync__arg_b(training), dync__arg_f(momentum), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_batch_norm, 8, args, at);
 }
-DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps) { return dync_batch_norm_at(input, weight, bias, running_mean, running_var, training, momentum, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps) { return dync_batch_norm_at(input, weight, bias, running_mean, running_var, training, momentum, eps, dync__tls.at); }
 DYNC__ENTRY_1TTOdddi(conv2d)
 DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_f(p), dync__arg_b(training)};
     return dync__op_call(DYNC__OP_dropout, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training) { return dync_dropout_at(self, p, training, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training) { return dync_dropout_at(self, p, training, dync__tls.at); }
 DYNC__ENTRY_1TT(embedding)
 DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at) {
     dync__arg args[] = {dync__arg_h(input), dync__arg_dims(normalized_shape.n, normalized_shape.d), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_layer_norm, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_layer_norm_at(input, normalized_shape, weight, bias, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_layer_norm_at(input, normalized_shape, weight, bias, eps, dync__tls.at); }
 DYNC_API dync_tensor *dync_max_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(dilation.n, dilation.d), dync__arg_b(ceil_mode)};
     return dync__op_call(DYNC__OP_max_pool2d, 6, args, at);
 }
-DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_at(self, kernel_size, stride, padding, dilation, ceil_mode, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_at(self, kernel_size, stride, padding, dilation, ceil_mode, dync__tls.at); }
 DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(dilation.n, dilation.d), dync__arg_b(ceil_mode)};
     return dync__op_call_list(DYNC__OP_max_pool2d_with_indices, 6, args, at);
 }
-DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_with_indices_at(self, kernel_size, stride, padding, dilation, ceil_mode, DYNC_NOWHERE); }
+DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_with_indices_at(self, kernel_size, stride, padding, dilation, ceil_mode, dync__tls.at); }
 DYNC__ENTRY_1Tl(one_hot)
 DYNC__ENTRY_1Tf(celu)
 DYNC__ENTRY_1Ti(glu)
@@ -26755,40 +26818,40 @@ DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dyn
     dync__arg args[] = {dync__arg_h(self), dync__arg_f(threshold), dync__arg_value(value)};
     return dync__op_call(DYNC__OP_threshold, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, dync__tls.at); }
 DYNC__ENTRY_1TTOdddi(conv1d)
 DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at) {
     dync__arg args[] = {dync__arg_h(input), dync__arg_h(weight), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(output_padding.n, output_padding.d), dync__arg_i(groups), dync__arg_dims(dilation.n, dilation.d)};
     return dync__op_call(DYNC__OP_conv_transpose2d, 8, args, at);
 }
-DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, dync__tls.at); }
 DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at) {
     dync__arg args[] = {dync__arg_h(input), dync__arg_i(num_groups), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_group_norm, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, dync__tls.at); }
 DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at) {
     dync__arg args[] = {dync__arg_h(input), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_instance_norm, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, dync__tls.at); }
 DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at) {
     dync__arg args[] = {dync__arg_h(input), dync__arg_dims(normalized_shape.n, normalized_shape.d), weight ? dync__arg_h(weight) : dync__arg_none(), dync__arg_value(eps)};
     return dync__op_call(DYNC__OP_rms_norm, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, dync__tls.at); }
 DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at) {
     dync__arg args[] = {dync__arg_h(query), dync__arg_h(key), dync__arg_h(value), attn_mask ? dync__arg_h(attn_mask) : dync__arg_none(), dync__arg_f(dropout_p), dync__arg_b(is_causal), dync__arg_value(scale)};
     return dync__op_call(DYNC__OP_scaled_dot_product_attention, 7, args, at);
 }
-DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, dync__tls.at); }
 DYNC__ENTRY_1Tl(pixel_shuffle)
 DYNC__ENTRY_1Td(upsample_nearest2d)
 DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(pad.n, pad.d), dync__arg_value(value)};
     return dync__op_call(DYNC__OP_pad, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, dync__tls.at); }
 DYNC__ENTRY_1Tdd(movedim)
 DYNC__ENTRY_1Till(unfold)
 DYNC__ENTRY_1TTf(huber_loss)
@@ -26796,7 +26859,7 @@ DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, boo
     dync__arg args[] = {dync__arg_h(self), dync__arg_h(target), dync__arg_b(log_target)};
     return dync__op_call(DYNC__OP_kl_div, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, dync__tls.at); }
 DYNC__ENTRY_1TT(binary_cross_entropy)
 DYNC__ENTRY_1TT(binary_cross_entropy_with_logits)
 DYNC__ENTRY_1TT(cross_entropy)
@@ -26808,13 +26871,13 @@ DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(size.n, size.d), dync__arg_dims(stride.n, stride.d), dync__arg_i(storage_offset)};
     return dync__op_call(DYNC__OP_as_strided, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset) { return dync_as_strided_at(self, size, stride, storage_offset, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset) { return dync_as_strided_at(self, size, stride, storage_offset, dync__tls.at); }
 DYNC__ENTRY_1T(contiguous)
 DYNC_API dync_tensor *dync_diagonal_at(dync_tensor *self, int offset, int dim1, int dim2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(offset), dync__arg_i(dim1), dync__arg_i(dim2)};
     return dync__op_call(DYNC__OP_diagonal, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, int dim2) { return dync_diagonal_at(self, offset, dim1, dim2, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, int dim2) { return dync_diagonal_at(self, offset, dim1, dim2, dync__tls.at); }
 DYNC__ENTRY_1Td(expand)
 DYNC__ENTRY_1TT(expand_as)
 DYNC__ENTRY_1Tii(flatten)
@@ -26825,12 +26888,12 @@ DYNC_API dync_tensor *dync_select_at(dync_tensor *self, int dim, int64_t index, 
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_i(index)};
     return dync__op_call(DYNC__OP_select, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index) { return dync_select_at(self, dim, index, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index) { return dync_select_at(self, dim, index, dync__tls.at); }
 DYNC_API dync_tensor *dync_slice_at(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(step)};
     return dync__op_call(DYNC__OP_slice, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step) { return dync_slice_at(self, dim, start, end, step, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step) { return dync_slice_at(self, dim, start, end, step, dync__tls.at); }
 DYNC__ENTRY_1Ti(squeeze)
 DYNC__ENTRY_1T(squeeze_all)
 DYNC__ENTRY_1T(t)
@@ -26839,7 +26902,7 @@ DYNC_API dync_tensor *dync_unflatten_at(dync_tensor *self, int dim, dync_dims si
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_dims(sizes.n, sizes.d)};
     return dync__op_call(DYNC__OP_unflatten, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims sizes) { return dync_unflatten_at(self, dim, sizes, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims sizes) { return dync_unflatten_at(self, dim, sizes, dync__tls.at); }
 DYNC__ENTRY_1Ti(unsqueeze)
 DYNC__ENTRY_1Td(view)
 DYNC__ENTRY_1TT(view_as)
@@ -26862,12 +26925,12 @@ DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *ind
     dync__arg args[] = {dync__arg_h(self), dync__arg_h(indices), dync__arg_i(dim)};
     return dync__op_call(DYNC__OP_take_along_dim, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim) { return dync_take_along_dim_at(self, indices, dim, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim) { return dync_take_along_dim_at(self, indices, dim, dync__tls.at); }
 DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(k), dync__arg_i(dim), dync__arg_b(largest), dync__arg_b(sorted)};
     return dync__op_call_list(DYNC__OP_topk, 5, args, at);
 }
-DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted) { return dync_topk_at(self, k, dim, largest, sorted, DYNC_NOWHERE); }
+DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted) { return dync_topk_at(self, k, dim, largest, sorted, dync__tls.at); }
 DYNC__ENTRY_1Ti(tril)
 DYNC__ENTRY_1Ti(triu)
 DYNC__ENTRY_1T(unique)
@@ -29933,21 +29996,23 @@ static void dync__public_end(const dync__public_frame *f) {
     dync__tls.op = f->op;
     dync__tls.at = f->at;
 }
+static dync_loc dync__public_at(const dync_loc *given) { return given->file ? *given : dync__tls.at; }
 /* ---- makers --------------------------------------------------------------------------------------------------------------------- */
 /* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). */
-static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name) {
+static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name, dync_loc at) {
     dync__tensor *t = h ? dync__peek(h) : NULL;
     if (!t) return NULL;
     if (name) {
         if (!(t->name = dync__intern(name))) return NULL;
         t->flags |= DYNC__T_NAMED;
     }
-    return requires_grad ? dync_requires_grad_(h, true) : h;
+    return requires_grad ? dync_requires_grad__at(h, true, at) : h;
 }
 static dync_tensor *dync__public_make(int op, const dync_make *o) {
     dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype),
                          dync__arg_device((int)o->device)};
-    return dync__public_finish(dync__op_call(op, 3, args, DYNC_NOWHERE), o->requires_grad, o->name);
+    dync_loc at = dync__public_at(&o->at_);
+    return dync__public_finish(dync__op_call(op, 3, args, at), o->requires_grad, o->name, at);
 }
 DYNC_API dync_tensor *dync_empty_opt(dync_make options) { return dync__public_make(DYNC__OP_empty, &options); }
 DYNC_API dync_tensor *dync_zeros_opt(dync_make options) { return dync__public_make(DYNC__OP_zeros, &options); }
@@ -29957,13 +30022,13 @@ DYNC_API dync_tensor *dync_randn_opt(dync_make options) { return dync__public_ma
 DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options) {
     dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value),
                          dync__arg_dtype((int)options.dtype), dync__arg_device((int)options.device)};
-    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, DYNC_NOWHERE), options.requires_grad,
-                               options.name);
+    dync_loc at = dync__public_at(&options.at_);
+    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, at), options.requires_grad, options.name, at);
 }
-DYNC_API dync_tensor *dync_arange(double start, double end, double step) {
+DYNC_API dync_tensor *(dync_arange)(double start, double end, double step) {
     dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step),
                          dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};
-    return dync__op_call(DYNC__OP_arange, 5, args, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 static const dync__read_intercept *dync__public_reads(void) {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
@@ -29990,8 +30055,8 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow) {
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
 static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow) {
-    dync__public_frame f = dync__public_begin(op, DYNC_NOWHERE);
-    dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name);
+    dync__public_frame f = dync__public_begin(op, dync__public_at(&o->at_));
+    dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name, dync__tls.at);
     dync__public_end(&f);
     return h;
 }
@@ -30013,8 +30078,8 @@ DYNC_API dync_tensor *dync_constant_opt(dync_make_from options) {
     if (reads && reads->constant && reads->constant(&options, &h)) return h;
     return dync__public_from_named("constant", &options, false);
 }
-DYNC_API dync_tensor *dync_parameter(dync_tensor *h) {
-    dync__public_frame f = dync__public_begin("parameter", DYNC_NOWHERE);
+DYNC_API dync_tensor *(dync_parameter)(dync_tensor *h) {
+    dync__public_frame f = dync__public_begin("parameter", dync__tls.at);
     dync__tensor *t = dync__open(h);
     dync_tensor *result = NULL;
     if (t && !dync_is_leaf(h))
@@ -30026,25 +30091,25 @@ DYNC_API dync_tensor *dync_parameter(dync_tensor *h) {
 }
 DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t) {
     dync__arg arg = dync__arg_h(t);
-    return dync__op_call(DYNC__OP_detach, 1, &arg, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
-DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other) {
+DYNC_API dync_tensor *(dync_set_)(dync_tensor *self, dync_tensor *other) {
     dync__arg args[2] = {dync__arg_h(self), dync__arg_h(other)};
-    return dync__op_call(DYNC__OP_set_, 2, args, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_set_, 2, args, dync__tls.at);
 }
-DYNC_API dync_tensor *dync_to_dtype(dync_tensor *h, dync_dtype dtype) {
+DYNC_API dync_tensor *(dync_to_dtype)(dync_tensor *h, dync_dtype dtype) {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_dtype((int)dtype)};
-    return t && t->dtype == dtype ? h : dync__op_call(DYNC__OP_to_dtype, 2, args, DYNC_NOWHERE);
+    return t && t->dtype == dtype ? h : dync__op_call(DYNC__OP_to_dtype, 2, args, dync__tls.at);
 }
-DYNC_API dync_tensor *dync_to_device(dync_tensor *h, dync_device device) {
+DYNC_API dync_tensor *(dync_to_device)(dync_tensor *h, dync_device device) {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_device((int)device)};
-    return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, DYNC_NOWHERE);
+    return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, dync__tls.at);
 }
 DYNC_API void dync_manual_seed(uint64_t seed) {
     dync__arg arg = dync__arg_i((int64_t)seed);
-    dync__op_call(DYNC__OP_manual_seed, 1, &arg, DYNC_NOWHERE);
+    dync__op_call(DYNC__OP_manual_seed, 1, &arg, dync__tls.at);
 }
 /* ---- reads ------------------------------------------------------------------------------------------------------------------------ */
 /* The interceptor, where this read is to be offered to it. */
@@ -30068,11 +30133,11 @@ static dync__tensor *dync__public_readable(const dync_tensor *h) {
     dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device first");
     return NULL;
 }
-DYNC_API void *dync_data(dync_tensor *h) {
+DYNC_API void *(dync_data)(dync_tensor *h) {
     void *p = NULL;
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->data && reads->data(h, &p)) return p;
-    dync__public_frame f = dync__public_begin("data", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("data", dync__tls.at);
     dync__tensor *t = dync__public_readable(h);
     p = t && t->numel ? dync__tensor_data(t) : NULL;
     dync__public_end(&f);
@@ -30110,7 +30175,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h) {
 }
 /* The text of t in s; false where it cannot be read. */
 static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s) {
-    dync__public_frame f = dync__public_begin(op, DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin(op, dync__tls.at);
     const dync__tensor *t = dync__public_readable(h);
     if (t) dync__tensor_show(s, t);
     dync__public_end(&f);
@@ -30133,7 +30198,7 @@ DYNC_API char *dync_profile_table(void) {
     dync__str_free(&s);
     return result;
 }
-DYNC_API void dync_print(dync_tensor *h) {
+DYNC_API void (dync_print)(dync_tensor *h) {
     dync__str s = {0};
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->print && reads->print(h)) return;
@@ -30177,12 +30242,12 @@ static bool dync__public_all(const dync__tensor *a, const dync__layout *la, cons
     }
     return true;
 }
-DYNC_API bool dync_equal(dync_tensor *ha, dync_tensor *hb) {
+DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb) {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(ha);
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
-    dync__public_frame f = dync__public_begin("equal", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("equal", dync__tls.at);
     dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
     if (a && b && a->lay.ndim == b->lay.ndim &&
         memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
@@ -30206,12 +30271,12 @@ static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, 
         return false;
     return dync__public_all(a, &la, b, &lb, rtol, atol);
 }
-DYNC_API bool dync_allclose(dync_tensor *ha, dync_tensor *hb, double rtol, double atol) {
+DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, double atol) {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(ha);
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->allclose && reads->allclose(ha, hb, rtol, atol, &result)) return result;
-    dync__public_frame f = dync__public_begin("allclose", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("allclose", dync__tls.at);
     dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
     if (a && b) result = dync__public_allclose(a, b, rtol, atol);
     dync__public_end(&f);
@@ -30246,8 +30311,8 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim) {
     if (size > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
     return size;
 }
-DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim) {
-    dync__public_frame f = dync__public_begin("split", DYNC_NOWHERE);
+DYNC_API dync_value (dync_split)(dync_tensor *t, int64_t size, int dim) {
+    dync__public_frame f = dync__public_begin("split", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim);
     if (total >= 0 && (size < 0 || (size == 0 && total)))
@@ -30257,8 +30322,8 @@ DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim) {
     dync__public_end(&f);
     return list;
 }
-DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim) {
-    dync__public_frame f = dync__public_begin("split_sizes", DYNC_NOWHERE);
+DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim) {
+    dync__public_frame f = dync__public_begin("split_sizes", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim), sum = 0;
     bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
@@ -30272,8 +30337,8 @@ DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim) {
     dync__public_end(&f);
     return list;
 }
-DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim) {
-    dync__public_frame f = dync__public_begin("chunk", DYNC_NOWHERE);
+DYNC_API dync_value (dync_chunk)(dync_tensor *t, int chunks, int dim) {
+    dync__public_frame f = dync__public_begin("chunk", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim);
     if (total >= 0 && chunks < 1)
@@ -30285,8 +30350,8 @@ DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim) {
     dync__public_end(&f);
     return list;
 }
-DYNC_API dync_value dync_unbind(dync_tensor *t, int dim) {
-    dync__public_frame f = dync__public_begin("unbind", DYNC_NOWHERE);
+DYNC_API dync_value (dync_unbind)(dync_tensor *t, int dim) {
+    dync__public_frame f = dync__public_begin("unbind", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim);
     if (total >= 0) list = dync__public_pieces(t, dim, (int)total, 1, NULL, true);
@@ -30868,7 +30933,7 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
     dync__free(edge, (size_t)n_in * sizeof *edge + 1);
     return status;
 }
-DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outputs, dync_grad_options options) {
+DYNC_API dync_status (dync_backward_opt)(dync_value outputs, dync_value grad_outputs, dync_grad_options options) {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_status status = DYNC_OK;
     dync__tensor_list out, given;
@@ -30888,8 +30953,8 @@ static dync_status dync__grad_backward_one(dync_tensor *out, dync_value grad) {
     }
     return dync_backward_opt(dync_v_tensor(out), grad, options);
 }
-DYNC_API dync_status dync_backward(dync_tensor *loss) { return dync__grad_backward_one(loss, DYNC_NONE); }
-DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out) {
+DYNC_API dync_status (dync_backward)(dync_tensor *loss) { return dync__grad_backward_one(loss, DYNC_NONE); }
+DYNC_API dync_status (dync_backward_with)(dync_tensor *out, dync_tensor *grad_out) {
     if (!grad_out) {
         dync__open(grad_out);
         return dync__grad_failed();
@@ -30905,7 +30970,7 @@ static dync_value dync__grad_give_list(int n, dync__tensor **tensors) {
     }
     return list;
 }
-DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options options) {
+DYNC_API dync_value (dync_gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options options) {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_value result = DYNC_NONE;
     dync__tensor_list out = {NULL, 0}, in = {NULL, 0}, given = {NULL, 0};
@@ -30966,7 +31031,7 @@ DYNC__FN bool dync__tensor_history_spent(const dync__tensor *t) {
 static bool dync__grad_same_form(const dync__tensor *a, const dync__tensor *b) {
     return a->lay.ndim == b->lay.ndim && memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
-DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad) {
+DYNC_API void (dync_set_grad)(dync_tensor *handle, dync_tensor *grad) {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync__tensor *t = dync__open(handle), *g = NULL;
     if (!t || (grad && !(g = dync__open(grad)))) return;
@@ -31009,7 +31074,7 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *handle) {
     bool leaf;
     return dync__grad_leaf(handle, &leaf) && !leaf;
 }
-DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on) {
+DYNC_API dync_tensor *(dync_requires_grad_)(dync_tensor *handle, bool on) {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_tensor *result = NULL;
     dync__tensor *t = dync__open(handle);
@@ -31029,7 +31094,7 @@ DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on) {
 }
 DYNC_API dync_tensor *dync_detach(dync_tensor *handle) {
     dync__arg arg = dync__arg_h(handle);
-    return dync__op_call(DYNC__OP_detach, 1, &arg, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
 /* ---- a node on its own ---------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__node_grads(dync__gnode *node, int nr, dync_value grads, dync__tensor **grad_out) {
@@ -31060,7 +31125,7 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads) {
     for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
     return result;
 }
-DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads) {
+DYNC_API dync_value (dync_grad_fn_call)(dync_tensor *out, dync_value grads) {
     dync_value result = DYNC_NONE;
     dync__gedge edge = {NULL, 0};
     dync__tensor *t = dync__open(out);
@@ -31736,7 +31801,7 @@ static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int numb
     for (int i = 0; i < n; i++) saved[i] = a->ctx->saved.at[i].raw;
     dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)), dync__arg_value(dync__traced_list(n, saved)),
                          dync__arg_i(number)};
-    return dync__op_call(DYNC__OP_custom_gradient, 4, args, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_custom_gradient, 4, args, dync__tls.at);
 }
 DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result) {
     dync__apply a = {.ctx = dync__ctx_new(fn, nargs)};
@@ -31805,7 +31870,7 @@ DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *
         return result ? result : grad;
     }
     dync__arg args[2] = {dync__arg_h(grad), dync__arg_i(dync__hook_number(fn, user))};
-    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, DYNC_NOWHERE);
+    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
 }
 static bool dync__cell_holds(dync_value v) {
     return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_FLOAT || v.kind == DYNC_KIND_BOOL;
@@ -31847,8 +31912,6 @@ DYNC_API dync_value dync_cell_get(dync_cell *cell) {
 /* autograd/grads.c: the table of gradient rules, what rules are written with, and the rules of pointwise operators. After tape.c, which
  * calls them with grad mode as the walk has it: rules are operator calls, so that one text serves eager backward, the joint graph of
  * AOT and double backward. Formulas are those of PyTorch's tools/autograd/derivatives.yaml, in its order of operations. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 enum {
     DYNC__RULE_none,
@@ -32154,13 +32217,9 @@ DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g) {
     dync_tensor *right = dync_mul(dync_mul(dync_mul(x, 0.5), dync_sub(1, dync_mul(t, t))), inner);
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 
 /* ==== autograd/grads_nn.c ======================================================================================= */
 /* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After grads.c; see there. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 /* ---- convolution: [N, C, H, W] ------------------------------------------------------------------------------------------- */
 /* convolution_backward of these three; mask: which of its results are wanted. stride, padding, dilation, groups stand in g's call
  * from place `from` on. */
@@ -32367,13 +32426,9 @@ DYNC__FN dync_status dync__g_embedding(dync__grad *g) {
     args[2] = dync__arg_i(dync__ga_shape(g, 0).d[0]);
     return dync__grads_set(g, dync__g_call(DYNC__OP_embedding_dense_backward, 3, args));
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 
 /* ==== autograd/grads_reduce.c =================================================================================== */
 /* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c; see there. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 /* ---- what a reduction did -------------------------------------------------------------------------------------------- */
 /* reduced[d]: dim d of a tensor of n dims was reduced; none named: all. */
 static void dync__g_reduced(dync_dims dims, int n, bool *reduced) {
@@ -32533,13 +32588,9 @@ DYNC__FN dync_status dync__g_mv(dync__grad *g) {
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_outer(gy, dync__ga_tensor(g, 1))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mv(dync_t(dync__ga_tensor(g, 0)), gy)) : DYNC_OK;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 
 /* ==== autograd/grads_view.c ===================================================================================== */
 /* autograd/grads_view.c: gradient rules of views and of operators that move elements. After grads.c; see there. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 /* ---- views ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }      /* summed by dync__grad_set */
 DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0))); }
@@ -32640,8 +32691,6 @@ DYNC__FN dync_status dync__g_scatter_add(dync__grad *g) {
     if (!dync__ga_needed(g, 3)) return DYNC_OK;
     return dync__ga_set(g, 3, dync_gather(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 
 /* ==== autograd/hooks.c ========================================================================================== */
 /* autograd/hooks.c: user functions that see gradients on their way. After node.c, before engine.c, which calls them around every node.
@@ -33689,8 +33738,6 @@ DYNC__WARM_BEGIN
  * node, which routes the gradient of the written part through the operation's own node, and the view gets a node that takes it out of
  * the base again. Other views of that base see by the storage's version that their node is old and are given a new one when asked.
  * Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views" and CopySlices. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 typedef struct dync__geometry {        /* of a base and of a view into it */
     dync__layout base, view;
     uint8_t dtype;
@@ -34002,8 +34049,6 @@ DYNC__FN void dync__rebase_drop(dync__rebasing *r) {
     dync__gnode_unref(r->base_node);
     r->self_node = r->base_node = NULL;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 DYNC__WARM_END
 
 /* ==== nn/nn.h =================================================================================================== */
@@ -34072,8 +34117,6 @@ DYNC__COLD_BEGIN
  *
  * kaiming_uniform with a = sqrt 5, the default of Linear and Conv2d, is uniform in (-b, b) with b = 1 / sqrt(fan_in) (He et al. 2015,
  * arXiv:1502.01852: gain sqrt(2 / (1 + a^2)), b = gain sqrt(3 / fan_in)). */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 /* Registers t, which the scope owns, as m's. */
 static bool dync__init_keep(dync_module *m, const char *name, dync_tensor *handle, bool is_buffer) {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -34112,14 +34155,10 @@ DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape,
     dync_scope_end(&scope);
     return ok;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 
 /* ==== nn/attention.c ============================================================================================ */
 /* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and value. After init.c, before
  * layers.c. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 /* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
 static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i) {
     int64_t e = m->ints[0], heads = m->ints[1];
@@ -34169,16 +34208,12 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads) {
     dync_module_add(m, "out_proj", out);
     return dync__layer_done(m, ok && m->child.n == 1);
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 
 /* ==== nn/layers.c =============================================================================================== */
 /* nn/layers.c: the modules at hand. After init.c, before optim.c.
  *
  * One row per class: its name in files, its forward. What a layer is configured by stands in ints and floats of the module, so that a
  * file restores it; its weights are found by PyTorch's names. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
 /* ---- forward -------------------------------------------------------------------------------------------------------- */
 static dync_tensor *dync__layer_linear(dync_module *m, dync_tensor *x) {
@@ -34454,8 +34489,6 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children) {
     dync_module_free(m);
     return NULL;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 
 /* ==== nn/module.c =============================================================================================== */
 /* nn/module.c: modules: a tree of named parameters, buffers and children with a forward. After autograd/, before layers.c.
@@ -34616,7 +34649,7 @@ static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_b
     }
     return dync__handle(e->tensor);
 }
-DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
+DYNC_API dync_tensor *(dync_module_param)(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name) { return dync__module_get(m, name, true); }
 static dync_status dync__module_check_parameter(const dync__tensor *t) {
     if (dync__dtype_info(t->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
@@ -34729,7 +34762,7 @@ DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_v
     dync__scope_end_keep(&scope, &result);
     return result;
 }
-DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args) {
+DYNC_API dync_value (dync_module_call_values)(dync_module *m, int nargs, const dync_value *args) {
     if (!m || nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
         return DYNC_NONE;
@@ -34738,7 +34771,7 @@ DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dyn
     if (m->compiled && call && !dync__tls.compiling) return call(m, nargs, args);
     return dync__module_forward(m, nargs, args);
 }
-DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x) {
+DYNC_API dync_tensor *(dync_forward_call)(dync_module *m, dync_tensor *x) {
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_forward_call: the module is NULL"), NULL;
     if (!dync__open(x)) return NULL;
     dync_value arg = dync_v_tensor(x), result = dync_module_call_values(m, 1, &arg);
@@ -34753,8 +34786,6 @@ DYNC__WARM_BEGIN
  * A step is operator calls in place with grad mode off: parameters, moments, the count of steps and the learning rate are tensors, so a
  * step inside a traced function is captured like any other code and later sees the values of then. Nothing stays behind but the state.
  * Formulas: PyTorch's torch.optim; Kingma & Ba 2015, arXiv:1412.6980; Loshchilov & Hutter 2019, arXiv:1711.05101. */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
 struct dync_optim {
     dync_optim_kind kind;
@@ -34892,7 +34923,7 @@ static dync_status dync__optim_step_all(dync_optim *o) {
     }
     return DYNC_OK;
 }
-DYNC_API dync_status dync_optim_step(dync_optim *o) {
+DYNC_API dync_status (dync_optim_step)(dync_optim *o) {
     if (!o) return dync__fail(DYNC_ERR_VALUE, "dync_optim_step: the optimizer is NULL");
     bool before = dync_grad_mode_push(false);
     dync_scope scope = dync_scope_begin();
@@ -34912,8 +34943,6 @@ DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr) {
     dync_scope_end(&scope);
     return done ? DYNC_OK : dync_error();
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 DYNC__WARM_END
 DYNC__COLD_BEGIN
 
@@ -34922,8 +34951,6 @@ DYNC__COLD_BEGIN
  *
  * A cell is a row: its class, how many gates its weights hold, whether it carries a second state. What steps take from the input is
  * computed for all of them at once, the steps are one operator (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
 typedef struct dync__cell { const char *class_name; int gates; bool two_states; } dync__cell;
@@ -35083,8 +35110,6 @@ DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bo
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional) {
     return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE
 DYNC__COLD_END
 
 /* ==== graph/graph.h ============================================================================================= */
@@ -45677,7 +45702,7 @@ static dync_status dync__copy_into(dync_value out, dync_value r) {
         if (!(dync_copy_)(p.to[i], p.from[i])) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     return DYNC_OK;
 }
-DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args) {
+DYNC_API dync_status (dync_call_into_values)(dync_compiled *f, dync_value out, int nargs, const dync_value *args) {
     dync_scope scope = dync_scope_begin();
     dync__tls.call_at = DYNC_NOWHERE;
     dync_value r = dync__call_values(f, nargs, args, &out);
@@ -51380,7 +51405,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
     dync__module_bump(m);
     return DYNC_OK;
 }
-DYNC_API dync_status dync_module_load(dync_module *m, const char *path) {
+DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) {
     dync__st_file f = {0};
     dync__module_state state = {0};
     if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the %s is NULL", m ? "path" : "module");
@@ -54610,7 +54635,7 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
     return dync__backend_check_options(backend, o->options);
 }
-DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options) {
+static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options) {
     if (!dync__callee_valid(&callee)) {
         dync__fail(DYNC_ERR_VALUE, "dync_compile: the function is NULL");
         return NULL;
@@ -54650,6 +54675,13 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
+}
+DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options) {
+    dync_loc outer = dync__tls.at;
+    if (options.at_.file) dync__tls.at = options.at_;
+    dync_compiled *f = dync__compile_make(callee, fn_name, options);
+    dync__tls.at = outer;
+    return f;
 }
 DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_compile_options options) {
     if (!m) {
@@ -54812,6 +54844,59 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
     dync_graph_free(g);
     return p;
+}
+/* ---- public functions, of every layer, with the place of their call -------------------------------------------------------------- */
+#define DYNC__PLACED(X) \
+    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i)) \
+    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v)) \
+    X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype)) \
+    X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device)) \
+    X(dync_value, dync_split, (dync_tensor *t, int64_t size, int dim, dync_loc at), (t, size, dim)) \
+    X(dync_value, dync_split_sizes, (dync_tensor *t, dync_dims sizes, int dim, dync_loc at), (t, sizes, dim)) \
+    X(dync_value, dync_chunk, (dync_tensor *t, int chunks, int dim, dync_loc at), (t, chunks, dim)) \
+    X(dync_value, dync_unbind, (dync_tensor *t, int dim, dync_loc at), (t, dim)) \
+    X(dync_tensor *, dync_module_param, (dync_module *m, const char *name, dync_loc at), (m, name)) \
+    X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path)) \
+    X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t)) \
+    X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other)) \
+    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step)) \
+    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
+    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
+    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t)) \
+    X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b)) \
+    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at), (a, b, rtol, atol)) \
+    X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss)) \
+    X(dync_status, dync_backward_with, (dync_tensor *out, dync_tensor *grad_out, dync_loc at), (out, grad_out)) \
+    X(dync_status, dync_backward_opt, (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at), (outputs, grad_outputs_or_none, options)) \
+    X(dync_value, dync_gradients, (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at), (outputs, inputs, grad_outputs_or_none, options)) \
+    X(dync_value, dync_grad_fn_call, (dync_tensor *out, dync_value grads, dync_loc at), (out, grads)) \
+    X(dync_tensor *, dync_requires_grad_, (dync_tensor *t, bool on, dync_loc at), (t, on)) \
+    X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at), (m, nargs, args)) \
+    X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x)) \
+    X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o)) \
+    X(dync_status, dync_call_into_values, (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
+#define DYNC__X(type, name, params, args)                                                        \
+    DYNC_API type name##_at params                                                               \
+    {                                                                                            \
+        dync_loc outer = dync__tls.at;                                                           \
+        dync__tls.at = at;                                                                       \
+        type result = (name) args;                                                               \
+        dync__tls.at = outer;                                                                    \
+        return result;                                                                           \
+    }
+DYNC__PLACED(DYNC__X)
+#undef DYNC__X
+DYNC_API void dync_print_at(dync_tensor *t, dync_loc at) {
+    dync_loc outer = dync__tls.at;
+    dync__tls.at = at;
+    (dync_print)(t);
+    dync__tls.at = outer;
+}
+DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_loc at) {
+    dync_loc outer = dync__tls.at;
+    dync__tls.at = at;
+    (dync_set_grad)(t, grad_or_null);
+    dync__tls.at = outer;
 }
 
 /* ==== compile/compiled_autograd.c =============================================================================== */
@@ -55930,4 +56015,6 @@ DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h) {
 }
 DYNC__COLD_END
 DYNC__LEAN_END
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE
 #endif

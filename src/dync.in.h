@@ -324,4 +324,6 @@ DYNC__COLD_BEGIN
 #include "compile/make_graph.c"
 DYNC__COLD_END
 DYNC__LEAN_END
+#undef DYNC_HERE
+#define DYNC_HERE DYNC__HERE
 #endif

@@ -243,7 +243,7 @@ static void print_entry(const op_row *row)
     print_params(p, n, 0);
     printf(") { %sdync_%s_at(", row->nout ? "return " : "", row->name);
     for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
-    printf("DYNC_NOWHERE); }\n");
+    printf("dync__tls.at); }\n");
 }
 
 static void print_packers(void)

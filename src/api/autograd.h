@@ -10,7 +10,11 @@
  *             under fullgraph, where the tensors it reaches must be leaves (DYNC_ERR_UNSUPPORTED) and a loss that is returned has no
  *             history left */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
+DYNC_API dync_status dync_backward_at(dync_tensor *loss, dync_loc at);
+#define dync_backward(...) dync_backward_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out);
+DYNC_API dync_status dync_backward_with_at(dync_tensor *out, dync_tensor *grad_out, dync_loc at);
+#define dync_backward_with(...) dync_backward_with_at(__VA_ARGS__, DYNC_HERE)
 
 /* retain_graph: the history survives. create_graph: the gradients have a history of their own (and the other's survives).
  * allow_unused: an input that does not matter has gradient none instead of an error. */
@@ -21,12 +25,16 @@ typedef struct { bool retain_graph, create_graph, allow_unused; } dync_grad_opti
  *   grad_outputs_or_none   as many; none where the output is a scalar
  *   errors                 as dync_backward */
 DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options);
+DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at);
+#define dync_backward_opt(...) dync_backward_opt_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_gradients: gradients of outputs with respect to inputs; .grad stays untouched. torch.autograd.grad.
  *   inputs    a tensor or a list of them
  *   ->        a list of as many gradients, owned by the scope; none where unused and allowed
  *   errors    as dync_backward; DYNC_ERR_AUTOGRAD (an input that was not used) */
 DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options);
+DYNC_API dync_value dync_gradients_at(dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at);
+#define dync_gradients(...) dync_gradients_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_grad: the gradient accumulated in a leaf.
  *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no error */
@@ -37,6 +45,8 @@ DYNC_API dync_tensor *dync_grad(const dync_tensor *t);
  *   errors         DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE
  *   notes          inside a traced function an effect, repeated in every call */
 DYNC_API void dync_set_grad(dync_tensor *t, dync_tensor *grad_or_null);
+DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_loc at);
+#define dync_set_grad(...) dync_set_grad_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_is_leaf: t was made by the user, not by an operator with gradient. dync_has_grad_fn: the opposite, with a node behind it. */
 DYNC_API bool dync_is_leaf(const dync_tensor *t);
@@ -47,6 +57,8 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
  *   ->      a list of its inputs' gradients, owned by the scope; none where it has no node
  *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_SHAPE */
 DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads);
+DYNC_API dync_value dync_grad_fn_call_at(dync_tensor *out, dync_value grads, dync_loc at);
+#define dync_grad_fn_call(...) dync_grad_fn_call_at(__VA_ARGS__, DYNC_HERE)
 
 typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
 /* dync_grad_fn_hook: hooks of the node that made `out`. Each runs once when the node does: pre sees the gradient of `out` (NULL where none
@@ -67,6 +79,8 @@ DYNC_API const char *dync_trace_meta_get(const char *key);
  *   ->      t
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *t, bool on);
+DYNC_API dync_tensor *dync_requires_grad__at(dync_tensor *t, bool on, dync_loc at);
+#define dync_requires_grad_(...) dync_requires_grad__at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_detach: the same memory without gradient history. A view, owned by the scope. */
 DYNC_API dync_tensor *dync_detach(dync_tensor *t);

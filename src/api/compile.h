@@ -22,6 +22,7 @@ typedef struct dync_compile_options {
     const char *repro_after DYNC__ZERO; /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
     int repro_level DYNC__ZERO;        /* 1 to 4; default: the setting */
     int last_ DYNC__ZERO;              /* private: so that a call without options has one */
+    dync_loc at_ DYNC__ZERO;           /* private: the caller's place */
 } dync_compile_options;
 
 /* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from whatever can be compiled. */
@@ -78,7 +79,7 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
  *   errors   DYNC_ERR_VALUE (NULL, unknown backend), DYNC_ERR_MEMORY
  *   notes    C++17: dync_compile(fn, options) with a dync_compile_options */
 #if DYNC__DESIGNATORS
-#define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .last_ = 0)
+#define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_COMPILE_(fn, ...) dync_compile_opt(DYNC_FN(fn), #fn, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
 #else
 #define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)
@@ -108,8 +109,9 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls in real time.
  *   out     a tensor or a list of them, of the results' shapes and dtypes
  *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE */
-#define dync_call_into(f, out, ...) dync_call_into_values(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+#define dync_call_into(f, out, ...) dync_call_into_values_at(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args);
+DYNC_API dync_status dync_call_into_values_at(dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at);
 
 /* ---- inside a compiled function; outside of one they do what they can, or nothing ---------------------------------------------- */
 
@@ -187,7 +189,7 @@ DYNC_API void dync_remove_callback(int id);
 /* dync_module_compile(m, .backend = "eager"): compiles a module in place: dync_forward_call and dync_module_call run its compiled form.
  *   errors  as dync_compile */
 #if DYNC__DESIGNATORS
-#define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .last_ = 0)
+#define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_MODULE_COMPILE_(m, ...) dync_module_compile_opt(m, #m, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
 #else
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)

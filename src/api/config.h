@@ -87,7 +87,7 @@
 #endif
 #define DYNC_VERSION "0.1.0"
 
-/* Where in the user's source a call stands: each operator macro passes DYNC_HERE on. */
+/* Where in the user's source a call stands: macros of functions that can fail pass DYNC_HERE on, to the function name_at. */
 typedef struct dync_loc { const char *file; int line; const char *func; } dync_loc;
 #define DYNC_NOWHERE (DYNC_LITERAL(dync_loc){0, 0, 0})
 #if defined(DYNC_NO_LOCATION)
@@ -95,7 +95,7 @@ typedef struct dync_loc { const char *file; int line; const char *func; } dync_l
 #else
 #define DYNC__HERE (DYNC_LITERAL(dync_loc){__FILE__, __LINE__, __func__})
 #endif
-#define DYNC_HERE DYNC__HERE     /* the library's own calls in gradient rules say the user's place instead */
+#define DYNC_HERE DYNC__HERE
 
 #ifndef DYNC_MAX_DIMS
 #define DYNC_MAX_DIMS 8

@@ -64,9 +64,12 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
  * for one tensor.
  *   ->      owned by the scope; none or NULL on failure
  *   thread  any, unless the module is being changed */
-#define dync_module_call(m, ...) dync_module_call_values(m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+#define dync_module_call(m, ...) dync_module_call_values_at(m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args);
+DYNC_API dync_value dync_module_call_values_at(dync_module *m, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
+DYNC_API dync_tensor *dync_forward_call_at(dync_module *m, dync_tensor *x, dync_loc at);
+#define dync_forward_call(...) dync_forward_call_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_module_user: the pointer given to dync_module_new. */
 DYNC_API void *dync_module_user(const dync_module *m);
@@ -90,6 +93,8 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
 /* dync_module_param, dync_module_buffer: a parameter or buffer by its path.
  *   ->      borrowed; NULL on failure */
 DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name);
+DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dync_loc at);
+#define dync_module_param(...) dync_module_param_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
 /* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the module's version is a guard).
@@ -120,6 +125,8 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
  *   notes   a failed load leaves the module as it was */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
+DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
+#define dync_module_load(...) dync_module_load_at(__VA_ARGS__, DYNC_HERE)
 
 /* ---- optimizers ----------------------------------------------------------------------------------------------------------------
  * dync_sgd(net, .lr = 0.1, .momentum = 0.9), dync_adam(net, ...), dync_adamw(net, ...): an optimizer of every parameter of a module;
@@ -164,6 +171,8 @@ inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_
 /* dync_optim_step: one step down the gradients in .grad; a parameter without one is left alone.
  *   errors  DYNC_ERR_VALUE (NULL), those of the operators */
 DYNC_API dync_status dync_optim_step(dync_optim *o);
+DYNC_API dync_status dync_optim_step_at(dync_optim *o, dync_loc at);
+#define dync_optim_step(...) dync_optim_step_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_optim_zero_grad: clears .grad of every parameter. */
 DYNC_API void dync_optim_zero_grad(dync_optim *o);

@@ -25,6 +25,7 @@ typedef struct dync_make {
     dync_device device DYNC__ZERO;
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
+    dync_loc at_ DYNC__ZERO;             /* private: the caller's place */
 } dync_make;
 DYNC_API dync_tensor *dync_empty_opt(dync_make options);
 DYNC_API dync_tensor *dync_zeros_opt(dync_make options);
@@ -47,25 +48,26 @@ typedef struct dync_make_from {
     dync_device device DYNC__ZERO;
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
+    dync_loc at_ DYNC__ZERO;             /* private */
 } dync_make_from;
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_constant_opt(dync_make_from options);
 
 #if DYNC__DESIGNATORS
-#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
-#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__})
+#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_full(shape_, ...) DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)   /* (shape, value) or (shape, value, .dtype = ...) */
-#define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_})
-#define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__})
+#define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
+#define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
 #endif
 #if defined(__cplusplus)     /* the data and the shape are the two first of the options by name: C++ does not mix the forms */
-#define DYNC__FROM(data_, ...) dync_make_from{.data = data_, .shape = __VA_ARGS__}
+#define DYNC__FROM(data_, ...) dync_make_from{.data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE}
 #else
-#define DYNC__FROM(...) (dync_make_from){.data = __VA_ARGS__}
+#define DYNC__FROM(...) (dync_make_from){.data = __VA_ARGS__, .at_ = DYNC_HERE}
 #endif
 #if DYNC__DESIGNATORS
 #define dync_from(...)     dync_from_opt(DYNC__FROM(__VA_ARGS__))
@@ -106,11 +108,15 @@ template <class T> inline dync_tensor *dync_full(const dync_dims &shape, T value
  *   ->      t
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
 DYNC_API dync_tensor *dync_parameter(dync_tensor *t);
+DYNC_API dync_tensor *dync_parameter_at(dync_tensor *t, dync_loc at);
+#define dync_parameter(...) dync_parameter_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_set_: self becomes a view of other's memory, with other's shape, strides and dtype.
  *   ->      self
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
 DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other);
+DYNC_API dync_tensor *dync_set__at(dync_tensor *self, dync_tensor *other, dync_loc at);
+#define dync_set_(...) dync_set__at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_shallow_copy: another handle on the same memory, without gradient history. */
 DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
@@ -120,6 +126,8 @@ DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
  *   ->      1-dim, owned by the scope
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_tensor *dync_arange(double start, double end, double step);
+DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync_loc at);
+#define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same numbers, on every target.
  *   notes   inside a traced function it is part of the program and happens in every call */
@@ -132,7 +140,11 @@ DYNC_API void dync_manual_seed(uint64_t seed);
  *   notes   inside a traced function each is a guard */
 DYNC_API int dync_ndim(const dync_tensor *t);
 DYNC_API int64_t dync_size(const dync_tensor *t, int dim);
+DYNC_API int64_t dync_size_at(const dync_tensor *t, int dim, dync_loc at);
+#define dync_size(...) dync_size_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API int64_t dync_stride(const dync_tensor *t, int dim);
+DYNC_API int64_t dync_stride_at(const dync_tensor *t, int dim, dync_loc at);
+#define dync_stride(...) dync_stride_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API int64_t dync_numel(const dync_tensor *t);
 DYNC_API dync_dtype dync_type(const dync_tensor *t);
 DYNC_API bool dync_requires_grad(const dync_tensor *t);
@@ -142,6 +154,8 @@ DYNC_API bool dync_requires_grad(const dync_tensor *t);
  *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator bodies; DYNC_ERR_DEVICE
  *   notes   inside a traced function a graph break */
 DYNC_API void *dync_data(dync_tensor *t);
+DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
+#define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_item: one element as a number.
  *   t       exactly one element
@@ -166,19 +180,29 @@ DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
  *   notes   inside a traced function a graph break, reason "print" */
 DYNC_API void dync_print(dync_tensor *t);
+DYNC_API void dync_print_at(dync_tensor *t, dync_loc at);
+#define dync_print(...) dync_print_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API char *dync_str(dync_tensor *t);
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
  *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
  *   notes   inside a traced function a branch on the outcome */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
+DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
+#define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, double rtol, double atol);
+DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at);
+#define dync_allclose(...) dync_allclose_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
  *   grad    passes through between floating dtypes
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
+DYNC_API dync_tensor *dync_to_dtype_at(dync_tensor *t, dync_dtype dtype, dync_loc at);
+#define dync_to_dtype(...) dync_to_dtype_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);
+DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync_loc at);
+#define dync_to_device(...) dync_to_device_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_split: pieces of `size` along dim, the last one maybe smaller. dync_split_sizes: pieces of the sizes given, which must add up to
  * the size of dim. dync_chunk: `chunks` pieces of equal size, the last one maybe smaller, fewer where dim is short. dync_unbind: one piece
@@ -186,6 +210,14 @@ DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);
  *   ->      a list of views, owned by the scope; none on failure
  *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim);
+DYNC_API dync_value dync_split_at(dync_tensor *t, int64_t size, int dim, dync_loc at);
+#define dync_split(...) dync_split_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim);
+DYNC_API dync_value dync_split_sizes_at(dync_tensor *t, dync_dims sizes, int dim, dync_loc at);
+#define dync_split_sizes(...) dync_split_sizes_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim);
+DYNC_API dync_value dync_chunk_at(dync_tensor *t, int chunks, int dim, dync_loc at);
+#define dync_chunk(...) dync_chunk_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_value dync_unbind(dync_tensor *t, int dim);
+DYNC_API dync_value dync_unbind_at(dync_tensor *t, int dim, dync_loc at);
+#define dync_unbind(...) dync_unbind_at(__VA_ARGS__, DYNC_HERE)

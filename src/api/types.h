@@ -112,11 +112,15 @@ DYNC_API int dync_len(dync_value list);
  *   ->      the item, borrowed from the list; none on failure
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX */
 DYNC_API dync_value dync_at(dync_value list, int i);
+DYNC_API dync_value dync_at_at(dync_value list, int i, dync_loc at);
+#define dync_at(...) dync_at_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_as_tensor: the tensor in a value.
  *   ->      borrowed; NULL and an error if v is no tensor
  *   errors  DYNC_ERR_VALUE */
 DYNC_API dync_tensor *dync_as_tensor(dync_value v);
+DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
+#define dync_as_tensor(...) dync_as_tensor_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_as_int, _float, _bool, _str: the plain number or text in a value.
  *

@@ -173,7 +173,7 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
     return status;
 }
 
-DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outputs, dync_grad_options options)
+DYNC_API dync_status (dync_backward_opt)(dync_value outputs, dync_value grad_outputs, dync_grad_options options)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_status status = DYNC_OK;
@@ -197,9 +197,9 @@ static dync_status dync__grad_backward_one(dync_tensor *out, dync_value grad)
     return dync_backward_opt(dync_v_tensor(out), grad, options);
 }
 
-DYNC_API dync_status dync_backward(dync_tensor *loss) { return dync__grad_backward_one(loss, DYNC_NONE); }
+DYNC_API dync_status (dync_backward)(dync_tensor *loss) { return dync__grad_backward_one(loss, DYNC_NONE); }
 
-DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out)
+DYNC_API dync_status (dync_backward_with)(dync_tensor *out, dync_tensor *grad_out)
 {
     if (!grad_out) {
         dync__open(grad_out);
@@ -219,7 +219,7 @@ static dync_value dync__grad_give_list(int n, dync__tensor **tensors)
     return list;
 }
 
-DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options options)
+DYNC_API dync_value (dync_gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs, dync_grad_options options)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_value result = DYNC_NONE;
@@ -293,7 +293,7 @@ static bool dync__grad_same_form(const dync__tensor *a, const dync__tensor *b)
     return a->lay.ndim == b->lay.ndim && memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
 
-DYNC_API void dync_set_grad(dync_tensor *handle, dync_tensor *grad)
+DYNC_API void (dync_set_grad)(dync_tensor *handle, dync_tensor *grad)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync__tensor *t = dync__open(handle), *g = NULL;
@@ -346,7 +346,7 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *handle)
     return dync__grad_leaf(handle, &leaf) && !leaf;
 }
 
-DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on)
+DYNC_API dync_tensor *(dync_requires_grad_)(dync_tensor *handle, bool on)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_tensor *result = NULL;
@@ -369,7 +369,7 @@ DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *handle, bool on)
 DYNC_API dync_tensor *dync_detach(dync_tensor *handle)
 {
     dync__arg arg = dync__arg_h(handle);
-    return dync__op_call(DYNC__OP_detach, 1, &arg, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
 
 /* ---- a node on its own ---------------------------------------------------------------------------------------------------------------- */
@@ -406,7 +406,7 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
     return result;
 }
 
-DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads)
+DYNC_API dync_value (dync_grad_fn_call)(dync_tensor *out, dync_value grads)
 {
     dync_value result = DYNC_NONE;
     dync__gedge edge = {NULL, 0};

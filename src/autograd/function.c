@@ -329,7 +329,7 @@ static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int numb
     for (int i = 0; i < n; i++) saved[i] = a->ctx->saved.at[i].raw;
     dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)), dync__arg_value(dync__traced_list(n, saved)),
                          dync__arg_i(number)};
-    return dync__op_call(DYNC__OP_custom_gradient, 4, args, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_custom_gradient, 4, args, dync__tls.at);
 }
 
 DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result)
@@ -407,7 +407,7 @@ DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *
         return result ? result : grad;
     }
     dync__arg args[2] = {dync__arg_h(grad), dync__arg_i(dync__hook_number(fn, user))};
-    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, DYNC_NOWHERE);
+    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
 }
 
 static bool dync__cell_holds(dync_value v)

@@ -3,8 +3,6 @@
  * AOT and double backward. Formulas are those of PyTorch's tools/autograd/derivatives.yaml, in its order of operations. */
 #include "../dync.in.h"
 #include "grads.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
@@ -414,5 +412,3 @@ DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g)
     dync_tensor *right = dync_mul(dync_mul(dync_mul(x, 0.5), dync_sub(1, dync_mul(t, t))), inner);
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

@@ -1,8 +1,6 @@
 /* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After grads.c; see there. */
 #include "../dync.in.h"
 #include "grads.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 /* ---- convolution: [N, C, H, W] ------------------------------------------------------------------------------------------- */
 
@@ -245,5 +243,3 @@ DYNC__FN dync_status dync__g_embedding(dync__grad *g)
     args[2] = dync__arg_i(dync__ga_shape(g, 0).d[0]);
     return dync__grads_set(g, dync__g_call(DYNC__OP_embedding_dense_backward, 3, args));
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

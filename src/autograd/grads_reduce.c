@@ -1,8 +1,6 @@
 /* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c; see there. */
 #include "../dync.in.h"
 #include "grads.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 /* ---- what a reduction did -------------------------------------------------------------------------------------------- */
 
@@ -223,5 +221,3 @@ DYNC__FN dync_status dync__g_mv(dync__grad *g)
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_outer(gy, dync__ga_tensor(g, 1))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mv(dync_t(dync__ga_tensor(g, 0)), gy)) : DYNC_OK;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

@@ -1,8 +1,6 @@
 /* autograd/grads_view.c: gradient rules of views and of operators that move elements. After grads.c; see there. */
 #include "../dync.in.h"
 #include "grads.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 /* ---- views ------------------------------------------------------------------------------------------------------------- */
 
@@ -137,5 +135,3 @@ DYNC__FN dync_status dync__g_scatter_add(dync__grad *g)
     if (!dync__ga_needed(g, 3)) return DYNC_OK;
     return dync__ga_set(g, 3, dync_gather(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

@@ -6,8 +6,6 @@
  * Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views" and CopySlices. */
 #include "../dync.in.h"
 #include "node.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 typedef struct dync__geometry {        /* of a base and of a view into it */
     dync__layout base, view;
@@ -376,5 +374,3 @@ DYNC__FN void dync__rebase_drop(dync__rebasing *r)
     dync__gnode_unref(r->base_node);
     r->self_node = r->base_node = NULL;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

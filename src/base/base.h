@@ -48,6 +48,8 @@ extern DYNC__TLS dync__thread dync__tls;
 #else
 static DYNC__TLS dync__thread dync__tls;
 #endif
+#undef DYNC_HERE
+#define DYNC_HERE dync__tls.at           /* the library's own calls say the user's place; dync.in.h's last lines end it */
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread, last registered first.
  * Call once per layer from its init hook (process-wide list, fixed capacity 16). */
 DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *));

@@ -657,7 +657,7 @@ static dync_status dync__copy_into(dync_value out, dync_value r)
     return DYNC_OK;
 }
 
-DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
+DYNC_API dync_status (dync_call_into_values)(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
     dync__tls.call_at = DYNC_NOWHERE;

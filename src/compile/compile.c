@@ -82,7 +82,7 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     return dync__backend_check_options(backend, o->options);
 }
 
-DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options)
+static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options)
 {
     if (!dync__callee_valid(&callee)) {
         dync__fail(DYNC_ERR_VALUE, "dync_compile: the function is NULL");
@@ -123,6 +123,15 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
+}
+
+DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options)
+{
+    dync_loc outer = dync__tls.at;
+    if (options.at_.file) dync__tls.at = options.at_;
+    dync_compiled *f = dync__compile_make(callee, fn_name, options);
+    dync__tls.at = outer;
+    return f;
 }
 
 DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_compile_options options)
@@ -306,4 +315,60 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
     dync_graph_free(g);
     return p;
+}
+
+/* ---- public functions, of every layer, with the place of their call -------------------------------------------------------------- */
+#define DYNC__PLACED(X) \
+    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i)) \
+    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v)) \
+    X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype)) \
+    X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device)) \
+    X(dync_value, dync_split, (dync_tensor *t, int64_t size, int dim, dync_loc at), (t, size, dim)) \
+    X(dync_value, dync_split_sizes, (dync_tensor *t, dync_dims sizes, int dim, dync_loc at), (t, sizes, dim)) \
+    X(dync_value, dync_chunk, (dync_tensor *t, int chunks, int dim, dync_loc at), (t, chunks, dim)) \
+    X(dync_value, dync_unbind, (dync_tensor *t, int dim, dync_loc at), (t, dim)) \
+    X(dync_tensor *, dync_module_param, (dync_module *m, const char *name, dync_loc at), (m, name)) \
+    X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path)) \
+    X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t)) \
+    X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other)) \
+    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step)) \
+    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
+    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
+    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t)) \
+    X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b)) \
+    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at), (a, b, rtol, atol)) \
+    X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss)) \
+    X(dync_status, dync_backward_with, (dync_tensor *out, dync_tensor *grad_out, dync_loc at), (out, grad_out)) \
+    X(dync_status, dync_backward_opt, (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at), (outputs, grad_outputs_or_none, options)) \
+    X(dync_value, dync_gradients, (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at), (outputs, inputs, grad_outputs_or_none, options)) \
+    X(dync_value, dync_grad_fn_call, (dync_tensor *out, dync_value grads, dync_loc at), (out, grads)) \
+    X(dync_tensor *, dync_requires_grad_, (dync_tensor *t, bool on, dync_loc at), (t, on)) \
+    X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at), (m, nargs, args)) \
+    X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x)) \
+    X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o)) \
+    X(dync_status, dync_call_into_values, (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
+#define DYNC__X(type, name, params, args)                                                        \
+    DYNC_API type name##_at params                                                               \
+    {                                                                                            \
+        dync_loc outer = dync__tls.at;                                                           \
+        dync__tls.at = at;                                                                       \
+        type result = (name) args;                                                               \
+        dync__tls.at = outer;                                                                    \
+        return result;                                                                           \
+    }
+DYNC__PLACED(DYNC__X)
+#undef DYNC__X
+DYNC_API void dync_print_at(dync_tensor *t, dync_loc at)
+{
+    dync_loc outer = dync__tls.at;
+    dync__tls.at = at;
+    (dync_print)(t);
+    dync__tls.at = outer;
+}
+DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_loc at)
+{
+    dync_loc outer = dync__tls.at;
+    dync__tls.at = at;
+    (dync_set_grad)(t, grad_or_null);
+    dync__tls.at = outer;
 }

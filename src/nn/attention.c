@@ -2,8 +2,6 @@
  * layers.c. */
 #include "../dync.in.h"
 #include "nn.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 /* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
 static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i)
@@ -59,5 +57,3 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
     dync_module_add(m, "out_proj", out);
     return dync__layer_done(m, ok && m->child.n == 1);
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

@@ -4,8 +4,6 @@
  * arXiv:1502.01852: gain sqrt(2 / (1 + a^2)), b = gain sqrt(3 / fan_in)). */
 #include "../dync.in.h"
 #include "nn.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 /* Registers t, which the scope owns, as m's. */
 static bool dync__init_keep(dync_module *m, const char *name, dync_tensor *handle, bool is_buffer)
@@ -54,5 +52,3 @@ DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape,
     dync_scope_end(&scope);
     return ok;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

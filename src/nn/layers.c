@@ -4,8 +4,6 @@
  * file restores it; its weights are found by PyTorch's names. */
 #include "../dync.in.h"
 #include "nn.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
 
@@ -360,5 +358,3 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
     dync_module_free(m);
     return NULL;
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

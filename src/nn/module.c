@@ -197,7 +197,7 @@ static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_b
     return dync__handle(e->tensor);
 }
 
-DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
+DYNC_API dync_tensor *(dync_module_param)(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name) { return dync__module_get(m, name, true); }
 
 static dync_status dync__module_check_parameter(const dync__tensor *t)
@@ -337,7 +337,7 @@ DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_v
     return result;
 }
 
-DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args)
+DYNC_API dync_value (dync_module_call_values)(dync_module *m, int nargs, const dync_value *args)
 {
     if (!m || nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
@@ -348,7 +348,7 @@ DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dyn
     return dync__module_forward(m, nargs, args);
 }
 
-DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x)
+DYNC_API dync_tensor *(dync_forward_call)(dync_module *m, dync_tensor *x)
 {
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_forward_call: the module is NULL"), NULL;
     if (!dync__open(x)) return NULL;

@@ -5,8 +5,6 @@
  * Formulas: PyTorch's torch.optim; Kingma & Ba 2015, arXiv:1412.6980; Loshchilov & Hutter 2019, arXiv:1711.05101. */
 #include "../dync.in.h"
 #include "nn.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
 struct dync_optim {
@@ -174,7 +172,7 @@ static dync_status dync__optim_step_all(dync_optim *o)
     return DYNC_OK;
 }
 
-DYNC_API dync_status dync_optim_step(dync_optim *o)
+DYNC_API dync_status (dync_optim_step)(dync_optim *o)
 {
     if (!o) return dync__fail(DYNC_ERR_VALUE, "dync_optim_step: the optimizer is NULL");
     bool before = dync_grad_mode_push(false);
@@ -199,5 +197,3 @@ DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
     dync_scope_end(&scope);
     return done ? DYNC_OK : dync_error();
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

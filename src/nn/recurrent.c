@@ -4,8 +4,6 @@
  * computed for all of them at once, the steps are one operator (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
 #include "../dync.in.h"
 #include "nn.h"
-#undef DYNC_HERE
-#define DYNC_HERE dync__tls.at
 
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
@@ -202,5 +200,3 @@ DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, boo
 {
     return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
 }
-#undef DYNC_HERE
-#define DYNC_HERE DYNC__HERE

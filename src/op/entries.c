@@ -354,7 +354,7 @@ DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_d
     dync__arg args[] = {dync__arg_i(n), dync__arg_i(m), dync__arg_dtype((int)dtype), dync__arg_device((int)device)};
     return dync__op_call(DYNC__OP_eye, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_device device) { return dync_eye_at(n, m, dtype, device, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_device device) { return dync_eye_at(n, m, dtype, device, dync__tls.at); }
 DYNC__ENTRY_1TV(full_like)
 DYNC__ENTRY_1T(ones_like)
 DYNC__ENTRY_1T(rand_like)
@@ -378,7 +378,7 @@ DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims di
     dync__arg args[] = {dync__arg_h(self), dync__arg_value(p), dync__arg_dims(dim.n, dim.d), dync__arg_b(keepdim)};
     return dync__op_call(DYNC__OP_norm, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim) { return dync_norm_at(self, p, dim, keepdim, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim) { return dync_norm_at(self, p, dim, keepdim, dync__tls.at); }
 DYNC__ENTRY_1Tdb(prod)
 DYNC__ENTRY_1Ti(softmax)
 DYNC__ENTRY_1Tdib(std)
@@ -393,7 +393,7 @@ DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dy
     dync__arg args[] = {dync__arg_h(input), dync__arg_h(weight), bias ? dync__arg_h(bias) : dync__arg_none()};
     return dync__op_call(DYNC__OP_linear, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias) { return dync_linear_at(input, weight, bias, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias) { return dync_linear_at(input, weight, bias, dync__tls.at); }
 DYNC__ENTRY_1TT(matmul)
 DYNC__ENTRY_1TT(mm)
 DYNC__ENTRY_1TT(mv)
@@ -406,7 +406,7 @@ DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, dou
     dync__arg args[] = {dync__arg_h(self), dync__arg_h(other), dync__arg_f(rtol), dync__arg_f(atol), dync__arg_b(equal_nan)};
     return dync__op_call(DYNC__OP_isclose, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, dync__tls.at); }
 DYNC__ENTRY_1TT(logaddexp)
 
 DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at)
@@ -414,7 +414,7 @@ DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync
     dync__arg args[] = {dync__arg_h(self), dync__arg_value(nan), dync__arg_value(posinf), dync__arg_value(neginf)};
     return dync__op_call(DYNC__OP_nan_to_num, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, dync__tls.at); }
 DYNC__ENTRY_1TT(xlogy)
 
 DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at)
@@ -422,14 +422,14 @@ DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2
     dync__arg args[] = {dync__arg_h(x1), dync__arg_h(x2), dync__arg_i(dim), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_cosine_similarity, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(self), dync__arg_value(p), dync__arg_i(dim), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_normalize, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, dync__tls.at); }
 DYNC__ENTRY_1TTT(addmv)
 DYNC__ENTRY_1TTT(baddbmm)
 
@@ -438,7 +438,7 @@ DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, 
     dync__arg args[] = {dync__arg_s(equation), dync__arg_value(operands)};
     return dync__op_call(DYNC__OP_einsum, 2, args, at);
 }
-DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, dync__tls.at); }
 DYNC__ENTRY_1T(trace)
 DYNC__ENTRY_1Td(adaptive_avg_pool2d)
 
@@ -447,14 +447,14 @@ DYNC_API dync_tensor *dync_avg_pool2d_at(dync_tensor *self, dync_dims kernel_siz
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_b(ceil_mode), dync__arg_b(count_include_pad)};
     return dync__op_call(DYNC__OP_avg_pool2d, 6, args, at);
 }
-DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad) { return dync_avg_pool2d_at(self, kernel_size, stride, padding, ceil_mode, count_include_pad, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad) { return dync_avg_pool2d_at(self, kernel_size, stride, padding, ceil_mode, count_include_pad, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(input), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), running_mean ? dync__arg_h(running_mean) : dync__arg_none(), running_var ? dync__arg_h(running_var) : dync__arg_none(), dync__arg_b(training), dync__arg_f(momentum), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_batch_norm, 8, args, at);
 }
-DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps) { return dync_batch_norm_at(input, weight, bias, running_mean, running_var, training, momentum, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps) { return dync_batch_norm_at(input, weight, bias, running_mean, running_var, training, momentum, eps, dync__tls.at); }
 DYNC__ENTRY_1TTOdddi(conv2d)
 
 DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training, dync_loc at)
@@ -462,7 +462,7 @@ DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training
     dync__arg args[] = {dync__arg_h(self), dync__arg_f(p), dync__arg_b(training)};
     return dync__op_call(DYNC__OP_dropout, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training) { return dync_dropout_at(self, p, training, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training) { return dync_dropout_at(self, p, training, dync__tls.at); }
 DYNC__ENTRY_1TT(embedding)
 
 DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
@@ -470,21 +470,21 @@ DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalize
     dync__arg args[] = {dync__arg_h(input), dync__arg_dims(normalized_shape.n, normalized_shape.d), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_layer_norm, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_layer_norm_at(input, normalized_shape, weight, bias, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_layer_norm_at(input, normalized_shape, weight, bias, eps, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_max_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(dilation.n, dilation.d), dync__arg_b(ceil_mode)};
     return dync__op_call(DYNC__OP_max_pool2d, 6, args, at);
 }
-DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_at(self, kernel_size, stride, padding, dilation, ceil_mode, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_at(self, kernel_size, stride, padding, dilation, ceil_mode, dync__tls.at); }
 
 DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(dilation.n, dilation.d), dync__arg_b(ceil_mode)};
     return dync__op_call_list(DYNC__OP_max_pool2d_with_indices, 6, args, at);
 }
-DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_with_indices_at(self, kernel_size, stride, padding, dilation, ceil_mode, DYNC_NOWHERE); }
+DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_with_indices_at(self, kernel_size, stride, padding, dilation, ceil_mode, dync__tls.at); }
 DYNC__ENTRY_1Tl(one_hot)
 DYNC__ENTRY_1Tf(celu)
 DYNC__ENTRY_1Ti(glu)
@@ -503,7 +503,7 @@ DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dyn
     dync__arg args[] = {dync__arg_h(self), dync__arg_f(threshold), dync__arg_value(value)};
     return dync__op_call(DYNC__OP_threshold, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, dync__tls.at); }
 DYNC__ENTRY_1TTOdddi(conv1d)
 
 DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at)
@@ -511,35 +511,35 @@ DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *
     dync__arg args[] = {dync__arg_h(input), dync__arg_h(weight), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(output_padding.n, output_padding.d), dync__arg_i(groups), dync__arg_dims(dilation.n, dilation.d)};
     return dync__op_call(DYNC__OP_conv_transpose2d, 8, args, at);
 }
-DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(input), dync__arg_i(num_groups), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_group_norm, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(input), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
     return dync__op_call(DYNC__OP_instance_norm, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(input), dync__arg_dims(normalized_shape.n, normalized_shape.d), weight ? dync__arg_h(weight) : dync__arg_none(), dync__arg_value(eps)};
     return dync__op_call(DYNC__OP_rms_norm, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(query), dync__arg_h(key), dync__arg_h(value), attn_mask ? dync__arg_h(attn_mask) : dync__arg_none(), dync__arg_f(dropout_p), dync__arg_b(is_causal), dync__arg_value(scale)};
     return dync__op_call(DYNC__OP_scaled_dot_product_attention, 7, args, at);
 }
-DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, dync__tls.at); }
 DYNC__ENTRY_1Tl(pixel_shuffle)
 DYNC__ENTRY_1Td(upsample_nearest2d)
 
@@ -548,7 +548,7 @@ DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value v
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(pad.n, pad.d), dync__arg_value(value)};
     return dync__op_call(DYNC__OP_pad, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, dync__tls.at); }
 DYNC__ENTRY_1Tdd(movedim)
 DYNC__ENTRY_1Till(unfold)
 DYNC__ENTRY_1TTf(huber_loss)
@@ -558,7 +558,7 @@ DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, boo
     dync__arg args[] = {dync__arg_h(self), dync__arg_h(target), dync__arg_b(log_target)};
     return dync__op_call(DYNC__OP_kl_div, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, dync__tls.at); }
 DYNC__ENTRY_1TT(binary_cross_entropy)
 DYNC__ENTRY_1TT(binary_cross_entropy_with_logits)
 DYNC__ENTRY_1TT(cross_entropy)
@@ -572,7 +572,7 @@ DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync
     dync__arg args[] = {dync__arg_h(self), dync__arg_dims(size.n, size.d), dync__arg_dims(stride.n, stride.d), dync__arg_i(storage_offset)};
     return dync__op_call(DYNC__OP_as_strided, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset) { return dync_as_strided_at(self, size, stride, storage_offset, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset) { return dync_as_strided_at(self, size, stride, storage_offset, dync__tls.at); }
 DYNC__ENTRY_1T(contiguous)
 
 DYNC_API dync_tensor *dync_diagonal_at(dync_tensor *self, int offset, int dim1, int dim2, dync_loc at)
@@ -580,7 +580,7 @@ DYNC_API dync_tensor *dync_diagonal_at(dync_tensor *self, int offset, int dim1, 
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(offset), dync__arg_i(dim1), dync__arg_i(dim2)};
     return dync__op_call(DYNC__OP_diagonal, 4, args, at);
 }
-DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, int dim2) { return dync_diagonal_at(self, offset, dim1, dim2, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, int dim2) { return dync_diagonal_at(self, offset, dim1, dim2, dync__tls.at); }
 DYNC__ENTRY_1Td(expand)
 DYNC__ENTRY_1TT(expand_as)
 DYNC__ENTRY_1Tii(flatten)
@@ -593,14 +593,14 @@ DYNC_API dync_tensor *dync_select_at(dync_tensor *self, int dim, int64_t index, 
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_i(index)};
     return dync__op_call(DYNC__OP_select, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index) { return dync_select_at(self, dim, index, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index) { return dync_select_at(self, dim, index, dync__tls.at); }
 
 DYNC_API dync_tensor *dync_slice_at(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(step)};
     return dync__op_call(DYNC__OP_slice, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step) { return dync_slice_at(self, dim, start, end, step, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step) { return dync_slice_at(self, dim, start, end, step, dync__tls.at); }
 DYNC__ENTRY_1Ti(squeeze)
 DYNC__ENTRY_1T(squeeze_all)
 DYNC__ENTRY_1T(t)
@@ -611,7 +611,7 @@ DYNC_API dync_tensor *dync_unflatten_at(dync_tensor *self, int dim, dync_dims si
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_dims(sizes.n, sizes.d)};
     return dync__op_call(DYNC__OP_unflatten, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims sizes) { return dync_unflatten_at(self, dim, sizes, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims sizes) { return dync_unflatten_at(self, dim, sizes, dync__tls.at); }
 DYNC__ENTRY_1Ti(unsqueeze)
 DYNC__ENTRY_1Td(view)
 DYNC__ENTRY_1TT(view_as)
@@ -636,14 +636,14 @@ DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *ind
     dync__arg args[] = {dync__arg_h(self), dync__arg_h(indices), dync__arg_i(dim)};
     return dync__op_call(DYNC__OP_take_along_dim, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim) { return dync_take_along_dim_at(self, indices, dim, DYNC_NOWHERE); }
+DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim) { return dync_take_along_dim_at(self, indices, dim, dync__tls.at); }
 
 DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted, dync_loc at)
 {
     dync__arg args[] = {dync__arg_h(self), dync__arg_i(k), dync__arg_i(dim), dync__arg_b(largest), dync__arg_b(sorted)};
     return dync__op_call_list(DYNC__OP_topk, 5, args, at);
 }
-DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted) { return dync_topk_at(self, k, dim, largest, sorted, DYNC_NOWHERE); }
+DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted) { return dync_topk_at(self, k, dim, largest, sorted, dync__tls.at); }
 DYNC__ENTRY_1Ti(tril)
 DYNC__ENTRY_1Ti(triu)
 DYNC__ENTRY_1T(unique)

@@ -23,10 +23,12 @@ static void dync__public_end(const dync__public_frame *f)
     dync__tls.at = f->at;
 }
 
+static dync_loc dync__public_at(const dync_loc *given) { return given->file ? *given : dync__tls.at; }
+
 /* ---- makers --------------------------------------------------------------------------------------------------------------------- */
 
 /* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). */
-static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name)
+static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name, dync_loc at)
 {
     dync__tensor *t = h ? dync__peek(h) : NULL;
     if (!t) return NULL;
@@ -34,14 +36,15 @@ static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, cons
         if (!(t->name = dync__intern(name))) return NULL;
         t->flags |= DYNC__T_NAMED;
     }
-    return requires_grad ? dync_requires_grad_(h, true) : h;
+    return requires_grad ? dync_requires_grad__at(h, true, at) : h;
 }
 
 static dync_tensor *dync__public_make(int op, const dync_make *o)
 {
     dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype),
                          dync__arg_device((int)o->device)};
-    return dync__public_finish(dync__op_call(op, 3, args, DYNC_NOWHERE), o->requires_grad, o->name);
+    dync_loc at = dync__public_at(&o->at_);
+    return dync__public_finish(dync__op_call(op, 3, args, at), o->requires_grad, o->name, at);
 }
 
 DYNC_API dync_tensor *dync_empty_opt(dync_make options) { return dync__public_make(DYNC__OP_empty, &options); }
@@ -54,15 +57,15 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
 {
     dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value),
                          dync__arg_dtype((int)options.dtype), dync__arg_device((int)options.device)};
-    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, DYNC_NOWHERE), options.requires_grad,
-                               options.name);
+    dync_loc at = dync__public_at(&options.at_);
+    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, at), options.requires_grad, options.name, at);
 }
 
-DYNC_API dync_tensor *dync_arange(double start, double end, double step)
+DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
 {
     dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step),
                          dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};
-    return dync__op_call(DYNC__OP_arange, 5, args, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
 static const dync__read_intercept *dync__public_reads(void)
@@ -95,8 +98,8 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
 
 static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow)
 {
-    dync__public_frame f = dync__public_begin(op, DYNC_NOWHERE);
-    dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name);
+    dync__public_frame f = dync__public_begin(op, dync__public_at(&o->at_));
+    dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name, dync__tls.at);
     dync__public_end(&f);
     return h;
 }
@@ -125,9 +128,9 @@ DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
     return dync__public_from_named("constant", &options, false);
 }
 
-DYNC_API dync_tensor *dync_parameter(dync_tensor *h)
+DYNC_API dync_tensor *(dync_parameter)(dync_tensor *h)
 {
-    dync__public_frame f = dync__public_begin("parameter", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("parameter", dync__tls.at);
     dync__tensor *t = dync__open(h);
     dync_tensor *result = NULL;
     if (t && !dync_is_leaf(h))
@@ -141,33 +144,33 @@ DYNC_API dync_tensor *dync_parameter(dync_tensor *h)
 DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t)
 {
     dync__arg arg = dync__arg_h(t);
-    return dync__op_call(DYNC__OP_detach, 1, &arg, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
 
-DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other)
+DYNC_API dync_tensor *(dync_set_)(dync_tensor *self, dync_tensor *other)
 {
     dync__arg args[2] = {dync__arg_h(self), dync__arg_h(other)};
-    return dync__op_call(DYNC__OP_set_, 2, args, DYNC_NOWHERE);
+    return dync__op_call(DYNC__OP_set_, 2, args, dync__tls.at);
 }
 
-DYNC_API dync_tensor *dync_to_dtype(dync_tensor *h, dync_dtype dtype)
+DYNC_API dync_tensor *(dync_to_dtype)(dync_tensor *h, dync_dtype dtype)
 {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_dtype((int)dtype)};
-    return t && t->dtype == dtype ? h : dync__op_call(DYNC__OP_to_dtype, 2, args, DYNC_NOWHERE);
+    return t && t->dtype == dtype ? h : dync__op_call(DYNC__OP_to_dtype, 2, args, dync__tls.at);
 }
 
-DYNC_API dync_tensor *dync_to_device(dync_tensor *h, dync_device device)
+DYNC_API dync_tensor *(dync_to_device)(dync_tensor *h, dync_device device)
 {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
     dync__arg args[2] = {dync__arg_h(h), dync__arg_device((int)device)};
-    return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, DYNC_NOWHERE);
+    return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, dync__tls.at);
 }
 
 DYNC_API void dync_manual_seed(uint64_t seed)
 {
     dync__arg arg = dync__arg_i((int64_t)seed);
-    dync__op_call(DYNC__OP_manual_seed, 1, &arg, DYNC_NOWHERE);
+    dync__op_call(DYNC__OP_manual_seed, 1, &arg, dync__tls.at);
 }
 
 /* ---- reads ------------------------------------------------------------------------------------------------------------------------ */
@@ -197,12 +200,12 @@ static dync__tensor *dync__public_readable(const dync_tensor *h)
     return NULL;
 }
 
-DYNC_API void *dync_data(dync_tensor *h)
+DYNC_API void *(dync_data)(dync_tensor *h)
 {
     void *p = NULL;
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->data && reads->data(h, &p)) return p;
-    dync__public_frame f = dync__public_begin("data", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("data", dync__tls.at);
     dync__tensor *t = dync__public_readable(h);
     p = t && t->numel ? dync__tensor_data(t) : NULL;
     dync__public_end(&f);
@@ -246,7 +249,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h)
 /* The text of t in s; false where it cannot be read. */
 static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s)
 {
-    dync__public_frame f = dync__public_begin(op, DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin(op, dync__tls.at);
     const dync__tensor *t = dync__public_readable(h);
     if (t) dync__tensor_show(s, t);
     dync__public_end(&f);
@@ -274,7 +277,7 @@ DYNC_API char *dync_profile_table(void)
     return result;
 }
 
-DYNC_API void dync_print(dync_tensor *h)
+DYNC_API void (dync_print)(dync_tensor *h)
 {
     dync__str s = {0};
     const dync__read_intercept *reads = dync__public_offer(h);
@@ -327,13 +330,13 @@ static bool dync__public_all(const dync__tensor *a, const dync__layout *la, cons
     return true;
 }
 
-DYNC_API bool dync_equal(dync_tensor *ha, dync_tensor *hb)
+DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb)
 {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(ha);
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
-    dync__public_frame f = dync__public_begin("equal", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("equal", dync__tls.at);
     dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
     if (a && b && a->lay.ndim == b->lay.ndim &&
         memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
@@ -360,13 +363,13 @@ static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, 
     return dync__public_all(a, &la, b, &lb, rtol, atol);
 }
 
-DYNC_API bool dync_allclose(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
+DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
 {
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(ha);
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->allclose && reads->allclose(ha, hb, rtol, atol, &result)) return result;
-    dync__public_frame f = dync__public_begin("allclose", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("allclose", dync__tls.at);
     dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
     if (a && b) result = dync__public_allclose(a, b, rtol, atol);
     dync__public_end(&f);
@@ -407,9 +410,9 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim)
     return size;
 }
 
-DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim)
+DYNC_API dync_value (dync_split)(dync_tensor *t, int64_t size, int dim)
 {
-    dync__public_frame f = dync__public_begin("split", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("split", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim);
     if (total >= 0 && (size < 0 || (size == 0 && total)))
@@ -420,9 +423,9 @@ DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim)
     return list;
 }
 
-DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim)
+DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
 {
-    dync__public_frame f = dync__public_begin("split_sizes", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("split_sizes", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim), sum = 0;
     bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
@@ -437,9 +440,9 @@ DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim)
     return list;
 }
 
-DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim)
+DYNC_API dync_value (dync_chunk)(dync_tensor *t, int chunks, int dim)
 {
-    dync__public_frame f = dync__public_begin("chunk", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("chunk", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim);
     if (total >= 0 && chunks < 1)
@@ -452,9 +455,9 @@ DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim)
     return list;
 }
 
-DYNC_API dync_value dync_unbind(dync_tensor *t, int dim)
+DYNC_API dync_value (dync_unbind)(dync_tensor *t, int dim)
 {
-    dync__public_frame f = dync__public_begin("unbind", DYNC_NOWHERE);
+    dync__public_frame f = dync__public_begin("unbind", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim);
     if (total >= 0) list = dync__public_pieces(t, dim, (int)total, 1, NULL, true);

@@ -144,7 +144,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
     return DYNC_OK;
 }
 
-DYNC_API dync_status dync_module_load(dync_module *m, const char *path)
+DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path)
 {
     dync__st_file f = {0};
     dync__module_state state = {0};

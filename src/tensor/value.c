@@ -95,7 +95,7 @@ DYNC_API int dync_len(dync_value list)
     return -1;
 }
 
-DYNC_API dync_value dync_at(dync_value list, int i)
+DYNC_API dync_value (dync_at)(dync_value list, int i)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}};
     if (list.kind != DYNC_KIND_LIST || !list.as.l) return dync__value_wrong("a list", list), none;
@@ -105,7 +105,7 @@ DYNC_API dync_value dync_at(dync_value list, int i)
 }
 
 /* A NULL tensor is passed on without a word where an error is pending: it comes from the call that failed. */
-DYNC_API dync_tensor *dync_as_tensor(dync_value v)
+DYNC_API dync_tensor *(dync_as_tensor)(dync_value v)
 {
     if (v.kind == DYNC_KIND_TENSOR) return dync__open(v.as.t) ? v.as.t : NULL;
     if (v.kind != DYNC_KIND_NONE || dync_error() == DYNC_OK) dync__value_wrong("a tensor", v);
@@ -186,13 +186,13 @@ static const dync__tensor *dync__tensor_ask_dim(const dync_tensor *handle, int w
     return dync__tensor_ask(handle, what, *dim);
 }
 
-DYNC_API int64_t dync_size(const dync_tensor *handle, int dim)
+DYNC_API int64_t (dync_size)(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
     return t ? dync__sz_number(t->lay.shape[dim]) : -1;
 }
 
-DYNC_API int64_t dync_stride(const dync_tensor *handle, int dim)
+DYNC_API int64_t (dync_stride)(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_STRIDE, &dim);
     return t ? dync__sz_number(t->lay.stride[dim]) : -1;

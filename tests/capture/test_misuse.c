@@ -365,4 +365,55 @@ TEST(programs)
     FINE(dync_program_run(p, 2, args));
     dync_program_free(p);
 }
+/* ---- every error names the line of the user's call: of functions that are no operators too, and of what modules do inside ------------- */
+enum { NET_FORWARD = __LINE__ + 1 };
+static dync_tensor *net_forward(dync_module *m, dync_tensor *x) { return dync_forward_call(dync_module_child(m, "a"), x); }
+static dync_tensor *reads_size(dync_tensor *x) { return dync_size(x, 7) ? x : NULL; }
+#define HERE_AT(expr, line)                                                                    \
+    do {                                                                                         \
+        char place[64];                                                                          \
+        dync_clear_error();                                                                      \
+        (void)(expr);                                                                            \
+        snprintf(place, sizeof place, "test_misuse.c:%d)", line);                                \
+        test__has_str(dync_error_message(), place, __FILE__, __LINE__, #expr);                   \
+        const char *first = strstr(dync_error_message(), "test_misuse.c");                       \
+        test__expect(first && !strstr(first + 1, "test_misuse.c"), __FILE__, __LINE__, "the place stands there once: " #expr); \
+    } while (0)
+#define HERE(expr) HERE_AT(expr, __LINE__)
+TEST(places)
+{
+    dync_tensor *x = dync_ones(dync_shape(2, 3)), *leaf = dync_ones(dync_shape(3), .requires_grad = true);
+    dync_on_error(quiet, NULL);
+    HERE(dync_size(x, 5));
+    HERE(dync_stride(x, 5));
+    HERE(dync_zeros(dync_shape(-1)));
+    HERE(dync_full(dync_shape(-1), 2, .dtype = DYNC_I64));
+    HERE(dync_from(NULL, dync_shape(2)));
+    HERE(dync_zeros(dync_shape(1), .dtype = DYNC_I64, .requires_grad = true));
+    HERE(dync_arange(0, 1, 0));
+    HERE(dync_backward(x));
+    HERE(dync_backward_opt(dync_tuple(x, x), DYNC_NONE, (dync_grad_options){.retain_graph = true, .create_graph = true}));
+    HERE(dync_gradients(DYNC_V(dync_sum(leaf, DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, (dync_grad_options){0}));
+    HERE((dync_set_grad(leaf, x), 0));
+    HERE((dync_print(NULL), 0));
+    HERE(dync_allclose(x, dync_ones(dync_shape(7)), 1, 1));
+    HERE(dync_at(dync_tuple(x, x), 5));
+    HERE(dync_to_dtype(x, (dync_dtype)99));
+    HERE(dync_split(x, -3, 0));
+    HERE(dync_optim_step(NULL));
+    HERE(dync_compile(twice, .backend_object = &(dync_backend){0}));
+    dync_module *linear = dync_nn_linear(4, 4, true), *net = dync_module_new("Net", net_forward, NULL);
+    HERE(dync_forward_call(linear, x));
+    HERE(dync_module_call(linear, x, x));
+    HERE(dync_forward_call(dync_nn_conv2d(1, 1, 3, 1, 0, true), x));
+    dync_module_add(net, "a", linear);
+    HERE_AT(dync_forward_call(net, x), NET_FORWARD);
+    dync_compiled *f = dync_compile(reads_size);
+    HERE_AT(dync_call(f, x), NET_FORWARD + 1);
+    dync_compiled_free(f);
+    dync_module_free(net);
+    dync_clear_error();
+    dync_on_error(NULL, NULL);
+}
+
 TEST_MAIN
