@@ -13,9 +13,9 @@
 #include "operand.h"
 
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
-enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8 };
+enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8,
+       DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */, DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */ };
 #define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* products of m n k from which threads are worth waking */
-#define DYNC__GEMM_SMALL (128 * 128 * 128)      /* up to which nothing is packed */
 #if defined(DYNC_SMALL)
 enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
 #else
@@ -106,11 +106,17 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
 /* Where share i of m in `parts` even ones begins. */
 DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i) { return m / parts * i + DYNC__MIN(i, m % parts); }
 
-/* a and b as they lie, steps [p, p + k) of k. */
-static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k)
+/* Tiles can read a where it lies; not many lines of it that share sets of the cache. */
+static bool dync__gemm_a_lies(const dync__gemm *g)
+{
+    return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 || g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
+}
+
+/* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read where they lie, too. */
+static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel)
 {
     int64_t bytes = dync__gt_bytes(g->type), d_row = p ? g->c_row : g->d_row;
-    bool rows = g->a_col == 1;
+    bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
     dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | (d ? DYNC__GT_ADD : 0), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
@@ -120,6 +126,11 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k)
     for (int64_t i = 0, row = 0, end; i < parts; i++, row = end) {
         end = dync__gemm_share(g->m, parts, i + 1);
         x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
+        if (panel) {
+            x.a_step = (end - row) * bytes;
+            dync__gemm_pack_lines(g->type, panel, x.a_step, x.a, end - row, g->a_row * bytes, k, g->a_col * bytes);
+            x.a = panel;
+        }
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
         dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * bytes);
@@ -150,13 +161,14 @@ static void dync__gemm_dots(const dync__gemm *g)
 
 /* ---- blocks -------------------------------------------------------------------------------------------------------------- */
 
-/* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col + columns), packed at b. */
+/* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col + columns), packed at b.
+ * a NULL: where it lies. */
 typedef struct dync__gemm_block { int64_t row, rows, parts, col, columns, p, k; char *a; const char *b; } dync__gemm_block;
 
 static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s)
 {
     int64_t bytes = dync__gt_bytes(g->type);
-    for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
+    for (int64_t i = 0, from = 0, end; s->a && i < s->parts; i++, from = end) {
         end = dync__gemm_share(s->rows, s->parts, i + 1);
         dync__gemm_pack_lines(g->type, s->a + from * s->k * bytes, (end - from) * bytes, g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes,
                               end - from, g->a_row * bytes, s->k, g->a_col * bytes);
@@ -168,14 +180,15 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
 {
     int64_t bytes = dync__gt_bytes(g->type), nr = dync__gemm_panel(g->type);
     const char *d = s->p ? g->c : g->d;
-    dync__gemm_tile t = {.type = g->type, .flags = d ? DYNC__GT_ADD : 0, .columns = (int)nr};
+    bool in_rows = !s->a && g->a_col == 1;
+    dync__gemm_tile t = {.type = g->type, .flags = (d ? DYNC__GT_ADD : 0) | (in_rows ? DYNC__GT_A_ROWS : 0), .columns = (int)nr};
     dync__gt_args x = {.k = s->k, .b_step = nr * bytes, .c_step = g->c_row * bytes, .d_step = (s->p ? g->c_row : g->d_row) * bytes};
     for (int64_t j = 0; j < s->columns; j += nr) {
         x.b = s->b + j * s->k * bytes;
         for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
             end = dync__gemm_share(s->rows, s->parts, i + 1);
-            x.a = s->a + from * s->k * bytes;
-            x.a_step = (end - from) * bytes;
+            x.a = s->a ? s->a + from * s->k * bytes : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
+            x.a_step = s->a ? (end - from) * bytes : (in_rows ? g->a_row : g->a_col) * bytes;
             x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
             x.d = d ? d + (s->row + from) * x.d_step + (s->col + j) * bytes : NULL;
             dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
@@ -189,11 +202,12 @@ static bool dync__gemm_blocks(const dync__gemm *g)
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     int64_t bytes = dync__gt_bytes(g->type), most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
     int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC, kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
-    int64_t a_bytes = ((g->m + blocks - 1) / blocks * kc * bytes + 63) / 64 * 64;
+    bool in_place = dync__gemm_a_lies(g) && g->m <= DYNC__GEMM_FEW;
+    int64_t a_bytes = in_place ? 0 : ((g->m + blocks - 1) / blocks * kc * bytes + 63) / 64 * 64;
     size_t total = (size_t)(a_bytes + (g->packed ? 0 : dync__gemm_packed_bytes(g->type, DYNC__MIN(g->n, DYNC__GEMM_NC), kc)));
     char *memory = total <= sizeof stack ? stack : dync__alloc_data(total);
     if (!memory) return false;
-    dync__gemm_block s = {.a = memory};
+    dync__gemm_block s = {.a = in_place ? NULL : memory};
     for (s.col = 0; s.col < g->n; s.col += s.columns) {
         s.columns = DYNC__MIN(DYNC__GEMM_NC, g->n - s.col);
         for (s.p = 0; s.p < g->k; s.p += s.k) {
@@ -237,28 +251,35 @@ static void dync__gemm_plain(const dync__gemm *g)
 }
 
 /* Bounds by measurement. */
-static uint8_t dync__gemm_path(const dync__gemm *g, double work)
+static uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1;
-    if (g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 12 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
+    if (g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
-        if (g->m <= 3 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 1 << 20) return DYNC__GEMM_LINES;
-        if (g->m <= 14 || work <= (double)DYNC__GEMM_SMALL) return DYNC__GEMM_DIRECT;
+        if (g->m <= 3 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20) return DYNC__GEMM_LINES;
+        if (g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR) return DYNC__GEMM_DIRECT;
     }
     return DYNC__GEMM_BLOCKS;
 }
 
 static void dync__gemm_follow(const dync__gemm *g)
 {
+    size_t bytes = (size_t)(14 * g->k * dync__gt_bytes(g->type));
+    char *panel;
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
     case DYNC__GEMM_LINES:
-        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p));
+        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL);
         return;
-    case DYNC__GEMM_DIRECT: dync__gemm_direct(g, 0, g->k); return;
+    case DYNC__GEMM_DIRECT:
+        panel = dync__gemm_a_lies(g) ? NULL : dync__alloc_data(bytes);
+        if (!panel && !dync__gemm_a_lies(g)) dync_clear_error();
+        dync__gemm_direct(g, 0, g->k, panel);
+        if (panel) dync__free_data(panel, bytes);
+        return;
     case DYNC__GEMM_BLOCKS:
         if (dync__gemm_blocks(g)) return;
         dync_clear_error();             /* nothing is lost but speed */
@@ -363,7 +384,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     }
     double work = (double)g->m * (double)g->n * (double)g->k;
     dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
-    g->path = dync__gemm_path(g, work);
+    g->path = dync__gemm_path(g);
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
     if (work >= (double)DYNC__GEMM_PARALLEL && !dync__tls.in_pool && dync__pool_threads() > 1 && (split.rows ? g->m : g->n) > 14) {
         dync__pool_run(dync__gemm_part, &split, dync__pool_threads());
@@ -393,7 +414,7 @@ DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *
 {
     dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = n, .k = k, .a = a, .b = b, .d = c, .c = c, .a_col = 1, .b_row = b_row,
                     .b_col = 1, .c_col = 1};
-    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k);
+    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k, NULL);
 }
 
 DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out)

@@ -4,30 +4,11 @@
 #include "../../src/codegen/codemem.h"
 #include "../../src/codegen/jit.h"
 #include "codegen_random.h"
+#include "guarded.h"
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
 static int64_t n_jitted, n_declined;
-
-/* Memory whose end is the end of what may be touched, where the system has pages. */
-#if defined(__unix__)
-#include <sys/mman.h>
-enum { PAGE = 4096 };
-typedef struct guarded { char *map, *data; size_t bytes; } guarded;
-static guarded guarded_new(size_t bytes)
-{
-    guarded g = {NULL, NULL, (bytes + PAGE - 1) / PAGE * PAGE + PAGE};
-    g.map = dync__os_code_pages(g.bytes);
-    if (!g.map || mprotect(g.map + g.bytes - PAGE, PAGE, PROT_NONE) != 0) abort();
-    g.data = g.map + g.bytes - PAGE - bytes;
-    return g;
-}
-static void guarded_free(guarded g) { munmap(g.map, g.bytes); }
-#else
-typedef struct guarded { char *data; } guarded;
-static guarded guarded_new(size_t bytes) { return (guarded){malloc(bytes + 1)}; }
-static void guarded_free(guarded g) { free(g.data); }
-#endif
 
 /* Runs k by machine code for an instruction set, by the interpreter and by the oracle on equal random data. exact: the interpreter's bits. */
 static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int isa, bool oracle)

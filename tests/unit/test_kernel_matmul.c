@@ -1,8 +1,10 @@
 /* kernel/gemm.c and matmul.c against plain loops: sizes around every block edge, strides, broadcast batches, dtypes. */
 #include "../../src/dync.in.h"
-#include "../../src/kernel/kernel.h"
+#include "../../src/kernel/gemm.h"
+#include "../../src/codegen/codemem.h"
 #include "../test.h"
 #include "../tol.h"
+#include "guarded.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
 static void fill_f32(float *p, int64_t n)
@@ -10,12 +12,15 @@ static void fill_f32(float *p, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = (float)test_random_real(-1, 1);
 }
 
+/* Every operand ends at a page that may not be touched. */
 static void check_gemm(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool tc, bool accumulate, int64_t gap)
 {
     int64_t ar = ta ? 1 : k + gap, ac = ta ? m + gap : 1, br = tb ? 1 : n + gap, bc = tb ? k + gap : 1, cr = tc ? 1 : n + gap, cc = tc ? m + gap : 1;
-    size_t na = (size_t)((m + gap) * (k + gap) + 1), nb = (size_t)((n + gap) * (k + gap) + 1), nc = (size_t)((m + gap) * (n + gap) + 1);
-    float *a = malloc(na * 4), *b = malloc(nb * 4), *c = malloc(nc * 4);
-    double *a2 = malloc(na * 8), *b2 = malloc(nb * 8), *c2 = malloc(nc * 8), *want = malloc(nc * 8);
+    size_t na = (size_t)((m - 1) * ar + (k - 1) * ac + 1), nb = (size_t)((k - 1) * br + (n - 1) * bc + 1), nc = (size_t)((m - 1) * cr + (n - 1) * cc + 1);
+    if (k == 0) na = nb = 0;
+    guarded own[6] = {guarded_new(na * 4), guarded_new(nb * 4), guarded_new(nc * 4), guarded_new(na * 8), guarded_new(nb * 8), guarded_new(nc * 8)};
+    float *a = (void *)own[0].data, *b = (void *)own[1].data, *c = (void *)own[2].data;
+    double *a2 = (void *)own[3].data, *b2 = (void *)own[4].data, *c2 = (void *)own[5].data, *want = malloc(nc * 8);
     fill_f32(a, (int64_t)na);
     fill_f32(b, (int64_t)nb);
     fill_f32(c, (int64_t)nc);
@@ -33,7 +38,8 @@ static void check_gemm(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool t
     int ok = EXPECT_F32_NEAR_F64(c, want, (int64_t)nc, TOL_F32_SUM, 1e-6 * (double)(k + 1)) &
              EXPECT_NEAR_F64(c2, want, (int64_t)nc, TOL_F64_CHAIN, 1e-13);
     if (!ok) printf("  m %d n %d k %d transposed %d %d %d accumulate %d gap %d\n", (int)m, (int)n, (int)k, ta, tb, tc, accumulate, (int)gap);
-    free(a), free(b), free(c), free(a2), free(b2), free(c2), free(want);
+    for (int i = 0; i < 6; i++) guarded_free(own[i]);
+    free(want);
 }
 
 TEST(gemm_sizes_and_strides)
@@ -64,11 +70,11 @@ TEST(gemm_is_the_same_for_any_number_of_threads)
     fill_f32(b, 800000);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int64_t m = sizes[i].m, n = sizes[i].n, k = sizes[i].k, br = sizes[i].turned ? 1 : n, bc = sizes[i].turned ? k : 1;
-        dync__pool_set_threads(1);
-        dync__gemm_f32(m, n, k, a, k, 1, b, br, bc, one, n, 1, false);
-        dync__pool_set_threads(3);
-        dync__gemm_f32(m, n, k, a, k, 1, b, br, bc, two, n, 1, false);
-        EXPECT(memcmp(one, two, (size_t)(m * n) * sizeof *one) == 0);
+        for (int threads = 1; threads <= 4; threads++) {
+            dync__pool_set_threads(threads);
+            dync__gemm_f32(m, n, k, a, k, 1, b, br, bc, threads == 1 ? one : two, n, 1, false);
+            EXPECT(threads == 1 || memcmp(one, two, (size_t)(m * n) * sizeof *one) == 0);
+        }
     }
     dync__pool_set_threads(0);
     free(a), free(b), free(one), free(two);
@@ -133,6 +139,117 @@ TEST(pieces_of_gemm)
             EXPECT_NEAR(out[i], sum, 1e-12);
         }
     }
+}
+
+/* A packed b, d of every kind, and rows told as they end: the bits of the plain call where the sums run the same way. */
+typedef struct told { int64_t rows, calls; } told;
+static void tell(void *user, int64_t begin, int64_t end)
+{
+    (void)DYNC__ATOMIC_ADD(&((told *)user)->rows, end - begin);
+    (void)DYNC__ATOMIC_ADD(&((told *)user)->calls, 1);
+}
+
+TEST(gemm_with_packed_b_and_addends)
+{
+    for (int i = 0; i < 60; i++) {
+        int64_t m = test_random_int(1, i % 5 ? 60 : 400), n = test_random_int(1, 150), k = test_random_int(1, i % 3 ? 80 : 600);
+        bool turned = test_random() % 2, bias = test_random() % 2;
+        float *a = malloc((size_t)(m * k) * 4), *b = malloc((size_t)(n * k) * 4), *d = malloc((size_t)(m * n) * 4), *c = malloc((size_t)(m * n) * 4);
+        double *want = malloc((size_t)(m * n) * 8);
+        char *packed = malloc((size_t)dync__gemm_packed_bytes(DYNC__GT_F32, n, k));
+        fill_f32(a, m * k);
+        fill_f32(b, n * k);
+        fill_f32(d, m * n);
+        dync__pool_set_threads(test_random_int(1, 3));
+        int64_t br = turned ? 1 : n, bc = turned ? k : 1;
+        dync__gemm_pack_b(DYNC__GT_F32, n, k, b, br, bc, packed);
+        for (int64_t r = 0; r < m; r++)
+            for (int64_t j = 0; j < n; j++) {
+                want[r * n + j] = (double)d[(bias ? 0 : r * n) + j];
+                for (int64_t p = 0; p < k; p++) want[r * n + j] += (double)a[r * k + p] * (double)b[p * br + j * bc];
+            }
+        for (int with = 0; with < 2; with++) {
+            told t = {0, 0};
+            memset(c, 0xff, (size_t)(m * n) * 4);
+            dync__gemm g = {.type = DYNC__GT_F32, .m = m, .n = n, .k = k, .a = (char *)a, .b = (char *)b, .d = (char *)d, .c = (char *)c, .a_row = k, .a_col = 1,
+                            .b_row = br, .b_col = bc, .c_row = n, .c_col = 1, .d_row = bias ? 0 : n, .packed = with ? packed : NULL, .done = tell, .user = &t};
+            bool told_all = dync__gemm_run(&g);
+            EXPECT_EQ_INT(t.rows, told_all ? m : 0);
+            EXPECT_F32_NEAR_F64(c, want, m * n, TOL_F32_SUM, 1e-6 * (double)(k + 1));
+        }
+        free(a), free(b), free(c), free(d), free(want), free(packed);
+    }
+    dync__pool_set_threads(0);
+}
+
+TEST(gemm_passes_nan_and_infinity)
+{
+    enum { M = 17, N = 35, K = 9 };
+    static float a[M * K], b[K * N], c[M * N];
+    for (int i = 0; i < M * K; i++) a[i] = 1;
+    for (int i = 0; i < K * N; i++) b[i] = 0;
+    a[3 * K + 2] = INFINITY;                  /* inf * 0: a row of NaN */
+    b[4 * N + N - 1] = NAN;                   /* a column */
+    b[0] = INFINITY;
+    for (int turned = 0; turned < 2; turned++) {
+        dync__gemm_f32(M, N, K, a, K, 1, b, N, 1, c, turned ? 1 : N, turned ? M : 1, false);
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < N; j++) {
+                float x = c[turned ? j * M + i : i * N + j];
+                if (i == 3 || j == N - 1) EXPECT(isnan(x));
+                else EXPECT(j == 0 ? isinf(x) : x == 0.0f);
+            }
+    }
+}
+
+/* Forms that gemm does not choose yet, and packing of narrow elements. */
+TEST(narrow_forms)
+{
+    enum { K = 23, N = 37, M = 6 };
+    static uint8_t a8[M * 4 * K], b8[4 * K * N];
+    static uint32_t packed[K * N], c[M * N];
+    static uint16_t a16[M * 2 * K], b16[2 * K * N];
+    static float f[M * N];
+    if (!dync__gt_can(DYNC__GT_U8)) SKIP("no narrow products here");
+    for (int i = 0; i < M * 4 * K; i++) a8[i] = (uint8_t)test_random();
+    for (int i = 0; i < 4 * K * N; i++) b8[i] = (uint8_t)test_random();
+    for (int n = 1; n <= N; n++) {
+        int width = n > 32 ? 32 : n;
+        dync__gt_args p = {.a = b8, .c = packed, .k = K, .a_step = N, .c_step = N * 4, .blocks = 1};
+        dync__gt_do(DYNC__GT_PAIR, DYNC__GT_U8, 0, 1, width, &p);
+        dync__gt_args t = {.a = a8, .b = packed, .c = c, .k = K, .a_step = 4 * K, .b_step = 4 * N, .c_step = 4 * N, .blocks = 1};
+        dync__gt_do(DYNC__GT_TILE, DYNC__GT_U8, DYNC__GT_A_ROWS, M, width, &t);
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < width; j++) {
+                int32_t sum = 0;
+                for (int q = 0; q < 4 * K; q++) sum += a8[i * 4 * K + q] * (int8_t)b8[q * N + j];
+                EXPECT_EQ_INT((int32_t)c[i * N + j], sum);
+            }
+    }
+    if (!dync__gt_can(DYNC__GT_BF16)) return;
+    for (int i = 0; i < M * 2 * K; i++) dync__store_f64(&a16[i], DYNC_BF16, test_random_real(-1, 1));
+    for (int i = 0; i < 2 * K * N; i++) dync__store_f64(&b16[i], DYNC_BF16, test_random_real(-1, 1));
+    for (int n = 1; n <= 32; n++) {
+        dync__gt_args p = {.a = b16, .c = packed, .k = K, .a_step = N * 2, .c_step = N * 4, .blocks = 1};
+        dync__gt_do(DYNC__GT_PAIR, DYNC__GT_BF16, 0, 1, n, &p);
+        dync__gt_args t = {.a = a16, .b = packed, .c = f, .k = K, .a_step = 4 * K, .b_step = 4 * N, .c_step = 4 * N, .blocks = 1};
+        dync__gt_do(DYNC__GT_TILE, DYNC__GT_BF16, DYNC__GT_A_ROWS, M, n, &t);
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < n; j++) {
+                double sum = 0;
+                for (int q = 0; q < 2 * K; q++) sum += dync__load_f64(&a16[i * 2 * K + q], DYNC_BF16) * dync__load_f64(&b16[q * N + j], DYNC_BF16);
+                EXPECT_NEAR(f[i * N + j], sum, 1e-4);
+            }
+    }
+}
+
+TEST(without_executable_memory)
+{
+    dync_shutdown();                          /* no form is left */
+    dync__codemem_force(DYNC__CODEMEM_REFUSED);
+    for (int i = 0; i < 20; i++) check_gemm(test_random_int(1, 40), test_random_int(1, 70), test_random_int(1, 300), i & 1, i & 2, i & 4, i & 8, i & 1);
+    dync_shutdown();
+    dync__codemem_force(DYNC__CODEMEM_TWICE);
 }
 
 static dync__operand operand(int dtype, int ndim, const int64_t *shape, bool permuted)
@@ -269,5 +386,25 @@ TEST(batches_of_one_row_become_rows)
         EXPECT_NEAR(y[i], sum, 1e-6);
     }
 }
+
+/* The same for the other instruction sets: this program again, with DYNC_CPU. */
+#if defined(__linux__)
+extern int setenv(const char *, const char *, int), unsetenv(const char *);
+extern long readlink(const char *, char *, size_t);
+TEST(every_instruction_set)
+{
+    char path[400], command[500];
+    long n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (getenv("DYNC_CPU") || n <= 0) return;
+    path[n] = 0;
+    static const char *const cpus[] = {"avx2", "none"};
+    for (int i = 0; i < 2; i++) {
+        setenv("DYNC_CPU", cpus[i], 1);
+        snprintf(command, sizeof command, "'%s' > /dev/null", path);
+        EXPECT_EQ_INT(system(command), 0);
+    }
+    unsetenv("DYNC_CPU");
+}
+#endif
 
 TEST_MAIN
