@@ -1159,6 +1159,10 @@ DYNC_API dync_tensor *dync_log_softmax_at(dync_tensor *self, int dim, dync_loc a
 DYNC_API dync_tensor *(dync_logsumexp)(dync_tensor *self, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_logsumexp_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
 #define dync_logsumexp(self, dim, keepdim) dync_logsumexp_at(self, dim, keepdim, DYNC_HERE)
+/* dync_max: the largest of all elements; the gradient is shared by equal ones. */
+DYNC_API dync_tensor *(dync_max)(dync_tensor *self);
+DYNC_API dync_tensor *dync_max_at(dync_tensor *self, dync_loc at);
+#define dync_max(self) dync_max_at(self, DYNC_HERE)
 /* dync_max_dim: the largest elements along dim and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_max_dim)(dync_tensor *self, int dim, bool keepdim);
 DYNC_API dync_value dync_max_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);
@@ -1167,6 +1171,10 @@ DYNC_API dync_value dync_max_dim_at(dync_tensor *self, int dim, bool keepdim, dy
 DYNC_API dync_tensor *(dync_mean)(dync_tensor *self, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_mean_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
 #define dync_mean(self, dim, keepdim) dync_mean_at(self, dim, keepdim, DYNC_HERE)
+/* dync_min: the smallest of all elements; the gradient is shared by equal ones. */
+DYNC_API dync_tensor *(dync_min)(dync_tensor *self);
+DYNC_API dync_tensor *dync_min_at(dync_tensor *self, dync_loc at);
+#define dync_min(self) dync_min_at(self, DYNC_HERE)
 /* dync_min_dim: the smallest elements along dim and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_min_dim)(dync_tensor *self, int dim, bool keepdim);
 DYNC_API dync_value dync_min_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);
@@ -23123,10 +23131,14 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "self - log(sum(exp(self))) along dim, without overflow")                                                                           \
     X(logsumexp,   REDUCE, "(Tensor self, Dims dim, bool keepdim)", 1, i_reduce, none, l_logsumexp, g_logsumexp, none,                    \
       "torch.logsumexp({0}, {1}, {2})", DYNC__OP_FLOAT, -1, "log(sum(exp(self))), without overflow")                                                     \
+    X(max,         COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_max, "torch.max", 0, -1,                               \
+      "the largest of all elements; the gradient is shared by equal ones")                                                                \
     X(max_dim,     REDUCE, "(Tensor self, int dim, bool keepdim)", 2, i_max_dim, none, l_max_dim, g_max_dim, none, "torch.max", 0, -1,    \
       "the largest elements along dim and their places")                                                                                  \
     X(mean,        REDUCE, "(Tensor self, Dims dim, bool keepdim)", 1, i_reduce, none, l_mean, g_mean, none, "torch.mean", 0, -1,         \
       "the mean; floating point only")                                                                                                    \
+    X(min,         COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_min, "torch.min", 0, -1,                               \
+      "the smallest of all elements; the gradient is shared by equal ones")                                                               \
     X(min_dim,     REDUCE, "(Tensor self, int dim, bool keepdim)", 2, i_max_dim, none, l_min_dim, g_max_dim, none, "torch.min", 0, -1,    \
       "the smallest elements along dim and their places")                                                                                 \
     X(norm,        COMPOSITE, "(Tensor self, Value p, Dims dim, bool keepdim)", 1, i_norm, none, none, none, d_norm, "torch.norm", 0, -1, \
@@ -23555,7 +23567,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
     X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout)                           \
     X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(lerp) X(linear) X(manual_seed)     \
-    X(masked_select) X(matmul) X(max_pool2d) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
+    X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(topk) X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
@@ -24631,6 +24643,14 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tf(&c, DYNC__OP_pow, y, p), n, dims, keepdim);
     return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
 }
+static dync_status dync__decompose_extreme(dync__opcall *call, int op) {
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, op, x, 0, NULL, false));
+}
+DYNC__FN dync_status dync__d_max(dync__opcall *call) { return dync__decompose_extreme(call, DYNC__OP_amax); }
+DYNC__FN dync_status dync__d_min(dync__opcall *call) { return dync__decompose_extreme(call, DYNC__OP_amin); }
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
@@ -26731,8 +26751,10 @@ DYNC__ENTRY_1Tib(argmin)
 DYNC__ENTRY_1Ti(cumsum)
 DYNC__ENTRY_1Ti(log_softmax)
 DYNC__ENTRY_1Tdb(logsumexp)
+DYNC__ENTRY_1T(max)
 DYNC__ENTRY_nTib(max_dim)
 DYNC__ENTRY_1Tdb(mean)
+DYNC__ENTRY_1T(min)
 DYNC__ENTRY_nTib(min_dim)
 DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim, dync_loc at) {
     dync__arg args[] = {dync__arg_h(self), dync__arg_value(p), dync__arg_dims(dim.n, dim.d), dync__arg_b(keepdim)};

@@ -514,6 +514,10 @@ DYNC_API dync_tensor *dync_log_softmax_at(dync_tensor *self, int dim, dync_loc a
 DYNC_API dync_tensor *(dync_logsumexp)(dync_tensor *self, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_logsumexp_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
 #define dync_logsumexp(self, dim, keepdim) dync_logsumexp_at(self, dim, keepdim, DYNC_HERE)
+/* dync_max: the largest of all elements; the gradient is shared by equal ones. */
+DYNC_API dync_tensor *(dync_max)(dync_tensor *self);
+DYNC_API dync_tensor *dync_max_at(dync_tensor *self, dync_loc at);
+#define dync_max(self) dync_max_at(self, DYNC_HERE)
 /* dync_max_dim: the largest elements along dim and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_max_dim)(dync_tensor *self, int dim, bool keepdim);
 DYNC_API dync_value dync_max_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);
@@ -522,6 +526,10 @@ DYNC_API dync_value dync_max_dim_at(dync_tensor *self, int dim, bool keepdim, dy
 DYNC_API dync_tensor *(dync_mean)(dync_tensor *self, dync_dims dim, bool keepdim);
 DYNC_API dync_tensor *dync_mean_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
 #define dync_mean(self, dim, keepdim) dync_mean_at(self, dim, keepdim, DYNC_HERE)
+/* dync_min: the smallest of all elements; the gradient is shared by equal ones. */
+DYNC_API dync_tensor *(dync_min)(dync_tensor *self);
+DYNC_API dync_tensor *dync_min_at(dync_tensor *self, dync_loc at);
+#define dync_min(self) dync_min_at(self, DYNC_HERE)
 /* dync_min_dim: the smallest elements along dim and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_min_dim)(dync_tensor *self, int dim, bool keepdim);
 DYNC_API dync_value dync_min_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);

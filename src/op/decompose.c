@@ -553,6 +553,16 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
 }
 
+static dync_status dync__decompose_extreme(dync__opcall *call, int op)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, op, x, 0, NULL, false));
+}
+DYNC__FN dync_status dync__d_max(dync__opcall *call) { return dync__decompose_extreme(call, DYNC__OP_amax); }
+DYNC__FN dync_status dync__d_min(dync__opcall *call) { return dync__decompose_extreme(call, DYNC__OP_amin); }
+
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};

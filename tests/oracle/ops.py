@@ -278,7 +278,7 @@ MEANING = {
     'eye': lambda n, m, y, v: torch.eye(n, m, dtype=y),
     'full': lambda d, x, y, v: torch.full(d, x, dtype=y),
     'all': each_dim(torch.all), 'any': each_dim(torch.any), 'prod': each_dim(torch.prod),
-    'amax': torch.amax, 'amin': torch.amin,
+    'amax': torch.amax, 'amin': torch.amin, 'max': torch.max, 'min': torch.min,
     'logsumexp': none_to_dims(torch.logsumexp),
     'max_dim': lambda x, d, k: list(torch.max(x, d, k)), 'min_dim': lambda x, d, k: list(torch.min(x, d, k)),
     'mean': lambda x, d, k: torch.mean(x, d or None, k), 'sum': lambda x, d, k: torch.sum(x, d or None, k),
@@ -603,6 +603,13 @@ for n in ['argmax', 'argmin']:
     sample(n, T('f32', [3, 4], 's0'), 1, True)
     sample(n, T('f32', [0], 'n0'), 0, False)
     sample(n, T('f32', [2, 3, 4], 'n0', [1, 2, 6]), 0, False)
+for n in ['max', 'min']:
+    for d in ALL:
+        sample(n, T(d, [3, 5], pat_for(d)))
+    sample(n, T('f32', [2, 3, 4], 'n0', [1, 2, 6], 1))
+    sample(n, T('f32', [12], 's0'))
+    sample(n, T('f32', [], 'n0'))
+    sample(n, T('f32', [0, 3], 'n0'))
 for n in ['max_dim', 'min_dim']:
     for d in ALL:
         sample(n, T(d, [3, 5], pat_for(d)), 1, False)

@@ -35,7 +35,7 @@ static const sample samples[] = {
     {"scatter_", "t4,2 i0 y2,2:4 t2,2"}, {"scatter_add_", "t4,2 i0 x3,2:4 t3,2"}, {"sigmoid_", "t5"}, {"sin_", "t5"}, {"sqrt_", "p5"},
     {"sub_", "t2,3 t3"}, {"tanh_", "t5"}, {"trunc_", "t5"}, {"uniform_", "t5 f0 f1"}, {"zero_", "t5"},
     {"copy", "t2,3 t3"}, {"fill", "t2,3 t"}, {"fill", "t2,3 f1"},
-    {"amax", "s2,3 D1 B0"}, {"amax", "s2,3 D B0"}, {"amin", "s2,3,2 D0,2 B1"}, {"cumsum", "t2,3 i1"}, {"cumsum", "t4 i-1"},
+    {"amax", "s2,3 D1 B0"}, {"amax", "s2,3 D B0"}, {"amin", "s2,3,2 D0,2 B1"}, {"max", "s2,3"}, {"min", "s2,3,2"}, {"cumsum", "t2,3 i1"}, {"cumsum", "t4 i-1"},
     {"log_softmax", "t2,3 i1"}, {"log_softmax", "t2,3 i0"}, {"softmax", "t2,3 i-1"}, {"softmax", "t2,3,2 i1"},
     {"logsumexp", "t2,3 D1 B0"}, {"logsumexp", "t2,3 D0,1 B1"}, {"max_dim", "s2,3 i1 B0"}, {"max_dim", "s2,3 i0 B1"}, {"min_dim", "s2,3 i-1 B0"},
     {"mean", "t2,3 D B0"}, {"mean", "t2,3,2 D0,-1 B0"}, {"mean", "t2,3 D1 B1"}, {"sum", "t2,3 D B0"}, {"sum", "t2,3,2 D1 B0"}, {"sum", "t2,3 D0 B1"},
