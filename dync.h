@@ -19811,6 +19811,9 @@ typedef struct dync__kcall_row {
     X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
     X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */                                         \
+    X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums [B.., L], mask [B.., L, S] maybe; */      \
+                             /* attr: causal, fast, place of the mask or -1, bits of the scale */                                               \
+    X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */                                        \
     X(rnn_layer)             /* attr: gates, reverse + 2 fast, then the place of each DYNC__RNN_ role or -1 */                                      \
     X(rnn_layer_grad)        /* the same */
 /* What an operand of rnn_layer and its gradient is: the input's share of the gates [L, N, gates H] (its gradient), the recurrent weight
@@ -19861,7 +19864,7 @@ DYNC__FN void dync__piece_store(dync__piece *, int buf, int64_t offset, int64_t 
 DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);              /* compiles; frees what begin took */
 /* dync__gemm_f32 or dync__gemm_f64 */
 DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
-                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate);
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, int64_t c_col, bool accumulate);
 
 /* A few elements of 4 or 8 bytes; where they are that few, a call of memcpy costs more than they do. */
 DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
@@ -19893,6 +19896,8 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif
@@ -20033,9 +20038,9 @@ DYNC__FN dync_status dync__piece_end(dync__piece *p, dync__code **out) {
     return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
-                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate) {
-    if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
-    else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, int64_t c_col, bool accumulate) {
+    if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
+    else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
 }
 /* ---- the table ----------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what) {
@@ -22165,6 +22170,354 @@ DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, 
 }
 DYNC__WARM_BEGIN
 
+/* ==== kernel/attention.c ======================================================================================== */
+/* kernel/attention.c: softmax(q k^T scale + mask) v in one pass over blocks, forward and backward. After gemm.c.
+ *
+ * Scores exist for QB queries by KB keys at a time and stay in L2. Forward keeps for each query the greatest score so far, the sum of
+ * exponentials below it and the weighted values, and rescales them when the maximum moves (online softmax: Milakov & Gimelshein 2018,
+ * arXiv:1805.02867; Rabe & Staats 2021; Dao et al. 2022, FlashAttention). It hands on the logarithm of the sum, from which backward computes
+ * each block again. Products are gemm's, what stands between them is compiled as pieces. A query that sees nothing gives zeros.
+ * Every matrix may lie in any strides; half floats are widened head by head. Threads take whole units, so their number changes no bit. */
+enum { DYNC__ATT_QB = 128, DYNC__ATT_KB = 256 };
+typedef struct dync__att {
+    const dync__kcall *call;
+    const dync__operand *q, *k, *v, *mask;
+    int n_batch, dtype, type;
+    bool causal, fast;
+    double scale;
+    int64_t units, L, S, E, V, qb, kb, bytes, type_bytes, q_blocks;
+    void *const *data;
+} dync__att;
+/* first: place of q; k and v follow */
+static void dync__att_open(dync__att *a, const dync__kcall *c, int first, void *const *data) {
+    memset(a, 0, sizeof *a);
+    a->call = c;
+    a->q = &c->operand[first];
+    a->k = a->q + 1;
+    a->v = a->q + 2;
+    a->mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
+    a->data = data;
+    a->causal = c->attr[0] != 0;
+    a->fast = c->attr[1] != 0;
+    memcpy(&a->scale, &c->attr[3], sizeof a->scale);
+    a->n_batch = a->q->lay.ndim - 2;
+    a->dtype = a->q->dtype;
+    a->type = dync__operand_working(a->dtype);
+    a->bytes = dync__dtype_info(a->dtype)->bytes;
+    a->type_bytes = dync__dtype_info(a->type)->bytes;
+    a->L = a->q->lay.shape[a->n_batch];
+    a->E = a->q->lay.shape[a->n_batch + 1];
+    a->S = a->v->lay.shape[a->n_batch];
+    a->V = a->v->lay.shape[a->n_batch + 1];
+    a->qb = DYNC__MIN(a->L, DYNC__ATT_QB);
+    a->kb = DYNC__MIN(a->S, a->causal ? DYNC__ATT_QB : DYNC__ATT_KB);
+    a->q_blocks = (a->L + a->qb - 1) / a->qb;
+    a->units = 1;
+    for (int d = 0; d < a->n_batch; d++) a->units *= a->q->lay.shape[d];
+}
+/* Row `row` of a matrix of the unit. */
+static char *dync__att_at(const dync__att *a, const dync__operand *o, int64_t unit, int64_t row) {
+    int64_t at = row * o->lay.stride[a->n_batch];
+    for (int d = a->n_batch - 1; d >= 0; d--) {
+        at += unit % a->q->lay.shape[d] * o->lay.stride[d];
+        unit /= a->q->lay.shape[d];
+    }
+    return (char *)dync__operand_at(o, a->data[o - a->call->operand]) + at * dync__dtype_info(o->dtype)->bytes;
+}
+/* ---- the pieces ------------------------------------------------------------------------------------------------------------ */
+/* Which of the twelve: a full block or what is left of it, in queries and keys; with or without a mask. */
+static int dync__att_piece(const dync__att *a, int64_t rows, int64_t columns, bool masked) {
+    return (rows < a->qb ? 1 : 0) + (columns < a->kb ? 2 : 0) + (masked ? 4 : 0);
+}
+/* The block's scores [rows, columns], scaled, with -inf where the mask hides: an operand's, or the band of the diagonal. The mask is a buffer of its own, or not there. */
+static int dync__att_scores(dync__piece *p, const dync__att *a, int buf, int mask) {
+    const dync__layout *l = a->mask ? &a->mask->lay : NULL;
+    int s = dync__lb_op(&p->b, DYNC__P_mul, dync__piece_load(p, buf, 0, a->kb, 1), dync__lb_f(&p->b, a->type, a->scale), -1);
+    if (mask < 0) return s;
+    int m = l ? dync__piece_load(p, mask, 0, l->stride[a->n_batch], l->stride[a->n_batch + 1]) : dync__piece_load(p, mask, 0, -1, 1);
+    if (l && a->mask->dtype != DYNC_BOOL) return dync__lb_op(&p->b, DYNC__P_add, s, m, -1);
+    return dync__lb_op(&p->b, DYNC__P_select, m, s, dync__lb_f(&p->b, a->type, -HUGE_VAL));
+}
+static int dync__att_mask_buf(dync__piece *p, const dync__att *a, bool masked) {
+    return !masked ? -1 : dync__piece_buf(p, a->mask ? a->mask->dtype : DYNC_BOOL, DYNC__BUF_IN);
+}
+/* x, or 0 where it is -inf: a row that saw nothing yet */
+static int dync__att_finite(dync__piece *p, int type, int x) {
+    int none = dync__lb_op(&p->b, DYNC__P_eq, x, dync__lb_f(&p->b, type, -HUGE_VAL), -1);
+    return dync__lb_op(&p->b, DYNC__P_select, none, dync__lb_f(&p->b, type, 0), x);
+}
+/* Buffers: scores (exponentials after), maxima, sums, factors [rows], mask. */
+static dync_status dync__att_step_piece(const dync__att *a, int64_t rows, int64_t columns, bool masked, dync__code **out) {
+    enum { RW = DYNC__BUF_IN | DYNC__BUF_OUT };
+    dync__piece p;
+    if (!dync__piece_begin(&p, "attention_step", 1, rows, columns)) return DYNC_ERR_MEMORY;
+    dync__lb *b = &p.b;
+    b->fast_math = a->fast;
+    int scores = dync__piece_buf(&p, a->type, RW), most = dync__piece_buf(&p, a->type, RW), sum = dync__piece_buf(&p, a->type, RW);
+    int factor = dync__piece_buf(&p, a->type, DYNC__BUF_OUT), mask = dync__att_mask_buf(&p, a, masked);
+    int s = dync__att_scores(&p, a, scores, mask), top = dync__lb_reduce(b, DYNC__R_MAX, s);
+    b->section = 2;
+    int before = dync__piece_load(&p, most, 0, 1, 0);
+    top = dync__lb_op(b, DYNC__P_max, before, top, -1);
+    int from = dync__att_finite(&p, a->type, top), scale = dync__vm_exp(b, dync__lb_op(b, DYNC__P_sub, before, from, -1));
+    dync__piece_store(&p, most, 0, 1, 0, top);
+    dync__piece_store(&p, factor, 0, 1, 0, scale);
+    b->section = 3;
+    int e = dync__vm_exp(b, dync__lb_op(b, DYNC__P_sub, s, from, -1));
+    dync__piece_store(&p, scores, 0, a->kb, 1, e);
+    int total = dync__lb_reduce(b, DYNC__R_SUM, e);
+    b->section = 4;
+    dync__piece_store(&p, sum, 0, 1, 0, dync__lb_op(b, DYNC__P_fma, dync__piece_load(&p, sum, 0, 1, 0), scale, total));
+    return dync__piece_end(&p, out);
+}
+/* values [rows, V] times factors [rows] */
+static dync_status dync__att_rescale_piece(const dync__att *a, int64_t rows, dync__code **out) {
+    dync__piece p;
+    if (!dync__piece_begin(&p, "attention_rescale", 1, rows, a->V)) return DYNC_ERR_MEMORY;
+    int values = dync__piece_buf(&p, a->type, DYNC__BUF_IN | DYNC__BUF_OUT), factor = dync__piece_buf(&p, a->type, DYNC__BUF_IN);
+    dync__piece_store(&p, values, 0, a->V, 1, dync__lb_op(&p.b, DYNC__P_mul, dync__piece_load(&p, values, 0, a->V, 1), dync__piece_load(&p, factor, 0, 1, 0), -1));
+    return dync__piece_end(&p, out);
+}
+/* Buffers: values, maxima, sums; output, log of the sum. */
+static dync_status dync__att_finish_piece(const dync__att *a, int64_t rows, dync__code **out) {
+    const dync__operand *y = &a->call->operand[3], *lse = &a->call->operand[4];
+    dync__piece p;
+    if (!dync__piece_begin(&p, "attention_finish", 1, rows, a->V)) return DYNC_ERR_MEMORY;
+    dync__lb *b = &p.b;
+    int values = dync__piece_buf(&p, a->type, DYNC__BUF_IN), most = dync__piece_buf(&p, a->type, DYNC__BUF_IN), sum = dync__piece_buf(&p, a->type, DYNC__BUF_IN);
+    int to = dync__piece_buf(&p, y->dtype, DYNC__BUF_OUT), log = dync__piece_buf(&p, lse->dtype, DYNC__BUF_OUT);
+    b->section = 0;
+    int total = dync__piece_load(&p, sum, 0, 1, 0), zero = dync__lb_f(b, a->type, 0);
+    int over = dync__lb_op(b, DYNC__P_div, dync__lb_f(b, a->type, 1), total, -1);
+    over = dync__lb_op(b, DYNC__P_select, dync__lb_op(b, DYNC__P_eq, total, zero, -1), zero, over);
+    dync__piece_store(&p, log, 0, lse->lay.stride[a->n_batch], 0, dync__lb_op(b, DYNC__P_add, dync__piece_load(&p, most, 0, 1, 0), dync__vm_log(b, total), -1));
+    b->section = 1;
+    dync__piece_store(&p, to, 0, y->lay.stride[a->n_batch], y->lay.stride[a->n_batch + 1],
+                      dync__lb_op(b, DYNC__P_mul, dync__piece_load(&p, values, 0, a->V, 1), over, -1));
+    return dync__piece_end(&p, out);
+}
+/* Buffers: scores (weights after), gradient of the weights (of the scores after), log of the sum [rows], products of output and its
+ * gradient [rows], mask. */
+static dync_status dync__att_grad_piece(const dync__att *a, int64_t rows, int64_t columns, bool masked, dync__code **out) {
+    enum { RW = DYNC__BUF_IN | DYNC__BUF_OUT };
+    const dync__operand *lse = &a->call->operand[5];
+    dync__piece p;
+    if (!dync__piece_begin(&p, "attention_grad", 1, rows, columns)) return DYNC_ERR_MEMORY;
+    dync__lb *b = &p.b;
+    b->fast_math = a->fast;
+    int scores = dync__piece_buf(&p, a->type, RW), grad = dync__piece_buf(&p, a->type, RW), log = dync__piece_buf(&p, lse->dtype, DYNC__BUF_IN);
+    int product = dync__piece_buf(&p, a->type, DYNC__BUF_IN), mask = dync__att_mask_buf(&p, a, masked);
+    b->section = 0;
+    int from = dync__att_finite(&p, a->type, dync__piece_load(&p, log, 0, lse->lay.stride[a->n_batch], 0));
+    int mean = dync__piece_load(&p, product, 0, 1, 0);
+    b->section = 1;
+    int w = dync__vm_exp(b, dync__lb_op(b, DYNC__P_sub, dync__att_scores(&p, a, scores, mask), from, -1));
+    int g = dync__lb_op(b, DYNC__P_sub, dync__piece_load(&p, grad, 0, a->kb, 1), mean, -1);
+    g = dync__lb_op(b, DYNC__P_mul, dync__lb_op(b, DYNC__P_mul, w, dync__lb_f(b, a->type, a->scale), -1), g, -1);
+    dync__piece_store(&p, scores, 0, a->kb, 1, w);
+    dync__piece_store(&p, grad, 0, a->kb, 1, g);
+    return dync__piece_end(&p, out);
+}
+/* product[i] = output[i] . gradient[i] for all queries of a unit */
+static dync_status dync__att_product_piece(const dync__att *a, dync__code **out) {
+    const dync__operand *gy = &a->call->operand[0], *y = &a->call->operand[4];
+    dync__piece p;
+    if (!dync__piece_begin(&p, "attention_product", 1, a->L, a->V)) return DYNC_ERR_MEMORY;
+    int from = dync__piece_buf(&p, gy->dtype, DYNC__BUF_IN), with = dync__piece_buf(&p, y->dtype, DYNC__BUF_IN), to = dync__piece_buf(&p, a->type, DYNC__BUF_OUT);
+    int g = dync__piece_load(&p, from, 0, gy->lay.stride[a->n_batch], gy->lay.stride[a->n_batch + 1]);
+    int o = dync__piece_load(&p, with, 0, y->lay.stride[a->n_batch], y->lay.stride[a->n_batch + 1]);
+    int sum = dync__lb_reduce(&p.b, DYNC__R_SUM, dync__lb_op(&p.b, DYNC__P_mul, g, o, -1));
+    p.b.section = 2;
+    dync__piece_store(&p, to, 0, 1, 0, sum);
+    return dync__piece_end(&p, out);
+}
+/* Makes the blocks' pieces that this call can meet. */
+static dync_status dync__att_blocks(dync__kcall *c, const dync__att *a, dync_status (*make)(const dync__att *, int64_t, int64_t, bool, dync__code **)) {
+    const int64_t rows[2] = {a->qb, a->L % a->qb}, columns[2] = {a->kb, a->S % a->kb};
+    for (int i = 0; i < 8; i++) {
+        bool masked = (i & 4) != 0;
+        if (!rows[i & 1] || !columns[i >> 1 & 1] || (masked ? !a->mask && !a->causal : a->mask != NULL)) continue;
+        DYNC__TRY(make(a, rows[i & 1], columns[i >> 1 & 1], masked, &c->piece[i]));
+    }
+    return DYNC_OK;
+}
+static dync_status dync__att_check(const dync__kcall *c, int n, int first) {
+    bool ok = c->n == n + (c->attr[2] >= 0) && c->operand[first].lay.ndim >= 2;
+    return dync__kcall_expect(c, ok && dync__dtype_info(c->operand[first].dtype)->kind == 'f', "query, key and value of floats");
+}
+DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *c) {
+    dync__att a;
+    DYNC__TRY(dync__att_check(c, 5, 0));
+    dync__att_open(&a, c, 0, NULL);
+    DYNC__TRY(dync__att_blocks(c, &a, dync__att_step_piece));
+    for (int i = 0; i < 2; i++) {
+        int64_t rows = i ? a.L % a.qb : a.qb;
+        if (!rows) continue;
+        if (a.S > a.kb) DYNC__TRY(dync__att_rescale_piece(&a, rows, &c->piece[8 + i]));
+        DYNC__TRY(dync__att_finish_piece(&a, rows, &c->piece[10 + i]));
+    }
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *c) {
+    dync__att a;
+    DYNC__TRY(dync__att_check(c, 9, 1));
+    dync__att_open(&a, c, 1, NULL);
+    DYNC__TRY(dync__att_blocks(c, &a, dync__att_grad_piece));
+    return dync__att_product_piece(&a, &c->piece[8]);
+}
+/* ---- running --------------------------------------------------------------------------------------------------------------- */
+/* A matrix as gemm takes it. */
+typedef struct dync__att_matrix { char *at; int64_t row, col; } dync__att_matrix;
+typedef struct dync__att_job { const dync__att *a; dync_status status; } dync__att_job;
+/* Rows [row, row + n) of an operand in the computing dtype: where it lies, or widened into room, which moves on. */
+static dync__att_matrix dync__att_rows(const dync__att *a, const dync__operand *o, int64_t unit, int64_t row, int64_t n, char **room) {
+    const int64_t *stride = &o->lay.stride[a->n_batch];
+    dync__att_matrix m = {dync__att_at(a, o, unit, row), stride[0], stride[1]};
+    if (a->dtype == a->type) return m;
+    int64_t shape[2] = {n, o->lay.shape[a->n_batch + 1]}, dense[2] = {shape[1], 1};
+    dync__copy_elements(2, shape, *room, a->type, dense, m.at, a->dtype, stride);
+    m = (dync__att_matrix){*room, shape[1], 1};
+    *room += n * shape[1] * a->type_bytes;
+    return m;
+}
+/* c [m, n] (+)= x [m, k] y [k, n], each turned or not */
+static void dync__att_gemm(const dync__att *a, int64_t m, int64_t n, int64_t k, dync__att_matrix x, bool x_turned, dync__att_matrix y, bool y_turned,
+                           dync__att_matrix c, bool accumulate) {
+    dync__gemm_of(a->type, m, n, k, x.at, x_turned ? x.col : x.row, x_turned ? x.row : x.col, y.at, y_turned ? y.col : y.row,
+                  y_turned ? y.row : y.col, c.at, c.row, c.col, accumulate);
+}
+static dync__att_matrix dync__att_moved(const dync__att *a, dync__att_matrix m, int64_t rows) {
+    m.at += rows * m.row * a->type_bytes;
+    return m;
+}
+/* The band: true up to its middle. Read with stride -1 along queries and 1 along keys it is the diagonal of any block. */
+static int64_t dync__att_band(const dync__att *a, char *band) {
+    int64_t half = a->qb + a->kb;
+    for (int64_t i = 0; i < 2 * half; i++) band[i] = i <= half;
+    return half;
+}
+/* What the pieces of block (i, j) see as their mask; NULL: nothing is hidden there. */
+static char *dync__att_mask_at(const dync__att *a, int64_t unit, int64_t i, int64_t j, int64_t columns, char *band_middle) {
+    if (a->causal) return j + columns - 1 > i ? band_middle + j - i : NULL;
+    if (!a->mask) return NULL;
+    return dync__att_at(a, a->mask, unit, i) + j * a->mask->lay.stride[a->n_batch + 1] * dync__dtype_info(a->mask->dtype)->bytes;
+}
+/* Bytes of a thread: scores (twice for backward), values, three numbers a query, band, widened matrices. */
+static int64_t dync__att_room(const dync__att *a, bool grad) {
+    int64_t n = a->qb * a->kb * (grad ? 2 : 1) + a->qb * a->V + 3 * (grad ? a->L : a->qb), wide = a->S * (a->E + a->V);
+    if (a->dtype != a->type) n += grad ? 2 * wide + a->L * (2 * a->E + a->V) : wide + a->qb * a->E;
+    return n * a->type_bytes + 2 * (a->qb + a->kb) + 64;
+}
+static dync_status dync__att_forward_block(const dync__att *a, int64_t unit, int64_t i, char *memory) {
+    int64_t e = a->type_bytes, rows = DYNC__MIN(a->qb, a->L - i), end = a->causal ? DYNC__MIN(a->S, i + rows) : a->S;
+    bool last = rows < a->qb;
+    dync__att_matrix scores = {memory, a->kb, 1}, values = {memory + a->qb * a->kb * e, a->V, 1};
+    char *most = values.at + a->qb * a->V * e, *sum = most + a->qb * e, *factor = sum + a->qb * e, *band = factor + a->qb * e;
+    char *room = band + (2 * (a->qb + a->kb) + 63) / 64 * 64;
+    band += dync__att_band(a, band);
+    dync__att_matrix q = dync__att_rows(a, a->q, unit, i, rows, &room), k = dync__att_rows(a, a->k, unit, 0, a->S, &room);
+    dync__att_matrix v = dync__att_rows(a, a->v, unit, 0, a->S, &room);
+    for (int64_t r = 0; r < rows; r++) {
+        if (a->type == DYNC_F32) ((float *)(void *)most)[r] = -HUGE_VALF;
+        else ((double *)(void *)most)[r] = -HUGE_VAL;
+    }
+    memset(sum, 0, (size_t)(rows * e));
+    for (int64_t j = 0; j < end; j += a->kb) {
+        int64_t columns = DYNC__MIN(a->kb, a->S - j);
+        char *mask = dync__att_mask_at(a, unit, i, j, columns, band);
+        dync__att_gemm(a, rows, columns, a->E, q, false, dync__att_moved(a, k, j), true, scores, false);
+        DYNC__TRY(dync__code_run(a->call->piece[dync__att_piece(a, rows, columns, mask != NULL)], (void *[]){scores.at, most, sum, factor, mask}, 0, 0));
+        if (j > 0) DYNC__TRY(dync__code_run(a->call->piece[8 + last], (void *[]){values.at, factor}, 0, 0));
+        dync__att_gemm(a, rows, a->V, columns, scores, false, dync__att_moved(a, v, j), false, values, j > 0);
+    }
+    const dync__operand *out = a->call->operand + 3, *lse = a->call->operand + 4;
+    return dync__code_run(a->call->piece[10 + last], (void *[]){values.at, most, sum, dync__att_at(a, out, unit, i), dync__att_at(a, lse, unit, i)}, 0, 0);
+}
+/* The gradients of one unit, into g[3]. */
+static dync_status dync__att_backward_blocks(const dync__att *a, int64_t unit, char *memory, char *room, const dync__att_matrix *g) {
+    int64_t e = a->type_bytes;
+    const dync__operand *op = a->call->operand, *lse = op + 5;
+    dync__att_matrix scores = {memory, a->kb, 1}, grads = {memory + a->qb * a->kb * e, a->kb, 1};
+    char *product = grads.at + a->qb * a->kb * e, *band = product + a->L * e;
+    band += dync__att_band(a, band);
+    dync__att_matrix q = dync__att_rows(a, a->q, unit, 0, a->L, &room), k = dync__att_rows(a, a->k, unit, 0, a->S, &room);
+    dync__att_matrix v = dync__att_rows(a, a->v, unit, 0, a->S, &room), gy = dync__att_rows(a, op, unit, 0, a->L, &room);
+    DYNC__TRY(dync__code_run(a->call->piece[8], (void *[]){dync__att_at(a, op, unit, 0), dync__att_at(a, op + 4, unit, 0), product}, 0, 0));
+    for (int64_t j = 0; j < a->S; j += a->kb) {
+        int64_t columns = DYNC__MIN(a->kb, a->S - j), first = a->causal ? j / a->qb * a->qb : 0;
+        dync__att_matrix kj = dync__att_moved(a, k, j), vj = dync__att_moved(a, v, j), gk = dync__att_moved(a, g[1], j), gv = dync__att_moved(a, g[2], j);
+        for (int64_t i = first; i < a->L; i += a->qb) {
+            int64_t rows = DYNC__MIN(a->qb, a->L - i);
+            dync__att_matrix qi = dync__att_moved(a, q, i), gi = dync__att_moved(a, gy, i);
+            char *mask = dync__att_mask_at(a, unit, i, j, columns, band);
+            dync__att_gemm(a, rows, columns, a->E, qi, false, kj, true, scores, false);
+            dync__att_gemm(a, rows, columns, a->V, gi, false, vj, true, grads, false);
+            DYNC__TRY(dync__code_run(a->call->piece[dync__att_piece(a, rows, columns, mask != NULL)],
+                                     (void *[]){scores.at, grads.at, dync__att_at(a, lse, unit, i), product + i * e, mask}, 0, 0));
+            dync__att_gemm(a, columns, a->V, rows, scores, true, gi, false, gv, i > first);
+            dync__att_gemm(a, columns, a->E, rows, grads, true, qi, false, gk, i > first);
+            dync__att_gemm(a, rows, a->E, columns, grads, false, kj, false, dync__att_moved(a, g[0], i), j > 0);
+        }
+        if (first < a->L) continue;
+        dync__att_gemm(a, columns, a->V, 0, scores, true, gy, false, gv, false);      /* keys that no query sees: zero */
+        dync__att_gemm(a, columns, a->E, 0, grads, true, q, false, gk, false);
+    }
+    return DYNC_OK;
+}
+static dync_status dync__att_backward_unit(const dync__att *a, int64_t unit, char *memory) {
+    const dync__operand *out = a->call->operand + 6;
+    int64_t rows[3] = {a->L, a->S, a->S}, width[3] = {a->E, a->E, a->V};
+    char *room = memory + ((a->qb * a->kb * 2 + a->L) * a->type_bytes + 2 * (a->qb + a->kb) + 63) / 64 * 64;
+    bool widened = a->dtype != a->type;
+    dync__att_matrix g[3];
+    for (int i = 0; i < 3; i++) {
+        g[i] = (dync__att_matrix){dync__att_at(a, &out[i], unit, 0), out[i].lay.stride[a->n_batch], out[i].lay.stride[a->n_batch + 1]};
+        if (!widened) continue;
+        g[i] = (dync__att_matrix){room, width[i], 1};
+        room += rows[i] * width[i] * a->type_bytes;
+    }
+    DYNC__TRY(dync__att_backward_blocks(a, unit, memory, room, g));
+    for (int i = 0; widened && i < 3; i++) {
+        int64_t shape[2] = {rows[i], width[i]}, dense[2] = {width[i], 1};
+        dync__copy_elements(2, shape, dync__att_at(a, &out[i], unit, 0), a->dtype, &out[i].lay.stride[a->n_batch], g[i].at, a->type, dense);
+    }
+    return DYNC_OK;
+}
+static void dync__att_part(dync__att_job *job, bool grad, int part, int n_parts) {
+    const dync__att *a = job->a;
+    int64_t n = a->units * (grad ? 1 : a->q_blocks);
+    size_t bytes = (size_t)dync__att_room(a, grad);
+    char *memory = dync__alloc_data(bytes);
+    dync_status status = memory ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int64_t i = n * part / n_parts; status == DYNC_OK && i < n * (part + 1) / n_parts; i++)
+        status = grad ? dync__att_backward_unit(a, i, memory) : dync__att_forward_block(a, i / a->q_blocks, i % a->q_blocks * a->qb, memory);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
+    if (memory) dync__free_data(memory, bytes);
+}
+static void dync__att_forward_part(void *job, int part, int n_parts) { dync__att_part(job, false, part, n_parts); }
+static void dync__att_backward_part(void *job, int part, int n_parts) { dync__att_part(job, true, part, n_parts); }
+static dync_status dync__att_run(const dync__att *a, bool grad) {
+    dync__att_job job = {a, DYNC_OK};
+    int64_t n = a->units * (grad ? 1 : a->q_blocks);
+    bool worth = (double)a->units * (double)a->L * (double)a->S * (double)(a->E + a->V) >= 500000;
+    int threads = worth && !dync__tls.in_pool ? (int)DYNC__MIN(n, dync__pool_threads()) : 1;
+    if (threads > 1) dync__pool_run(grad ? dync__att_backward_part : dync__att_forward_part, &job, threads);
+    else dync__att_part(&job, grad, 0, 1);
+    return job.status;
+}
+DYNC__FN dync_status dync__k_attention(const dync__kcall *c, void *const *data, void *scratch) {
+    dync__att a;
+    (void)scratch;
+    dync__att_open(&a, c, 0, data);
+    return dync__att_run(&a, false);
+}
+DYNC__FN dync_status dync__k_attention_grad(const dync__kcall *c, void *const *data, void *scratch) {
+    dync__att a;
+    (void)scratch;
+    dync__att_open(&a, c, 1, data);
+    return dync__att_run(&a, true);
+}
+
 /* ==== kernel/recurrent.c ======================================================================================== */
 /* kernel/recurrent.c: a layer of RNN, LSTM or GRU in one direction, all steps in one call, and back through them. After gemm.c.
  *
@@ -22349,7 +22702,7 @@ DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *dat
         int64_t t = r.reverse ? r.steps - 1 - i : i;
         void *buffer[8] = {dync__rnn_step(&r, DYNC__RNN_IN, t), hid};
         int n = 2;
-        dync__gemm_of(r.type, N, W, H, h, H, 1, weight, W, 1, hid, W, false);
+        dync__gemm_of(r.type, N, W, H, h, H, 1, weight, W, 1, hid, W, 1, false);
         dync__rnn_push(buffer, &n, r.at[DYNC__RNN_BIAS]);
         dync__rnn_push(buffer, &n, h);
         if (r.gates == DYNC__RNN_LSTM) dync__rnn_push(buffer, &n, c);
@@ -22389,7 +22742,7 @@ DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const
         dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_IN, t));
         dync__rnn_push(buffer, &n, hid);
         DYNC__TRY(dync__code_run(call->piece[0], buffer, 0, 0));
-        dync__gemm_of(r.type, N, H, W, hid, W, 1, weight, H, 1, dh, H, r.gates == DYNC__RNN_GRU);
+        dync__gemm_of(r.type, N, H, W, hid, W, 1, weight, H, 1, dh, H, 1, r.gates == DYNC__RNN_GRU);
     }
     dync__rnn_copy(&r, DYNC__RNN_GH0, true, dh, r.type, false);
     if (r.at[DYNC__RNN_GC0]) dync__rnn_copy(&r, DYNC__RNN_GC0, true, dc, r.type, false);
@@ -23253,6 +23606,14 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
       DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64")                                                              \
+    X(_scaled_dot_product_flash_attention_for_cpu, KERNEL, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "   \
+      "float scale)", 2, i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                                 \
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE, -1, \
+      "attention in one pass over blocks of scores: output, logarithm of each query's sum")                                                \
+    X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL, "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, " \
+      "Tensor logsumexp, Tensor? attn_mask, bool is_causal, float scale)", 3, i_flash_attention_backward, none, l_flash_attention_backward, \
+      none, none, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward({0}, {1}, {2}, {3}, {4}, {5}, 0.0, {7}, "           \
+      "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")                           \
     X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
       i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE, -1,                         \
       "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \
@@ -23541,7 +23902,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
     X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
-    X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flatten) X(flip) X(float_unary)    \
+    X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
     X(like_self) X(linear) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
@@ -23559,7 +23920,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(tanh) X(tanh_backward) X(threshold_backward) X(trunc) X(where)
 #define DYNC__LOWERS(X) \
     X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(as_strided_scatter) X(avg_pool2d) X(avg_pool2d_backward) \
-    X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flip) X(full) X(gather)    \
+    X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flash_attention) X(flash_attention_backward) X(flip) X(full) X(gather)    \
     X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) X(max_pool2d_backward) X(mean)       \
     X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax)      \
     X(sort) X(sum) X(tril) X(triu) X(var) X(view_backward)
@@ -23572,7 +23933,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(topk) X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
-    X(einsum) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
+    X(einsum) X(flash_attention) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
     X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
@@ -25125,9 +25486,9 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call) {
 }
 /* ---- attention ------------------------------------------------------------------------------------------------------ */
 /* The scores with what may not be seen at minus infinity. */
-static dync__dt *dync__dn_masked(dync__chain *c, dync__opcall *call, dync__dt *scores, dync__dt *mask) {
+static dync__dt *dync__dn_masked(dync__chain *c, bool is_causal, dync__dt *scores, dync__dt *mask) {
     const double inf = HUGE_VAL;
-    if (call->args[5].as.i && scores) {
+    if (is_causal && scores) {
         int64_t shape[2] = {scores->lay.shape[scores->lay.ndim - 2], scores->lay.shape[scores->lay.ndim - 1]};
         dync__arg args[3] = {dync__arg_dims(2, shape), dync__arg_dtype(DYNC_BOOL), dync__arg_device(scores->device)};
         dync__chain_call(c, DYNC__OP_ones, 3, args, &mask);
@@ -25147,6 +25508,36 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores) {
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain_ti(c, DYNC__OP_softmax, scores, -1)),
                         dync__arg_t(blind), dync__arg_i(0));
 }
+static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask, bool is_causal, double scale) {
+    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
+    return dync__dn_masked(c, is_causal, dync__chain_tf(c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, q, kt), scale), mask);
+}
+/* The plain form of the kernel. */
+DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call) {
+    dync__chain c = {0};
+    dync__info info[2];
+    dync__dt *mask = dync__dt_arg(call, 3), *v = dync__dt_arg(call, 2), *out[2];
+    DYNC__TRY(dync__i_flash_attention(call, info));
+    dync__dt *s = dync__dn_scores(&c, dync__dt_arg(call, 0), dync__dt_arg(call, 1), mask, call->args[4].as.i != 0, dync__dn_number(call, 5));
+    int64_t last = -1;
+    out[1] = dync__chain_reduce(&c, DYNC__OP_logsumexp, dync__chain_dtype(&c, s, info[1].dtype), 1, &last, false);
+    s = mask ? dync__dn_safe_softmax(&c, s) : dync__chain_ti(&c, DYNC__OP_softmax, s, -1);
+    out[0] = dync__chain_tt(&c, DYNC__OP_matmul, s, v);
+    return dync__chain_end_n(&c, call, 2, out);
+}
+/* Does the kernel take these? Batches that broadcast, masks of another dtype and empty scores are left to the plain form. */
+static bool dync__dn_flash(const dync__dt *q, const dync__dt *k, const dync__dt *v, const dync__dt *mask) {
+    int n = q->lay.ndim;
+    if (dync__dtype_info(q->dtype)->kind != 'f' || k->lay.ndim != n || v->lay.ndim != n || (mask && mask->lay.ndim > n)) return false;
+    if (!dync__sz_same(n - 2, q->lay.shape, k->lay.shape) || !dync__sz_same(n - 2, q->lay.shape, v->lay.shape)) return false;
+    if (!dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) || !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2])) return false;
+    for (int i = 0; mask && i < mask->lay.ndim; i++) {
+        int d = n - mask->lay.ndim + i;
+        int64_t want = d == n - 1 ? k->lay.shape[n - 2] : q->lay.shape[d], got = mask->lay.shape[i];
+        if (!dync__sz_eq(got, want) && !dync__sz_eq(got, 1)) return false;
+    }
+    return q->numel && k->numel && v->numel && (!mask || mask->dtype == DYNC_BOOL || mask->dtype == q->dtype);
+}
 DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *q, *k, *v, *mask = dync__dt_arg(call, 3), *y;
@@ -25163,9 +25554,13 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call) {
         return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
     double width = dync__sf_of(q->lay.shape[q->lay.ndim - 1]),
            scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : dync__sf(DYNC__SF_DIV, 1, dync__sf(DYNC__SF_SQRT, width, 0));
-    dync__dt *kt = dync__chain3(&c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
-    y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_matmul, q, kt), scale);
-    y = dync__dn_masked(&c, call, y, mask);
+    if (!(dync__dn_number(call, 4) > 0) && dync__dn_flash(q, k, v, mask)) {
+        dync__arg args[6] = {call->args[0], call->args[1], call->args[2], call->args[3], call->args[5], dync__arg_f(scale)};
+        dync__dt *both[2] = {NULL, NULL};
+        dync__chain_call(&c, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, both);
+        return dync__chain_end(&c, call, both[0]);
+    }
+    y = dync__dn_scores(&c, q, k, mask, call->args[5].as.i != 0, scale);
     y = mask ? dync__dn_safe_softmax(&c, y) : dync__chain_ti(&c, DYNC__OP_softmax, y, -1);
     if (dync__dn_number(call, 4) > 0)
         y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
@@ -28696,6 +29091,54 @@ DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *ou
     *out = all[0];
     return DYNC_OK;
 }
+/* ---- attention -------------------------------------------------------------------------------------------------------- */
+/* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other ranks are row major. */
+static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L, int64_t width) {
+    int n = q->lay.ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+    memcpy(shape, q->lay.shape, sizeof shape);
+    shape[n - 2] = n == 4 ? shape[1] : L;
+    if (n == 4) shape[1] = L;
+    shape[n - 1] = width;
+    DYNC__TRY(dync__infer_fresh(out, q->dtype, q->device, n, shape));
+    for (int i = 0; n == 4 && i < 2; i++) {
+        int64_t *x = i ? out->lay.stride : out->lay.shape, t = x[1];
+        x[1] = x[2];
+        x[2] = t;
+    }
+    return DYNC_OK;
+}
+/* query [.., L, E], key [.., S, E], value [.., S, V], mask that broadcasts to [.., L, S] */
+DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__info *out) {
+    dync__tensor *q, *k, *v, *mask;
+    DYNC__TRY(dync__infer_tensor(call, 0, &q));
+    DYNC__TRY(dync__infer_tensor(call, 1, &k));
+    DYNC__TRY(dync__infer_tensor(call, 2, &v));
+    DYNC__TRY(dync__infer_floating(q));
+    int n = q->lay.ndim;
+    if (q->dtype != k->dtype || q->dtype != v->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected query, key and value of one dtype");
+    if (n < 2 || k->lay.ndim != n || v->lay.ndim != n || !dync__sz_same(n - 2, q->lay.shape, k->lay.shape) ||
+        !dync__sz_same(n - 2, q->lay.shape, v->lay.shape) || !dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) ||
+        !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2]))
+        return dync__infer_pair_error("expected query [.., L, E], key [.., S, E] and value [.., S, V] with one batch", &q->lay, &k->lay);
+    if (call->args[3].kind != DYNC__A_NONE) {
+        dync__layout seen = q->lay, all;
+        seen.shape[n - 1] = k->lay.shape[n - 2];
+        DYNC__TRY(dync__infer_tensor(call, 3, &mask));
+        if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's dtype");
+        DYNC__TRY(dync__layout_expand(&mask->lay, n, seen.shape, &all));
+    }
+    DYNC__TRY(dync__infer_heads(&out[0], q, q->lay.shape[n - 2], v->lay.shape[n - 1]));
+    return dync__infer_fresh(&out[1], q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, q->device, n - 1, q->lay.shape);
+}
+DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out) {
+    dync__tensor *t;
+    for (int i = 0; i < 3; i++) {
+        DYNC__TRY(dync__infer_tensor(call, i + 1, &t));
+        DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 2], t->lay.shape[t->lay.ndim - 1]));
+    }
+    return DYNC_OK;
+}
 /* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
 /* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N, H] */
 static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape) {
@@ -29748,6 +30191,44 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
 }
+/* ---- attention -------------------------------------------------------------------------------------------------------- */
+/* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. */
+static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int kernel, dync__operand *op, int n, int mask) {
+    const dync__operand *m = dync__lower_operand(call, in, mask), *q = &op[kernel == DYNC__K_attention ? 0 : 1];
+    int64_t attr[4] = {call->args[mask + 1].as.i, pb->fast_math, -1, 0};
+    double scale = dync__arg_number(&call->args[mask + 2]);
+    memcpy(&attr[3], &scale, sizeof scale);
+    if (m) {
+        int64_t shape[DYNC_MAX_DIMS];
+        memcpy(shape, q->lay.shape, sizeof shape);
+        shape[q->lay.ndim - 1] = q[1].lay.shape[q->lay.ndim - 2];
+        op[attr[2] = n++] = *m;
+        DYNC__TRY(dync__layout_expand(&m->lay, q->lay.ndim, shape, &op[n - 1].lay));
+    }
+    return dync__lower_kcall(pb, kernel, n, op, 4, attr);
+}
+DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
+    dync__operand op[6] = {in[0], in[1], in[2], out[0], out[1]};
+    op[3].written = op[4].written = true;
+    if (dync__lower_empty(&out[1])) return DYNC_OK;
+    if (!dync__lower_empty(out) && !dync__lower_empty(&in[0]) && !dync__lower_empty(&in[1]))
+        return dync__lower_attention(pb, call, in, DYNC__K_attention, op, 5, 3);
+    DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));           /* no keys, or nothing in them */
+    return dync__lower_fill(pb, call, -1, -HUGE_VAL, &out[1]);
+}
+DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
+    dync__operand op[10];
+    bool empty = false;
+    for (int i = 0; i < 6; i++) op[i] = in[i];
+    for (int i = 0; i < 3; i++) {
+        op[6 + i] = out[i];
+        op[6 + i].written = true;
+        empty |= dync__lower_empty(&out[i]);
+    }
+    if (!empty) return dync__lower_attention(pb, call, in, DYNC__K_attention_grad, op, 9, 6);
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__lower_fill(pb, call, -1, 0, &out[i]));
+    return DYNC_OK;
+}
 /* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
 typedef struct dync__lower_rnn { dync__operand op[DYNC__KCALL_OPERANDS]; int64_t attr[2 + DYNC__RNN_ROLES]; int n; } dync__lower_rnn;
 static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written) {
@@ -30773,6 +31254,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_max_pool2d_backward, 1, DYNC__GA(2), 0, 0, 0)                                                                     \
     X(g_native_batch_norm, 1, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, 0)                    \
     X(g_native_layer_norm, 3, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP) \
+    X(g_flash_attention, 1, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP)                         \
     X(g_rnn_layer, 2, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP)                                       \
     /* views and moves */                                                                                                \
     X(g_as_strided, 1, 0, 0, 0, 0)                                                                                       \
@@ -30801,6 +31283,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
 #define DYNC__BATCH_NORM_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(1) | DYNC__GO(2))
 #define DYNC__LAYER_NORM_KEEP (DYNC__GA(0) | DYNC__GA(2) | DYNC__GO(1) | DYNC__GO(2))
 
+#define DYNC__FLASH_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GO(0) | DYNC__GO(1))
 #define DYNC__RNN_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | DYNC__GO(2) | DYNC__GO(3))
 
 #define DYNC__X(rule, ...) DYNC__FN dync_status dync__##rule(dync__grad *);
@@ -32393,28 +32876,29 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g) {
     if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], dync__sf(DYNC__SF_MUL, count, -1)), dync_mul(rstd, rstd))));
     return dync__ga_set(g, 0, gx);
 }
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
-/* With create_graph, or where forward kept nothing: the gradients of the plain form. */
-static dync_status dync__g_rnn_plain(dync__grad *g) {
-    dync_value in[5], given[2], out[2];
-    dync__arg args[8], *call = g->call->args;
+/* ---- attention -------------------------------------------------------------------------------------------------------------------- */
+/* With create_graph, or where forward kept nothing: the gradients of the row's decomposition, whose first n arguments are tensors. */
+static dync_status dync__g_plain(dync__grad *g, int n_tensors) {
+    dync_value in[5], given[DYNC__MAX_OUT], out[DYNC__MAX_OUT];
+    dync__arg args[DYNC__MAX_ARGS];
     int place[5], n = 0, n_out = 0;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < g->call->nargs; i++) {
+        args[i] = g->call->args[i];
+        if (i >= n_tensors) continue;
         dync_tensor *t = dync__ga_tensor(g, i);
         args[i] = dync__arg_t(t ? dync__open(t) : NULL);
         if (!t || !dync__ga_needed(g, i)) continue;
         place[n] = i;
         in[n++] = dync_v_tensor(t);
     }
-    args[5] = call[5], args[6] = call[6], args[7] = dync__arg_b(false);
-    dync__opcall plain = {.row = g->call->row, .op = g->call->op, .nargs = 8, .args = args, .at = dync__tls.at};
+    dync__opcall plain = {.row = g->call->row, .op = g->call->op, .nargs = g->call->nargs, .args = args, .at = dync__tls.at};
     bool graph = dync_grad_mode_push(true);
     dync_status status = plain.row->decompose(&plain);
     dync_grad_mode_pop(graph);
     DYNC__TRY(status);
     for (int i = 0; i < plain.nout; i++) {
         dync_tensor *y = dync__give(plain.out[i]);
-        if (i > 1 || !g->grad_out[i]) continue;
+        if (!g->grad_out[i]) continue;
         given[n_out] = dync_v_tensor(g->grad_out[i]);
         out[n_out++] = dync_v_tensor(y);
     }
@@ -32426,12 +32910,28 @@ static dync_status dync__g_rnn_plain(dync__grad *g) {
     }
     return grads.kind == DYNC_KIND_LIST ? DYNC_OK : dync_error();
 }
+/* The kernel has no gradient of a mask. */
+DYNC__FN dync_status dync__g_flash_attention(dync__grad *g) {
+    dync__arg args[9];
+    if (!g->grad_out[0]) return DYNC_OK;
+    if (!dync__tls.grad_enabled_off || dync__ga_needed(g, 3)) return dync__g_plain(g, 4);
+    dync_tensor *from[7] = {g->grad_out[0], dync__ga_tensor(g, 0), dync__ga_tensor(g, 1), dync__ga_tensor(g, 2), dync__grad_output(g, 0),
+                            dync__grad_output(g, 1), dync__ga_tensor(g, 3)};
+    for (int i = 0; i < 7; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
+    args[7] = g->call->args[4];
+    args[8] = g->call->args[5];
+    dync_value all = dync__op_call_list(DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward, 9, args, dync__tls.at);
+    for (int i = 0; i < 3; i++)
+        if (dync__ga_needed(g, i)) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
+    return DYNC_OK;
+}
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
 /* The steps give the gradient of what each took from the input; that of the weights comes from all of them in one product. */
 DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g) {
     dync__arg args[10], *call = g->call->args;
     bool reverse = call[6].as.i != 0;
     if (!g->grad_out[0] && !g->grad_out[1]) return DYNC_OK;
-    if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_rnn_plain(g);
+    if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_plain(g, 5);
     dync_tensor *h0 = dync__ga_tensor(g, 3), *c0 = dync__ga_tensor(g, 4), *y = dync__grad_output(g, 0), *gate = dync__grad_output(g, 3);
     dync_tensor *from[8] = {g->grad_out[0], g->grad_out[1], dync__ga_tensor(g, 1), h0, c0, y, dync__grad_output(g, 2), gate};
     for (int i = 0; i < 8; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();

@@ -124,6 +124,7 @@ DYNC__COLD_END
 #include "kernel/sort.c"
 #include "kernel/scatter.c"
 DYNC__WARM_BEGIN
+#include "kernel/attention.c"
 #include "kernel/recurrent.c"
 DYNC__WARM_END
 #include "runtime/runtime.h"

@@ -98,6 +98,7 @@
     X(g_max_pool2d_backward, 1, DYNC__GA(2), 0, 0, 0)                                                                     \
     X(g_native_batch_norm, 1, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, 0)                    \
     X(g_native_layer_norm, 3, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP, DYNC__LAYER_NORM_KEEP) \
+    X(g_flash_attention, 1, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP, DYNC__FLASH_KEEP)                         \
     X(g_rnn_layer, 2, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP)                                       \
     /* views and moves */                                                                                                \
     X(g_as_strided, 1, 0, 0, 0, 0)                                                                                       \
@@ -126,6 +127,7 @@
 #define DYNC__BATCH_NORM_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(1) | DYNC__GO(2))
 #define DYNC__LAYER_NORM_KEEP (DYNC__GA(0) | DYNC__GA(2) | DYNC__GO(1) | DYNC__GO(2))
 
+#define DYNC__FLASH_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GO(0) | DYNC__GO(1))
 #define DYNC__RNN_KEEP (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | DYNC__GO(2) | DYNC__GO(3))
 
 #define DYNC__X(rule, ...) DYNC__FN dync_status dync__##rule(dync__grad *);

@@ -162,30 +162,31 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
     return dync__ga_set(g, 0, gx);
 }
 
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
+/* ---- attention -------------------------------------------------------------------------------------------------------------------- */
 
-/* With create_graph, or where forward kept nothing: the gradients of the plain form. */
-static dync_status dync__g_rnn_plain(dync__grad *g)
+/* With create_graph, or where forward kept nothing: the gradients of the row's decomposition, whose first n arguments are tensors. */
+static dync_status dync__g_plain(dync__grad *g, int n_tensors)
 {
-    dync_value in[5], given[2], out[2];
-    dync__arg args[8], *call = g->call->args;
+    dync_value in[5], given[DYNC__MAX_OUT], out[DYNC__MAX_OUT];
+    dync__arg args[DYNC__MAX_ARGS];
     int place[5], n = 0, n_out = 0;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < g->call->nargs; i++) {
+        args[i] = g->call->args[i];
+        if (i >= n_tensors) continue;
         dync_tensor *t = dync__ga_tensor(g, i);
         args[i] = dync__arg_t(t ? dync__open(t) : NULL);
         if (!t || !dync__ga_needed(g, i)) continue;
         place[n] = i;
         in[n++] = dync_v_tensor(t);
     }
-    args[5] = call[5], args[6] = call[6], args[7] = dync__arg_b(false);
-    dync__opcall plain = {.row = g->call->row, .op = g->call->op, .nargs = 8, .args = args, .at = dync__tls.at};
+    dync__opcall plain = {.row = g->call->row, .op = g->call->op, .nargs = g->call->nargs, .args = args, .at = dync__tls.at};
     bool graph = dync_grad_mode_push(true);
     dync_status status = plain.row->decompose(&plain);
     dync_grad_mode_pop(graph);
     DYNC__TRY(status);
     for (int i = 0; i < plain.nout; i++) {
         dync_tensor *y = dync__give(plain.out[i]);
-        if (i > 1 || !g->grad_out[i]) continue;
+        if (!g->grad_out[i]) continue;
         given[n_out] = dync_v_tensor(g->grad_out[i]);
         out[n_out++] = dync_v_tensor(y);
     }
@@ -198,13 +199,32 @@ static dync_status dync__g_rnn_plain(dync__grad *g)
     return grads.kind == DYNC_KIND_LIST ? DYNC_OK : dync_error();
 }
 
+/* The kernel has no gradient of a mask. */
+DYNC__FN dync_status dync__g_flash_attention(dync__grad *g)
+{
+    dync__arg args[9];
+    if (!g->grad_out[0]) return DYNC_OK;
+    if (!dync__tls.grad_enabled_off || dync__ga_needed(g, 3)) return dync__g_plain(g, 4);
+    dync_tensor *from[7] = {g->grad_out[0], dync__ga_tensor(g, 0), dync__ga_tensor(g, 1), dync__ga_tensor(g, 2), dync__grad_output(g, 0),
+                            dync__grad_output(g, 1), dync__ga_tensor(g, 3)};
+    for (int i = 0; i < 7; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
+    args[7] = g->call->args[4];
+    args[8] = g->call->args[5];
+    dync_value all = dync__op_call_list(DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward, 9, args, dync__tls.at);
+    for (int i = 0; i < 3; i++)
+        if (dync__ga_needed(g, i)) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
+    return DYNC_OK;
+}
+
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
+
 /* The steps give the gradient of what each took from the input; that of the weights comes from all of them in one product. */
 DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
 {
     dync__arg args[10], *call = g->call->args;
     bool reverse = call[6].as.i != 0;
     if (!g->grad_out[0] && !g->grad_out[1]) return DYNC_OK;
-    if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_rnn_plain(g);
+    if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_plain(g, 5);
     dync_tensor *h0 = dync__ga_tensor(g, 3), *c0 = dync__ga_tensor(g, 4), *y = dync__grad_output(g, 0), *gate = dync__grad_output(g, 3);
     dync_tensor *from[8] = {g->grad_out[0], g->grad_out[1], dync__ga_tensor(g, 1), h0, c0, y, dync__grad_output(g, 2), gate};
     for (int i = 0; i < 8; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();

@@ -172,10 +172,10 @@ DYNC__FN dync_status dync__piece_end(dync__piece *p, dync__code **out)
 }
 
 DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
-                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate)
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, int64_t c_col, bool accumulate)
 {
-    if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
-    else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, 1, accumulate);
+    if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
+    else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ DYNC__FN void dync__piece_store(dync__piece *, int buf, int64_t offset, int64_t 
 DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);              /* compiles; frees what begin took */
 /* dync__gemm_f32 or dync__gemm_f64 */
 DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
-                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, bool accumulate);
+                            int64_t b_row, int64_t b_col, void *c, int64_t c_row, int64_t c_col, bool accumulate);
 
 /* A few elements of 4 or 8 bytes; where they are that few, a call of memcpy costs more than they do. */
 DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
@@ -59,6 +59,8 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif

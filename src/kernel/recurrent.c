@@ -215,7 +215,7 @@ DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *dat
         int64_t t = r.reverse ? r.steps - 1 - i : i;
         void *buffer[8] = {dync__rnn_step(&r, DYNC__RNN_IN, t), hid};
         int n = 2;
-        dync__gemm_of(r.type, N, W, H, h, H, 1, weight, W, 1, hid, W, false);
+        dync__gemm_of(r.type, N, W, H, h, H, 1, weight, W, 1, hid, W, 1, false);
         dync__rnn_push(buffer, &n, r.at[DYNC__RNN_BIAS]);
         dync__rnn_push(buffer, &n, h);
         if (r.gates == DYNC__RNN_LSTM) dync__rnn_push(buffer, &n, c);
@@ -257,7 +257,7 @@ DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const
         dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_IN, t));
         dync__rnn_push(buffer, &n, hid);
         DYNC__TRY(dync__code_run(call->piece[0], buffer, 0, 0));
-        dync__gemm_of(r.type, N, H, W, hid, W, 1, weight, H, 1, dh, H, r.gates == DYNC__RNN_GRU);
+        dync__gemm_of(r.type, N, H, W, hid, W, 1, weight, H, 1, dh, H, 1, r.gates == DYNC__RNN_GRU);
     }
     dync__rnn_copy(&r, DYNC__RNN_GH0, true, dh, r.type, false);
     if (r.at[DYNC__RNN_GC0]) dync__rnn_copy(&r, DYNC__RNN_GC0, true, dc, r.type, false);

@@ -412,10 +412,10 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
 /* ---- attention ------------------------------------------------------------------------------------------------------ */
 
 /* The scores with what may not be seen at minus infinity. */
-static dync__dt *dync__dn_masked(dync__chain *c, dync__opcall *call, dync__dt *scores, dync__dt *mask)
+static dync__dt *dync__dn_masked(dync__chain *c, bool is_causal, dync__dt *scores, dync__dt *mask)
 {
     const double inf = HUGE_VAL;
-    if (call->args[5].as.i && scores) {
+    if (is_causal && scores) {
         int64_t shape[2] = {scores->lay.shape[scores->lay.ndim - 2], scores->lay.shape[scores->lay.ndim - 1]};
         dync__arg args[3] = {dync__arg_dims(2, shape), dync__arg_dtype(DYNC_BOOL), dync__arg_device(scores->device)};
         dync__chain_call(c, DYNC__OP_ones, 3, args, &mask);
@@ -438,6 +438,42 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
                         dync__arg_t(blind), dync__arg_i(0));
 }
 
+static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask, bool is_causal, double scale)
+{
+    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
+    return dync__dn_masked(c, is_causal, dync__chain_tf(c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, q, kt), scale), mask);
+}
+
+/* The plain form of the kernel. */
+DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info[2];
+    dync__dt *mask = dync__dt_arg(call, 3), *v = dync__dt_arg(call, 2), *out[2];
+    DYNC__TRY(dync__i_flash_attention(call, info));
+    dync__dt *s = dync__dn_scores(&c, dync__dt_arg(call, 0), dync__dt_arg(call, 1), mask, call->args[4].as.i != 0, dync__dn_number(call, 5));
+    int64_t last = -1;
+    out[1] = dync__chain_reduce(&c, DYNC__OP_logsumexp, dync__chain_dtype(&c, s, info[1].dtype), 1, &last, false);
+    s = mask ? dync__dn_safe_softmax(&c, s) : dync__chain_ti(&c, DYNC__OP_softmax, s, -1);
+    out[0] = dync__chain_tt(&c, DYNC__OP_matmul, s, v);
+    return dync__chain_end_n(&c, call, 2, out);
+}
+
+/* Does the kernel take these? Batches that broadcast, masks of another dtype and empty scores are left to the plain form. */
+static bool dync__dn_flash(const dync__dt *q, const dync__dt *k, const dync__dt *v, const dync__dt *mask)
+{
+    int n = q->lay.ndim;
+    if (dync__dtype_info(q->dtype)->kind != 'f' || k->lay.ndim != n || v->lay.ndim != n || (mask && mask->lay.ndim > n)) return false;
+    if (!dync__sz_same(n - 2, q->lay.shape, k->lay.shape) || !dync__sz_same(n - 2, q->lay.shape, v->lay.shape)) return false;
+    if (!dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) || !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2])) return false;
+    for (int i = 0; mask && i < mask->lay.ndim; i++) {
+        int d = n - mask->lay.ndim + i;
+        int64_t want = d == n - 1 ? k->lay.shape[n - 2] : q->lay.shape[d], got = mask->lay.shape[i];
+        if (!dync__sz_eq(got, want) && !dync__sz_eq(got, 1)) return false;
+    }
+    return q->numel && k->numel && v->numel && (!mask || mask->dtype == DYNC_BOOL || mask->dtype == q->dtype);
+}
+
 DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -455,9 +491,13 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
         return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
     double width = dync__sf_of(q->lay.shape[q->lay.ndim - 1]),
            scale = dync__arg_is_number(&call->args[6]) ? dync__dn_number(call, 6) : dync__sf(DYNC__SF_DIV, 1, dync__sf(DYNC__SF_SQRT, width, 0));
-    dync__dt *kt = dync__chain3(&c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
-    y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_matmul, q, kt), scale);
-    y = dync__dn_masked(&c, call, y, mask);
+    if (!(dync__dn_number(call, 4) > 0) && dync__dn_flash(q, k, v, mask)) {
+        dync__arg args[6] = {call->args[0], call->args[1], call->args[2], call->args[3], call->args[5], dync__arg_f(scale)};
+        dync__dt *both[2] = {NULL, NULL};
+        dync__chain_call(&c, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, both);
+        return dync__chain_end(&c, call, both[0]);
+    }
+    y = dync__dn_scores(&c, q, k, mask, call->args[5].as.i != 0, scale);
     y = mask ? dync__dn_safe_softmax(&c, y) : dync__chain_ti(&c, DYNC__OP_softmax, y, -1);
     if (dync__dn_number(call, 4) > 0)
         y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));

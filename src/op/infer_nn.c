@@ -598,6 +598,61 @@ DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *ou
     return DYNC_OK;
 }
 
+/* ---- attention -------------------------------------------------------------------------------------------------------- */
+
+/* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other ranks are row major. */
+static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L, int64_t width)
+{
+    int n = q->lay.ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+    memcpy(shape, q->lay.shape, sizeof shape);
+    shape[n - 2] = n == 4 ? shape[1] : L;
+    if (n == 4) shape[1] = L;
+    shape[n - 1] = width;
+    DYNC__TRY(dync__infer_fresh(out, q->dtype, q->device, n, shape));
+    for (int i = 0; n == 4 && i < 2; i++) {
+        int64_t *x = i ? out->lay.stride : out->lay.shape, t = x[1];
+        x[1] = x[2];
+        x[2] = t;
+    }
+    return DYNC_OK;
+}
+
+/* query [.., L, E], key [.., S, E], value [.., S, V], mask that broadcasts to [.., L, S] */
+DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *q, *k, *v, *mask;
+    DYNC__TRY(dync__infer_tensor(call, 0, &q));
+    DYNC__TRY(dync__infer_tensor(call, 1, &k));
+    DYNC__TRY(dync__infer_tensor(call, 2, &v));
+    DYNC__TRY(dync__infer_floating(q));
+    int n = q->lay.ndim;
+    if (q->dtype != k->dtype || q->dtype != v->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected query, key and value of one dtype");
+    if (n < 2 || k->lay.ndim != n || v->lay.ndim != n || !dync__sz_same(n - 2, q->lay.shape, k->lay.shape) ||
+        !dync__sz_same(n - 2, q->lay.shape, v->lay.shape) || !dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) ||
+        !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2]))
+        return dync__infer_pair_error("expected query [.., L, E], key [.., S, E] and value [.., S, V] with one batch", &q->lay, &k->lay);
+    if (call->args[3].kind != DYNC__A_NONE) {
+        dync__layout seen = q->lay, all;
+        seen.shape[n - 1] = k->lay.shape[n - 2];
+        DYNC__TRY(dync__infer_tensor(call, 3, &mask));
+        if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's dtype");
+        DYNC__TRY(dync__layout_expand(&mask->lay, n, seen.shape, &all));
+    }
+    DYNC__TRY(dync__infer_heads(&out[0], q, q->lay.shape[n - 2], v->lay.shape[n - 1]));
+    return dync__infer_fresh(&out[1], q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, q->device, n - 1, q->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    for (int i = 0; i < 3; i++) {
+        DYNC__TRY(dync__infer_tensor(call, i + 1, &t));
+        DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 2], t->lay.shape[t->lay.ndim - 1]));
+    }
+    return DYNC_OK;
+}
+
 /* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
 
 /* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N, H] */

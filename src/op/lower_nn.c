@@ -182,6 +182,51 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
 }
 
+/* ---- attention -------------------------------------------------------------------------------------------------------- */
+
+/* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. */
+static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int kernel, dync__operand *op, int n, int mask)
+{
+    const dync__operand *m = dync__lower_operand(call, in, mask), *q = &op[kernel == DYNC__K_attention ? 0 : 1];
+    int64_t attr[4] = {call->args[mask + 1].as.i, pb->fast_math, -1, 0};
+    double scale = dync__arg_number(&call->args[mask + 2]);
+    memcpy(&attr[3], &scale, sizeof scale);
+    if (m) {
+        int64_t shape[DYNC_MAX_DIMS];
+        memcpy(shape, q->lay.shape, sizeof shape);
+        shape[q->lay.ndim - 1] = q[1].lay.shape[q->lay.ndim - 2];
+        op[attr[2] = n++] = *m;
+        DYNC__TRY(dync__layout_expand(&m->lay, q->lay.ndim, shape, &op[n - 1].lay));
+    }
+    return dync__lower_kcall(pb, kernel, n, op, 4, attr);
+}
+
+DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__operand op[6] = {in[0], in[1], in[2], out[0], out[1]};
+    op[3].written = op[4].written = true;
+    if (dync__lower_empty(&out[1])) return DYNC_OK;
+    if (!dync__lower_empty(out) && !dync__lower_empty(&in[0]) && !dync__lower_empty(&in[1]))
+        return dync__lower_attention(pb, call, in, DYNC__K_attention, op, 5, 3);
+    DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));           /* no keys, or nothing in them */
+    return dync__lower_fill(pb, call, -1, -HUGE_VAL, &out[1]);
+}
+
+DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__operand op[10];
+    bool empty = false;
+    for (int i = 0; i < 6; i++) op[i] = in[i];
+    for (int i = 0; i < 3; i++) {
+        op[6 + i] = out[i];
+        op[6 + i].written = true;
+        empty |= dync__lower_empty(&out[i]);
+    }
+    if (!empty) return dync__lower_attention(pb, call, in, DYNC__K_attention_grad, op, 9, 6);
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__lower_fill(pb, call, -1, 0, &out[i]));
+    return DYNC_OK;
+}
+
 /* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
 
 typedef struct dync__lower_rnn { dync__operand op[DYNC__KCALL_OPERANDS]; int64_t attr[2 + DYNC__RNN_ROLES]; int n; } dync__lower_rnn;

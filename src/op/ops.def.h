@@ -393,6 +393,14 @@
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
       DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64")                                                              \
+    X(_scaled_dot_product_flash_attention_for_cpu, KERNEL, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "   \
+      "float scale)", 2, i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                                 \
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE, -1, \
+      "attention in one pass over blocks of scores: output, logarithm of each query's sum")                                                \
+    X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL, "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, " \
+      "Tensor logsumexp, Tensor? attn_mask, bool is_causal, float scale)", 3, i_flash_attention_backward, none, l_flash_attention_backward, \
+      none, none, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward({0}, {1}, {2}, {3}, {4}, {5}, 0.0, {7}, "           \
+      "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")                           \
     X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
       i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE, -1,                         \
       "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \

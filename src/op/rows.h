@@ -10,7 +10,7 @@
     X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
     X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
-    X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flatten) X(flip) X(float_unary)    \
+    X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
     X(like_self) X(linear) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
@@ -28,7 +28,7 @@
     X(tanh) X(tanh_backward) X(threshold_backward) X(trunc) X(where)
 #define DYNC__LOWERS(X) \
     X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(as_strided_scatter) X(avg_pool2d) X(avg_pool2d_backward) \
-    X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flip) X(full) X(gather)    \
+    X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flash_attention) X(flash_attention_backward) X(flip) X(full) X(gather)    \
     X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) X(max_pool2d_backward) X(mean)       \
     X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax)      \
     X(sort) X(sum) X(tril) X(triu) X(var) X(view_backward)
@@ -41,7 +41,7 @@
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(topk) X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
-    X(einsum) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
+    X(einsum) X(flash_attention) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
     X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)

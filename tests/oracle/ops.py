@@ -176,6 +176,36 @@ def diagonal_backward(g, sizes, offset, a, b):
     return z
 
 
+def flash(q, k, v, mask, causal, scale):
+    """PyTorch's kernel where it takes the call (4-D, no mask); else its formulas in the wider type, rows that see nothing zero."""
+    def formulas():
+        s = q.double() @ k.double().transpose(-1, -2) * scale
+        if causal:
+            s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=torch.bool).tril(), -math.inf)
+        if mask is not None:
+            s = s.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else s + mask
+        p = torch.softmax(s, -1).masked_fill((s == -math.inf).all(-1, keepdim=True), 0)
+        return [(p @ v.double()).to(q.dtype), torch.logsumexp(s, -1).to(torch.float64 if q.dtype == torch.float64 else torch.float32)]
+    if q.ndim != 4 or mask is not None or q.shape[-1] != v.shape[-1]:
+        return formulas()
+    r = list(aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal, scale=scale))
+    for a, b in zip(r, formulas()):
+        assert torch.allclose(a, b, atol=2e-2 if q.dtype in (torch.float16, torch.bfloat16) else 1e-5)
+    return r
+
+
+def flash_backward(gy, q, k, v, y, lse, mask, causal, scale):
+    """Its formulas: y and lse are taken as they come."""
+    s = q @ k.transpose(-1, -2) * scale
+    if causal:
+        s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=torch.bool).tril(), -math.inf)
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else s + mask
+    p = torch.exp(s - lse[..., None])
+    ds = p * (gy @ v.transpose(-1, -2) - (gy * y).sum(-1, keepdim=True)) * scale
+    return [ds @ k, ds.transpose(-1, -2) @ q, p.transpose(-1, -2) @ gy]
+
+
 def rnn_layer(x, w, b, h, c, gates, reverse, train):
     """All steps by their formulas, and the same by PyTorch's module with an identity for its input weights."""
     L, N, G = x.shape
@@ -299,6 +329,7 @@ MEANING = {
     'embedding': lambda w, i: F.embedding(i, w),
     'embedding_dense_backward': lambda g, i, n: aten.embedding_dense_backward(g, i, n, -1, False),
     'layer_norm': F.layer_norm,
+    '_scaled_dot_product_flash_attention_for_cpu': flash, '_scaled_dot_product_flash_attention_for_cpu_backward': flash_backward,
     '_rnn_layer': rnn_layer, '_rnn_layer_backward': rnn_layer_backward,
     'native_layer_norm': lambda *a: list(torch.native_layer_norm(*a)),
     'max_pool2d': lambda x, k, s, p, d, c: F.max_pool2d(x, k, s or None, p or 0, d or 1, c),
@@ -713,6 +744,16 @@ for d in ['f32', 'f64', 'bf16']:
 sample('layer_norm', T('f32', [2, 3, 4], 'n0'), Dims([3, 4]), T('f32', [3, 4], 'n1'), None, 1e-5)
 sample('layer_norm', T('f32', [2, 3, 4], 'n0', [1, 2, 6]), Dims([4]), None, None, 1e-3)
 sample('layer_norm', T('f32', [2, 4], 'n0'), Dims([3]), None, None, 1e-3)
+for d in ['f32', 'f64', 'bf16']:
+    for shape, S, V, m, causal in (([1, 2, 3, 4], 4, 4, None, False), ([1, 3, 5, 2], 5, 2, None, True), ([3, 4], 2, 3, None, False),
+                                   ([2, 3, 2], 4, 3, T('b8', [3, 4], 'b1'), False), ([2, 2, 3, 2], 4, 2, T(d, [2, 1, 1, 4], 'u1'), False),
+                                   ([2, 1, 3, 2], 2, 2, None, True), ([1, 2, 3], 3, 1, T('b8', [3], '0'), False)):
+        lead, L, E = shape[:-2], shape[-2], shape[-1]
+        q, k, v = T(d, shape, 'u2'), T(d, lead + [S, E], 'u3'), T(d, lead + [S, V], 'u4')
+        sample('_scaled_dot_product_flash_attention_for_cpu', q, k, v, m, causal, 0.75, strides=False)
+        if d != 'bf16':
+            sample('_scaled_dot_product_flash_attention_for_cpu_backward', T(d, lead + [L, V], 'u5'), q, k, v, T(d, lead + [L, V], 'u6'), T(d, lead + [L], 'p7'),
+                   m, causal, 0.75, strides=False)
 for gates in (1, 3, 4):
     for d in ['f32', 'f64'] + (['bf16'] if gates == 4 else []):
         for L, N, H, reverse, train, bias in ((3, 2, 5, False, False, True), (4, 1, 3, True, True, False), (1, 3, 2, False, True, True)):

@@ -132,4 +132,76 @@ TEST(recurrent_modules_compiled)
         }
 }
 
+/* ---- attention ------------------------------------------------------------------------------------------------------------- */
+
+/* A matrix [B.., rows, width] in one of several layouts. */
+static dync_tensor *heads(int B, int H, int rows, int width, int how)
+{
+    if (how == 0) return uniform(dync_shape(B, H, rows, width), 1);
+    if (how == 1) return dync_transpose(uniform(dync_shape(B, rows, H, width), 1), 1, 2);
+    if (how == 2) return dync_transpose(uniform(dync_shape(B, H, width, rows), 1), 2, 3);
+    return dync_slice(uniform(dync_shape(B, H, rows, width + 3), 1), 3, 2, width + 2, 1);
+}
+
+static void random_attention(dync_dtype dtype, double tol, int most)
+{
+    int B = test_random_int(1, 2), H = test_random_int(1, 3), L = test_random_int(1, most), S = test_random_int(1, most), E = test_random_int(1, 40);
+    int V = test_random_int(1, 40), kind = test_random_int(0, 4);
+    layer l = {.op = DYNC__OP__scaled_dot_product_flash_attention_for_cpu, .n_out = 1};
+    snprintf(l.text, sizeof l.text, "attention B %d H %d L %d S %d E %d V %d mask %d", B, H, L, S, E, V, kind);
+    arg(&l, heads(B, H, L, E, test_random_int(0, 3)), true);
+    arg(&l, heads(B, H, S, E, test_random_int(0, 3)), true);
+    arg(&l, heads(B, H, S, V, test_random_int(0, 3)), true);
+    dync_tensor *mask = NULL;
+    if (kind == 2 || kind == 3) mask = dync_gt(uniform(kind == 2 ? dync_shape(L, S) : dync_shape(B, 1, 1, S), 1), kind == 2 ? 0.9 : -0.3);
+    if (kind == 4) mask = uniform(test_random() & 1 ? dync_shape(B, H, L, S) : dync_shape(H, 1, S), 2);
+    arg(&l, mask, false);
+    l.arg[l.nargs++] = dync__arg_b(kind == 1);
+    l.arg[l.nargs++] = dync__arg_f(test_random_real(0.1, 1));
+    check(&l, dtype, tol);
+}
+
+/* Sizes inside one block and over several, which divide nothing; masks with rows that see nothing. */
+TEST(attention)
+{
+    for (int i = 0; i < 40; i++)
+        DYNC_SCOPE { random_attention(DYNC_F32, TOL_F32_SUM, i % 4 ? 40 : 330); }
+    for (int i = 0; i < 10; i++)
+        DYNC_SCOPE { random_attention(DYNC_F64, TOL_F64_CHAIN, i % 4 ? 40 : 330); }
+    for (int i = 0; i < 6; i++)
+        DYNC_SCOPE { random_attention(DYNC_BF16, TOL_BF16_LAYER, 40); }
+}
+
+static dync_tensor *attends(dync_tensor *q, dync_tensor *k, dync_tensor *v)
+{
+    return dync_scaled_dot_product_attention(q, k, v, NULL, 0, true, DYNC_NONE);
+}
+
+/* The same bits for any number of threads; compiled as eager, forward and backward; joined heads are a view. */
+TEST(attention_compiled)
+{
+    static float kept[2][2 * 3 * 200 * 16];
+    for (int threads = 1; threads < 3; threads++) {
+        dync_init((dync_init_options){.threads = threads, .seed = 7});
+        DYNC_SCOPE {
+            dync_tensor *x[3];
+            for (int i = 0; i < 3; i++) x[i] = dync_randn(dync_shape(2, 3, 200, 16), .requires_grad = true);
+            dync_compiled *f = dync_compile(attends, .args = "q, k, v", .fullgraph = true);
+            dync_tensor *want = attends(x[0], x[1], x[2]), *got = dync_call(f, x[0], x[1], x[2]), *dense = dync_contiguous(dync_detach(got));
+            EXPECT(dync_allclose(want, got, TOL_F32_SUM, TOL_F32_CHAIN));
+            EXPECT_EQ_INT(dync_stride(got, 2), 3 * 16);
+            memcpy(kept[threads - 1], dync_data(dense), sizeof kept[0]);
+            dync_backward(dync_sum(dync_mul(want, want), DYNC_ALL, false));
+            dync_tensor *before = dync_clone(dync_grad(x[1]));
+            dync_set_grad(x[1], NULL);
+            dync_backward(dync_sum(dync_mul(got, got), DYNC_ALL, false));
+            EXPECT(dync_allclose(before, dync_grad(x[1]), TOL_F32_SUM, TOL_F32_SUM));
+            dync_compiled_free(f);
+        }
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_shutdown();
+    }
+    EXPECT(memcmp(kept[0], kept[1], sizeof kept[0]) == 0);
+}
+
 TEST_MAIN
