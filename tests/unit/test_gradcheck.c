@@ -132,9 +132,12 @@ static double pick(char kind, int64_t i, int64_t n)
 }
 
 /* The integers y are distinct along dim 0. */
-static dync__tensor *make_tensor(char kind, int n, const int64_t *d, int64_t below)
+static int64_t grown = 1;            /* sizes of 2 and more are this many times as large */
+static dync__tensor *make_tensor(char kind, int n, const int64_t *sizes, int64_t below)
 {
     dync__layout lay;
+    int64_t d[DYNC_MAX_DIMS];
+    for (int i = 0; i < n; i++) d[i] = sizes[i] > 1 ? sizes[i] * grown : sizes[i];
     int64_t shape[DYNC_MAX_DIMS];
     bool turned = kind == 'v' && n == 2;
     for (int i = 0; i < n; i++) shape[i] = turned ? d[n - 1 - i] : d[i];
@@ -345,6 +348,112 @@ TEST(gradients_5) { check_some(4, 5); }
 TEST(gradients_6) { check_some(5, 6); }
 TEST(gradients_7) { check_some(6, 7); }
 TEST(gradients_8) { check_some(7, 8); }
+
+/* ---- symbolic sizes -------------------------------------------------------------------------------------------------------- */
+
+/* Every tensor of the call, in order, by fn. */
+static void each_tensor(call *c, void (*fn)(void *user, dync__tensor **), void *user)
+{
+    for (int i = 0; i < c->nargs; i++) {
+        if (c->args[i].kind == DYNC__A_TENSOR) fn(user, &c->args[i].as.t);
+        for (int k = 0; c->args[i].kind == DYNC__A_LIST && k < c->args[i].n; k++) fn(user, &c->list[k].as.t);
+    }
+}
+typedef struct tensors { int n; dync_value v[MAX_TENSORS]; } tensors;
+static void take_tensor(void *user, dync__tensor **t)
+{
+    tensors *all = user;
+    all->v[all->n++] = dync_v_tensor(dync__handle(*t));
+}
+static void put_tensor(void *user, dync__tensor **t)
+{
+    const dync_value **next = user;
+    *t = dync__open(dync_as_tensor(*(*next)++));
+}
+
+/* The call, its results' squares summed, and the gradients of all its parameters. */
+static dync_value slopes(const dync_value *args, int n, void *user)
+{
+    call c = *(const call *)user;
+    dync__arg run[DYNC__MAX_ARGS];
+    dync__tensor *out[DYNC__MAX_OUT] = {NULL};
+    dync_value in[MAX_TENSORS];
+    dync_tensor *sum = NULL;
+    int n_in = 0;
+    for (int i = 0; i < c.nargs; i++)
+        if (c.args[i].kind == DYNC__A_LIST) c.args[i].as.list = c.list;
+    each_tensor(&c, put_tensor, &args);
+    memcpy(run, c.args, sizeof run);
+    for (int i = 0; i < c.nargs; i++)
+        if (run[i].kind == DYNC__A_TENSOR && run[i].n) run[i] = dync__arg_t(dync__open(dync_t(dync__handle(run[i].as.t))));
+    if (dync__op_info(c.op)->cls == DYNC__INPLACE) run[0] = dync__arg_t(dync__open(dync_clone(dync__handle(run[0].as.t))));
+    if (dync__op_run(c.op, c.nargs, run, out) != DYNC_OK) return DYNC_NONE;
+    for (int i = 0; i < DYNC__MAX_OUT; i++) {
+        dync_tensor *h = out[i] ? dync__give(out[i]) : NULL;
+        if (!h || out[i]->dtype != DYNC_F64) continue;
+        h = dync_sum(dync_add(dync_mul(h, h), h), DYNC_ALL, false);
+        sum = sum ? dync_add(sum, h) : h;
+    }
+    args -= n;
+    for (int i = 0; i < n; i++)
+        if (dync_requires_grad(args[i].as.t)) in[n_in++] = args[i];
+    if (!sum) return dync_tuple(1);
+    return dync_requires_grad(sum) ? dync_tuple(sum, dync_gradients(DYNC_V(sum), dync_tuple_of(n_in, in), DYNC_NONE, (dync_grad_options){.allow_unused = true}))
+                                   : dync_tuple(sum);
+}
+
+static bool alike(dync_value a, dync_value b)
+{
+    if (a.kind == DYNC_KIND_TENSOR && b.kind == DYNC_KIND_TENSOR) return dync_allclose(a.as.t, b.as.t, 1e-9, 1e-9);
+    bool same = a.kind == b.kind && dync_len(a) == dync_len(b);
+    for (int i = 0; same && a.kind == DYNC_KIND_LIST && i < dync_len(a); i++) same = alike(dync_at(a, i), dync_at(b, i));
+    return same;
+}
+
+/* A captured step with every size symbolic does what it does eagerly, and so it does with other sizes; most in one capture. */
+static void check_symbolic(const sample *s, int *captures, int *programs)
+{
+    dync_compiled *f = NULL;
+    call c[2] = {{0}};
+    int64_t before = dync_get_counters().frames;
+    bool again = false;
+    for (int k = 0; k < 2; k++)
+        DYNC_SCOPE {
+            tensors in = {0};
+            grown = k + 1;
+            c[k].op = dync__op_find(s->op);
+            read_args(&c[k], s->args);
+            each_tensor(&c[k], take_tensor, &in);
+        
+            dync_value want = slopes(in.v, in.n, &c[k]);
+            if (dync_error() || want.kind == DYNC_KIND_NONE) {
+                dync_clear_error();                    /* not with these sizes */
+                break;
+            }
+            dync_callee fn = dync_fnv(slopes);
+            fn.user = &c[0];
+            if (!f) f = dync_compile_opt(fn, s->op, (dync_compile_options){.backend = "eager", .fullgraph = true, .dynamic = DYNC_DYNAMIC_ON});
+            again = k == 1;
+            dync_value got = dync_call_values(f, in.n, in.v);
+            if (!EXPECT(dync_error() == DYNC_OK && alike(want, got))) printf("    %s(%s), sizes times %d: %s\n", s->op, s->args, k + 1, dync_error_message());
+            dync_clear_error();
+        }
+    grown = 1;
+    if (again) ++*programs, *captures += (int)(dync_get_counters().frames - before);
+    dync_compiled_free(f);
+}
+TEST(captured_with_symbolic_sizes)
+{
+    int captures = 0, programs = 0;
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        int op = dync__op_find(samples[i].op);
+        bool random = dync__op_info(op)->flags & DYNC__OP_RANDOM || strcmp(samples[i].op, "dropout") == 0;
+        if (!random && strcmp(samples[i].op, "masked_select") != 0) check_symbolic(&samples[i], &captures, &programs);
+    }
+    printf("    %d captures of %d programs\n", captures, programs);
+    EXPECT(programs > 150);
+    dync_shutdown();
+}
 
 TEST(every_differentiable_row_has_a_sample)
 {
