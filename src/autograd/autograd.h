@@ -31,7 +31,6 @@ typedef struct dync__gvisitor {
     void (*layout)(struct dync__gvisitor *, int ndim, int64_t *shape, int64_t *stride_or_null);   /* sizes; strides behind them */
     void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);               /* a saved tensor; *slot NULL: none */
     bool opaque;                          /* set: it cannot be captured */
-    bool fixed;                           /* set: only with the sizes it has */
 } dync__gvisitor;
 /* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use. */
 typedef struct dync__gnode_class {

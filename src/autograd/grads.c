@@ -29,20 +29,6 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
     return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
 }
-DYNC__FN bool dync__grad_rule_any_size(int op)
-{
-    static const uint8_t rules[] = {
-        DYNC__RULE_g_add, DYNC__RULE_g_atan2, DYNC__RULE_g_copy, DYNC__RULE_g_div, DYNC__RULE_g_maximum, DYNC__RULE_g_minimum, DYNC__RULE_g_mul,
-        DYNC__RULE_g_sub, DYNC__RULE_g_where, DYNC__RULE_g_abs, DYNC__RULE_g_alias, DYNC__RULE_g_cos, DYNC__RULE_g_elu, DYNC__RULE_g_erf,
-        DYNC__RULE_g_exp, DYNC__RULE_g_expm1, DYNC__RULE_g_gelu, DYNC__RULE_g_gelu_tanh, DYNC__RULE_g_leaky_relu, DYNC__RULE_g_log,
-        DYNC__RULE_g_neg, DYNC__RULE_g_reciprocal, DYNC__RULE_g_relu, DYNC__RULE_g_rsqrt, DYNC__RULE_g_sigmoid, DYNC__RULE_g_silu,
-        DYNC__RULE_g_sin, DYNC__RULE_g_sqrt, DYNC__RULE_g_square, DYNC__RULE_g_tanh, DYNC__RULE_g_to_dtype, DYNC__RULE_g_zero, DYNC__RULE_g_sum,
-        DYNC__RULE_g_addmm, DYNC__RULE_g_mm, DYNC__RULE_g_t, DYNC__RULE_g_transpose, DYNC__RULE_g_permute, DYNC__RULE_g_expand, DYNC__RULE_g_view,
-        DYNC__RULE_g_unsqueeze};
-    for (int i = 0; op < DYNC__N_OPS && i < DYNC__COUNT_OF(rules); i++)
-        if (rules[i] == dync__grad_of_op[op]) return true;
-    return false;
-}
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
 DYNC__FN dync__grad_fn dync__op_grad(int op) { return op < DYNC__N_OPS ? dync__grad_rules[dync__grad_of_op[op]].fn : NULL; }
 

@@ -39,6 +39,7 @@ DYNC__FN dync_status dync__g_as_strided(dync__grad *g)
     memcpy(view.shape, size.d, sizeof view.shape);
     memcpy(view.stride, stride.d, sizeof view.stride);
     view.offset = dync__ga_int(g, 3);
+    for (int k = 0; k < 2; k++) dync__layout_number(k ? &view : &base);
     return dync__grads_set(g, dync__as_strided_backward(dync__grads_gy(g), &base, &view, dync__grad_dtype(g, 0), dync__grad_device(g, 0)));
 }
 

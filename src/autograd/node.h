@@ -163,6 +163,5 @@ typedef struct dync__grad_rule {
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);        /* NULL: none */
-DYNC__FN bool dync__grad_rule_any_size(int op);                    /* the rule passes sizes on and computes none */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what forgets its argument: zero_, uniform_ */
 #endif

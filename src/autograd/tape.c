@@ -171,9 +171,8 @@ static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
     bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
     if (save->lost) return dync__gnode_freed_error();
     if (!save->rule) return dync__opnode_no_rule(save);
-    if (!dync__grad_rule_any_size(save->call.op)) v->fixed = true;
     v->word(v, (uint64_t)(unsigned)save->call.op);
-    for (int i = 0; i < save->call.nargs && !(sizes && !v->fixed); i++) dync__opnode_visit_arg(v, &save->call.args[i]);
+    for (int i = 0; i < save->call.nargs && !sizes; i++) dync__opnode_visit_arg(v, &save->call.args[i]);
     for (int i = 0; i < save->n_in; i++) {
         dync__ginfo *info = &save->info[i];
         int64_t *dims = (int64_t *)(uintptr_t)info->dims;       /* they stand in the node's block */

@@ -176,7 +176,6 @@ static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
 {
     const dync__geometry *geo = state;
     const dync__layout *both[2] = {&geo->base, &geo->view};
-    v->fixed = true;
     v->word(v, geo->dtype | (uint64_t)geo->device << 8);
     for (int k = 0; k < 2; k++) {
         v->word(v, (uint64_t)both[k]->ndim);

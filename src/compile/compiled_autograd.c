@@ -7,21 +7,23 @@
  * the graph as outputs and are given to the leaves after every run.
  *
  * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is, and symbolic where capture makes that
- * symbolic. Another call finds the entry if every bound size agrees with its input and every other one is the same. */
+ * symbolic. Sizes that no input has are bound to one more input, a tensor without elements of its own that only has them. Another call
+ * finds the entry if every bound size agrees with its input and every other one is the same. */
 #include "../dync.in.h"
 #include "../capture/trace.h"
 #include "../backend/backend.h"
 #include "../autograd/node.h"
 
-enum { DYNC__CA_ENTRIES = 256, DYNC__CA_DEPTH = 8 };
+enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
 typedef enum { DYNC__CA_SET /* the new gradient of a leaf */, DYNC__CA_ADDED /* in place */, DYNC__CA_RETAIN, DYNC__CA_CAPTURE } dync__ca_kind;
 typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;   /* index: of the hook, or the capture */
-typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;          /* input -1: always this size */
+typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;          /* input -1: always this size; one past the last: the carrier */
 typedef struct dync__ca_entry {
     struct dync__ca_entry *next;
     uint64_t hash, *word;
     int n_words, n_sizes;
     dync__ca_source *source;
+    int n_carried, carried[DYNC_MAX_DIMS];   /* sizes that the carrier has, by place */
     dync_backend backend;
     dync_compiled *f;
     bool known;                          /* traced once: results are those of every run */
@@ -31,7 +33,7 @@ typedef struct dync__ca_entry {
 static struct { dync__mutex lock; dync__ca_entry *first; int n; bool warned; } dync__ca_cache;
 
 typedef struct dync__ca_slot { dync__tensor **at, *was; uint32_t *version, version_was; int input; } dync__ca_slot;
-typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; } dync__ca_shape;     /* first: of its sizes; stride NULL: not contiguous */
+typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; uint8_t order[DYNC_MAX_DIMS]; } dync__ca_shape;  /* first: of its sizes; stride NULL: not dense; order: from the smallest stride on */
 typedef struct dync__ca {                /* one backward */
     dync__gvisitor visitor;
     dync__walk_record record;
@@ -46,6 +48,7 @@ typedef struct dync__ca {                /* one backward */
     DYNC__VEC(int) seed, grad;           /* inputs: of each root; of each node that has a gradient already, or -1 */
     bool failed;
     dync__ca_entry *entry;
+    dync__tensor *carrier;               /* the last input, or NULL; owned */
     /* while the body runs */
     dync__tensor **stand;                /* what stands for each input */
     DYNC__VEC(dync__ca_result) result;
@@ -68,14 +71,24 @@ static void dync__ca_word(dync__gvisitor *v, uint64_t word)
 static void dync__ca_layout(dync__gvisitor *v, int ndim, int64_t *shape, int64_t *stride)
 {
     dync__ca *c = (dync__ca *)(void *)v;
-    dync__layout lay = {.ndim = ndim};
-    bool dense = false;
-    memcpy(lay.shape, shape, (size_t)ndim * sizeof *shape);
-    if (stride) memcpy(lay.stride, stride, (size_t)ndim * sizeof *stride);
-    if (stride) dense = dync__layout_is_contiguous(&lay);
-    dync__ca_word(v, (uint64_t)ndim << 2 | (uint64_t)(stride != NULL) << 1 | (uint64_t)dense);
-    for (int d = 0; stride && !dense && d < ndim; d++) dync__ca_word(v, (uint64_t)stride[d]);
-    dync__ca_shape s = {ndim, c->size.n, shape, dense ? stride : NULL};
+    dync__ca_shape s = {ndim, c->size.n, shape, stride, {0}};
+    int64_t span = 1;
+    uint64_t order = 0;
+    for (int d = 0; d < ndim; d++) {
+        int k = d;
+        int at = ndim - 1 - d;
+        for (; stride && k > 0 && stride[s.order[k - 1]] > stride[at]; k--) s.order[k] = s.order[k - 1];
+        s.order[k] = (uint8_t)at;
+    }
+    for (int k = 0; k < ndim && s.stride; k++) {
+        int d = s.order[k];
+        order = order << 4 | (uint64_t)d;
+        if (shape[d] != 1 && stride[d] != span) s.stride = NULL;
+        span *= shape[d];
+    }
+    dync__ca_word(v, (uint64_t)ndim << 2 | (uint64_t)(stride != NULL) << 1 | (uint64_t)(s.stride != NULL));
+    if (s.stride) dync__ca_word(v, order);
+    for (int d = 0; stride && !s.stride && d < ndim; d++) dync__ca_word(v, (uint64_t)stride[d]);
     for (int d = 0; d < ndim; d++)
         if (!dync__vec_push(&c->size, shape[d])) c->failed = true;
     if (!dync__vec_push(&c->shape, s)) c->failed = true;
@@ -139,7 +152,6 @@ static dync_status dync__ca_collect(dync__ca *c)
         DYNC__TRY(dync__gnode_visit(node, &c->visitor));
         dync__ca_leaf(c, node);
     }
-    dync__ca_word(&c->visitor, c->visitor.fixed);
     return c->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
@@ -152,17 +164,35 @@ static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_
     if (memcmp(e->word, c->word.at, (size_t)c->word.n * sizeof *e->word) != 0) return false;
     for (int i = 0; i < c->size.n; i++) {
         const dync__ca_source *s = &e->source[i];
-        if (c->size.at[i] != (s->input < 0 ? s->size : c->input.at[s->input]->lay.shape[s->dim])) return false;
+        int64_t size = s->input < 0 ? s->size : s->input == c->input.n ? c->size.at[e->carried[s->dim]] : c->input.at[s->input]->lay.shape[s->dim];
+        if (c->size.at[i] != size) return false;
     }
     return true;
 }
 
-static dync__ca_source dync__ca_bind(const dync__ca *c, int64_t size)
+static dync__ca_source dync__ca_bind(const dync__ca *c, dync__ca_entry *e, int at)
 {
-    for (int i = 0; i < c->input.n && !c->visitor.fixed && size > 1; i++)
+    int64_t size = c->size.at[at];
+    int k = 0;
+    for (int i = 0; i < c->input.n && size > 1; i++)
         for (int d = 0; d < c->input.at[i]->lay.ndim; d++)
             if (c->input.at[i]->lay.shape[d] == size) return (dync__ca_source){i, d, size};
-    return (dync__ca_source){-1, 0, size};
+    while (k < e->n_carried && c->size.at[e->carried[k]] != size) k++;
+    if (size < 2 || k == DYNC_MAX_DIMS) return (dync__ca_source){-1, 0, size};
+    if (k == e->n_carried) e->carried[e->n_carried++] = at;
+    return (dync__ca_source){c->input.n, k, size};
+}
+
+static dync_status dync__ca_carry(dync__ca *c)
+{
+    const dync__ca_entry *e = c->entry;
+    dync__layout one = {.ndim = 0}, lay = {.ndim = e->n_carried};
+    if (!e->n_carried) return DYNC_OK;
+    for (int d = 0; d < lay.ndim; d++) lay.shape[d] = c->size.at[e->carried[d]];
+    dync__tensor *t = dync__tensor_empty(DYNC_F32, DYNC_CPU, &one);
+    c->carrier = t ? dync__tensor_alias(t, DYNC_F32, &lay) : NULL;
+    dync__unref(t);
+    return c->carrier && dync__vec_push(&c->input, c->carrier) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 static void dync__ca_entry_free(dync__ca_entry *e)
@@ -200,8 +230,8 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
     e->word = dync__alloc((size_t)e->n_words * sizeof *e->word);
     e->source = dync__alloc((size_t)e->n_sizes * sizeof *e->source + 1);
     dync_backend wrap = {.name = b->name, .compile = dync__ca_compile, .user = e};
-    dync_compile_options opt = {.name = "compiled_autograd", .args = "inputs", .fullgraph = true, .recompile_limit = 64, .backend_object = &wrap,
-                                .dynamic = c->visitor.fixed ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON};
+    dync_compile_options opt = {.name = "compiled_autograd", .args = "inputs", .fullgraph = true, .recompile_limit = DYNC__CA_RECOMPILES, .backend_object = &wrap,
+                                .dynamic = DYNC_DYNAMIC_ON};
     dync_callee callee = dync_fnv(dync__ca_body);
     callee.user = e;
     if (e->word && e->source) e->f = dync_compile_opt(callee, "compiled_autograd", opt);
@@ -210,7 +240,7 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
         return NULL;
     }
     memcpy(e->word, c->word.at, (size_t)e->n_words * sizeof *e->word);
-    for (int i = 0; i < e->n_sizes; i++) e->source[i] = dync__ca_bind(c, c->size.at[i]);
+    for (int i = 0; i < e->n_sizes; i++) e->source[i] = dync__ca_bind(c, e, i);
     return e;
 }
 
@@ -221,13 +251,13 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
     dync__lock(&dync__ca_cache.lock);
     dync__ca_entry *e = dync__ca_cache.first;
     while (e && !dync__ca_matches(c, e, hash, b)) e = e->next;
-    int n = dync__ca_cache.n;
-    bool warn = !e && n >= DYNC__CA_ENTRIES && !dync__ca_cache.warned;
+    bool full = e ? DYNC__ATOMIC_PEEK(&e->f->n_entries) >= DYNC__CA_RECOMPILES : dync__ca_cache.n >= DYNC__CA_ENTRIES;
+    bool warn = full && !dync__ca_cache.warned;
     if (warn) dync__ca_cache.warned = true;
     dync__unlock(&dync__ca_cache.lock);
     if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further ones run operator by operator. Hooks that get a new "
                          "user pointer in every step make a new graph in every step.", (int)DYNC__CA_ENTRIES);
-    if (e || n >= DYNC__CA_ENTRIES) return e;
+    if (e || full) return full ? NULL : e;
     e = dync__ca_entry_new(c, hash, b);
     if (!e) return NULL;
     dync__at_shutdown(dync__ca_cache_free);          /* after what frees compiled functions: so it runs before that */
@@ -343,7 +373,8 @@ static void dync__ca_substitute(dync__ca *c, bool back)
             const dync__ca_source *from = &c->entry->source[s->first + d];
             s->shape[d] = back || from->input < 0 ? c->size.at[s->first + d] : c->stand[from->input]->lay.shape[from->dim];
         }
-        for (int d = s->ndim - 1; s->stride && d >= 0; d--) {
+        for (int k = 0; s->stride && k < s->ndim; k++) {
+            int d = s->order[k];
             bool one = c->size.at[s->first + d] == 1;               /* its stride means nothing: it stays */
             if (!one) s->stride[d] = stride;
             stride = dync__sz_mul(stride, s->shape[d]);
@@ -511,6 +542,7 @@ static void dync__ca_free(dync__ca *c)
     dync__vec_free(&c->result);
     dync__vec_free(&c->out);
     dync__vec_free(&c->hook_part);
+    dync__unref(c->carrier);
 }
 
 /* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk. */
@@ -532,7 +564,8 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
         dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s", c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
     } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) != NULL) {
         handled = true;
-        *status = dync__ca_run(&c);
+        *status = dync__ca_carry(&c);
+        if (*status == DYNC_OK) *status = dync__ca_run(&c);
     } else if (dync_error() != DYNC_OK) {
         handled = true;
         *status = dync_error();

@@ -182,14 +182,8 @@ static void dync__composite_specialise(const dync__opcall *call)
     dync__tensor *arg[DYNC__MAX_ARGS];
     int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
     for (int i = 0; i < n; i++) {
-        dync__layout *lay = &arg[i]->lay;
-        arg[i]->numel = 1;
-        for (int d = 0; d < lay->ndim; d++) {
-            lay->shape[d] = dync__sz_number(lay->shape[d]);
-            lay->stride[d] = dync__sz_number(lay->stride[d]);
-            arg[i]->numel *= lay->shape[d];
-        }
-        lay->offset = dync__sz_number(lay->offset);
+        dync__layout_number(&arg[i]->lay);
+        arg[i]->numel = dync__sz_number(arg[i]->numel);
     }
 }
 

@@ -371,6 +371,15 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay)
     return any;
 }
 
+DYNC__FN void dync__layout_number(dync__layout *lay)
+{
+    for (int d = 0; d < lay->ndim; d++) {
+        lay->shape[d] = dync__sz_number(lay->shape[d]);
+        lay->stride[d] = dync__sz_number(lay->stride[d]);
+    }
+    lay->offset = dync__sz_number(lay->offset);
+}
+
 /* ---- ranges ---------------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__sz_range { double low, high; } dync__sz_range;       /* infinities: open */
 

@@ -102,4 +102,5 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
     return true;
 }
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
+DYNC__FN void dync__layout_number(dync__layout *);                               /* each of its sizes as dync__sz_number has it */
 #endif
