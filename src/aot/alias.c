@@ -246,7 +246,7 @@ static int dync__joint_find_seen(const dync__joint *j, const dync__tensor *t)
 static dync__layout dync__layout_from(const dync__tensor *t, const dync__tensor *base)
 {
     dync__layout lay = t->lay;
-    lay.offset -= base->lay.offset;
+    lay.offset = dync__sz_sub(lay.offset, base->lay.offset);
     return lay;
 }
 

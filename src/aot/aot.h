@@ -20,6 +20,7 @@ typedef struct dync__inner_compiler {
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
+    bool symbolic;                       /* takes graphs of symbolic sizes: called once for all of them */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
@@ -185,6 +186,7 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
 /* number.c: symbolic numbers as 0-dim tensors */
 DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
 DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
+enum { DYNC__SIZED_SYMBOLS = 64 };
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
 typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
@@ -192,7 +194,7 @@ DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
 DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
                                           dync_callable *out);
 DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
-                                         dync_callable *out);
+                                         const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */, dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif

@@ -17,6 +17,7 @@ typedef struct dync__aot_saved {
     dync__saved *again;                  /* inputs of the forward graph, for double backward */
     dync__tensor **tensor;               /* n */
     uint32_t *version;                   /* of their storages */
+    int64_t *value;                      /* of the form's symbols; a tracer puts its own there */
 } dync__aot_saved;
 
 static void dync__aot_saved_release(void *state)
@@ -120,11 +121,19 @@ DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
     return s->n;
 }
 
-/* Zeros as an operator, which the tracer sees. */
-static dync_status dync__aot_zeros(const dync_node *like, dync__tensor **out)
+static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s)
 {
-    const dync__info *info = &like->info[0];
-    dync__arg args[3] = {dync__arg_dims(info->lay.ndim, info->lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
+    return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
+}
+
+/* Zeros for tangent i as an operator, which the tracer sees. */
+static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor **out)
+{
+    const dync__aot_part *form = dync__aot_form_part(s);
+    const dync__info *info = &dync__aot_tangent_node(form ? form : s->part, i)->info[0];
+    dync__layout lay = info->lay;
+    if (form && !dync__layout_values(s->code->form->syms, s->value, &lay)) return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value");
+    dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
 
@@ -142,10 +151,12 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
         int output = p->tangent[i];
         dync__tensor *t = output < n_out ? grad_out[output] : NULL;
         if (t) dync__ref(t);
-        else status = dync__aot_zeros(dync__aot_tangent_node(p, i), &t);
+        else status = dync__aot_zeros(s, i, &t);
         if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
-    if (status == DYNC_OK) status = dync__graph_eval(p->bw, args, s->n + p->n_tangents, &arena, &result);
+    const dync__aot_part *form = dync__aot_form_part(s);
+    if (status == DYNC_OK)
+        status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args, s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
         if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
@@ -274,7 +285,9 @@ static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
     if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
+    const dync__aot_code *form = s->code->form;
     v->word(v, s->part->id);
+    for (int i = 0; form && i < form->syms->symbol.n; i++) v->layout(v, 1, &s->value[i], NULL);
     for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
     return DYNC_OK;
 }
@@ -311,14 +324,17 @@ static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const
 static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p, dync__tensor *const *saved)
 {
     size_t n = (size_t)p->n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
-    size_t bytes = tensors + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
+    size_t values = c->form ? (size_t)c->form->syms->symbol.n * sizeof(int64_t) : 0;
+    size_t bytes = (tensors += values) + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
     dync__aot_saved *s = dync__calloc(bytes);
     if (!s) return NULL;
     char *block = (char *)s;
     s->bytes = bytes;
-    s->again = (dync__saved *)(void *)(block + sizeof *s);
+    s->value = (int64_t *)(void *)(block + sizeof *s);
+    s->again = (dync__saved *)(void *)(block + sizeof *s + values);
     s->tensor = (dync__tensor **)(void *)(block + tensors);
     s->version = (uint32_t *)(void *)(block + tensors + n * sizeof(dync__tensor *));
+    if (values) memcpy(s->value, c->value, values);
     s->code = c;
     s->part = p;
     DYNC__ATOMIC_INC(&c->refs);

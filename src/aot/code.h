@@ -23,6 +23,9 @@ typedef struct dync__aot_code {
     dync__aot_part *part;
     dync_graph *original;                /* the user's: its result's form is read at every call */
     dync_graph *graph;                   /* the same with tensors for symbolic numbers */
+    struct dync__aot_code *form;         /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    dync__symtab *syms;                  /* of a form: with what its trace found */
+    int64_t *value;                      /* with a form: of its symbols */
     bool plain;                          /* not functionalised: interpreted as it is */
     bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
     bool double_backward;
@@ -31,6 +34,11 @@ typedef struct dync__aot_code {
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
+/* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
+ * set of sizes is traced by itself, or this one. */
+DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const char *options, const dync__inner_compiler *,
+                                    dync__aot_code **out);
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *, dync_callable *out);
 DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */

@@ -137,7 +137,7 @@ static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t)
 static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tensor *t)
 {
     dync__layout lay = t->lay;
-    lay.offset -= s->lay.offset;
+    lay.offset = dync__sz_sub(lay.offset, s->lay.offset);
     return lay;
 }
 

@@ -74,7 +74,7 @@ DYNC__FN int64_t dync__aot_bytes(const dync_node *n)
 {
     if (!n->has_info || n->nout != 1) return 0;
     double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
-    for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)n->info[0].lay.shape[d];
+    for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
 }
 

@@ -286,7 +286,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
         p->tangent = p->saved + g->n_saved;
         p->grad = p->tangent + g->tangent_of.n;
         p->bw = !g->bw ? NULL : whole ? dync_graph_retain(g->bw) : dync__graph_new("GraphModule");
-        if (g->bw && !p->bw) status = DYNC_ERR_MEMORY;
+        if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw)))) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
         if (grad_part[i] != which) continue;

@@ -66,6 +66,9 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     dync__aot_graphs_free(&c->g);
     dync_graph_free(c->graph);
     dync_graph_free(c->original);
+    if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
+    dync__aot_code_unref(c->form);
+    dync__symtab_free(c->syms);
     dync__free(c, sizeof *c);
 }
 
@@ -327,9 +330,11 @@ static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s)
     dync__str_addf(s, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
                    (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
 }
-static void dync__aot_report(const dync__aot_graphs *g)
+static void dync__aot_report(const dync__aot_code *c)
 {
+    const dync__aot_graphs *g = &c->g;
     dync__str s = {0};
+    dync__aot_log(g);
     if (!g->bw || !dync__log_on(DYNC__LOG_aot)) return;
     dync__aot_memory_text(g, &s);
     dync__log(DYNC__LOG_aot, "%s", dync__str_get(&s));
@@ -369,17 +374,62 @@ static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dy
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 
+/* Those of its sides that are not compiled yet. */
 static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
     DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
-    dync__aot_log(g);
-    dync__aot_report(g);
-    DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
-    for (int i = 0; g->bw && i < c->n_parts; i++) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
+    for (int i = 0; c->form && i < c->n_parts; i++) {
+        const dync__aot_part *from = &c->form->part[i];          /* it is that one with numbers; its run without the destructor */
+        c->part[i].id = from->id;
+        c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
+    }
+    if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
+    for (int i = 0; g->bw && i < c->n_parts; i++)
+        if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
     if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+    return DYNC_OK;
+}
+
+static dync__aot_code *dync__aot_code_new(dync_graph *graph)
+{
+    dync__aot_code *c = dync__calloc(sizeof *c);
+    if (!c) return NULL;
+    c->refs = 1;
+    c->head.raw.run = dync__aot_run;
+    c->head.raw.state = c;
+    c->original = dync_graph_retain(graph);
+    c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
+    c->head.n_out = dync__arg_count_tensors(c->head.form);
+    c->head.compiled_from = c->original;
+    return c;
+}
+
+static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why)
+{
+    dync__aot_how how;
+    c->double_backward = dync__tls.double_backward;
+    c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
+    DYNC__TRY(dync__aot_options(options, inner, &how));
+    dync_status status = dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
+    c->plain = status == DYNC_ERR_UNSUPPORTED;
+    return status;
+}
+
+static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out)
+{
+    if (status != DYNC_OK) {
+        dync__aot_code_unref(c);
+        return status;
+    }
+    memset(out, 0, sizeof *out);
+    out->run = dync__raw_run;
+    out->destroy = dync__aot_destroy;
+    out->narrow = dync__aot_narrow;
+    out->state = c;
     return DYNC_OK;
 }
 
@@ -392,48 +442,136 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
-    if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
-    dync__aot_code *c = dync__calloc(sizeof *c);
-    (void)n;
-    if (!c) return DYNC_ERR_MEMORY;
-    c->refs = 1;
-    c->head.raw.run = dync__aot_run;
-    c->head.raw.state = c;
-    c->original = dync_graph_retain(graph);
-    c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
-    c->head.n_out = dync__arg_count_tensors(c->head.form);
-    c->head.compiled_from = c->original;
-    dync_status made = DYNC_OK;
-    if (dync__graph_has_numbers(graph)) made = dync__graph_numbers(graph, &c->graph);
-    else c->graph = dync_graph_retain(graph);
-    if (made != DYNC_OK) {
-        dync__aot_code_unref(c);
-        return made;
-    }
-    graph = c->graph;
-    c->double_backward = dync__tls.double_backward;
-    c->turns_grad_on = dync__graph_turns_grad_on(graph);
-    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(graph, examples);
-    dync__aot_how how;
+    if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, inner, out);
+    dync__aot_code *c = dync__aot_code_new(graph);
     const char *why = NULL;
-    dync_status status = dync__aot_options(options, inner, &how);
-    if (status == DYNC_OK) status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
-    if (status == DYNC_ERR_UNSUPPORTED) {
+    dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (c && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
+    else if (c) c->graph = dync_graph_retain(graph);
+    if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
+    if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
-        c->plain = true;
         c->head.raw.run = dync__aot_run_plain;
         status = DYNC_OK;
     } else if (status == DYNC_OK) {
+        dync__aot_report(c);
         status = dync__aot_code_compile(c, options, inner);
     }
-    if (status != DYNC_OK) {
-        dync__aot_code_unref(c);
-        return status;
+    return dync__aot_code_out(c, status, out);
+}
+
+/* ---- forms: graphs of symbolic sizes, traced once --------------------------------------------------------------------------------- */
+static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
+{
+    dync__aot_graphs *g = &c->g;
+    for (int i = 0; i < g->actual.n; i++)              /* memory that inputs share is described by the sizes of one call */
+        if (g->actual.at[i].group >= 0) return DYNC_ERR_UNSUPPORTED;
+    if (!dync__graph_settle_sizes(g->fw, t) || (g->bw && !dync__graph_settle_sizes(g->bw, t))) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
+    return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
+}
+
+/* What the user's compilers get is called once: it serves every set of sizes. */
+static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
+{
+    if (!inner->symbolic) return DYNC_OK;
+    dync__symtab *syms = dync__tls.syms;
+    dync__tls.syms = NULL;
+    dync_status status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
+    for (int i = 0; i < c->n_parts && status == DYNC_OK; i++)
+        if (c->part[i].bw && dync__graph_tells_sizes(c->part[i].bw)) status = dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run);
+    dync__tls.syms = syms;
+    return status;
+}
+
+DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
+                                    const dync__inner_compiler *inner, dync__aot_code **out)
+{
+    int64_t value[DYNC__SIZED_SYMBOLS];
+    bool known[DYNC__SIZED_SYMBOLS];
+    dync__graph_bind(graph, in, value, known);
+    for (int i = 0; i < graph->syms->symbol.n; i++)
+        if (!known[i]) value[i] = dync__symtab_find(graph->syms, graph->syms->symbol.at[i].token)->hint;
+    dync__aot_code *c = dync__aot_code_new(graph);
+    dync__symtab *t = dync__symtab_copy(graph->syms, value), *before = dync__tls.syms;
+    const char *why = NULL;
+    dync_status status = c && t ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync__tls.syms = t;
+    if (t) t->guard.n = 0;                                /* what is found from here on is what instances must fit */
+    if (status == DYNC_OK && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
+    else if (status == DYNC_OK) c->graph = dync_graph_retain(graph);
+    if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
+    if (status == DYNC_OK) status = dync__form_settle(c, t);
+    if (status == DYNC_OK && t->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK && status != DYNC_ERR_MEMORY) status = DYNC_ERR_UNSUPPORTED;
+    dync__tls.syms = before;
+    (void)dync__error_guard_end(&guard);
+    dync__tls.error_count = errors;
+    if (status == DYNC_OK) {
+        c->syms = dync__symtab_retain(t);
+        dync__aot_report(c);
+        status = dync__form_compile(c, options, inner);
     }
-    memset(out, 0, sizeof *out);
-    out->run = dync__raw_run;
-    out->destroy = dync__aot_destroy;
-    out->narrow = dync__aot_narrow;
-    out->state = c;
+    dync__symtab_free(t);
+    if (status != DYNC_OK) dync__aot_code_unref(c);
+    else *out = c;
+    return status;
+}
+
+static bool dync__form_fits(const dync__symtab *t, const int64_t *value)
+{
+    for (int i = 0; i < t->guard.n; i++)
+        if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
+    for (int i = 0; i < t->symbol.n; i++)
+        if (value[i] && (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high)) return false;
+    return true;
+}
+
+/* Everything of a form with numbers for its sizes. */
+static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value, dync__aot_graphs *g)
+{
+    const dync__aot_graphs *f = &form->g;
+    bool ok = true;
+    g->n_inputs = f->n_inputs;
+    g->plain_inputs = f->plain_inputs;
+    g->training = f->training;
+    g->random = f->random;
+    g->n_saved = f->n_saved;
+    if (f->backward_error && !(g->backward_error = dync__strdup(f->backward_error))) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < f->actual.n && ok; i++)
+        if ((ok = dync__vec_push(&g->actual, f->actual.at[i])) && f->actual.at[i].tensor) dync__ref(f->actual.at[i].tensor);
+    for (int i = 0; i < f->mutated.n && ok; i++) ok = dync__vec_push(&g->mutated, f->mutated.at[i]);
+    for (int i = 0; i < f->tangent_of.n && ok; i++) ok = dync__vec_push(&g->tangent_of, f->tangent_of.at[i]);
+    for (int i = 0; i < f->grad_of.n && ok; i++) ok = dync__vec_push(&g->grad_of, f->grad_of.at[i]);
+    for (int i = 0; i < f->value.n && ok; i++)
+        ok = dync__vec_push(&g->value, f->value.at[i]) && dync__layout_values(form->syms, value, &g->value.at[i].lay);
+    for (int i = 0; i < f->out.n && ok; i++) ok = dync__vec_push(&g->out, f->out.at[i]) && dync__layout_values(form->syms, value, &g->out.at[i].lay);
+    if (!ok) return DYNC_ERR_MEMORY;
+    for (int side = 0; side < 2; side++) {
+        dync_graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
+        if (from && from->syms) DYNC__TRY(dync__graph_concrete(from, value, to));
+        else if (from) *to = dync_graph_retain(from);
+    }
     return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *inner, dync_callable *out)
+{
+    if (!dync__form_fits(form->syms, value)) return DYNC_ERR_UNSUPPORTED;
+    dync__aot_code *c = dync__aot_code_new(form->original);
+    if (!c) return DYNC_ERR_MEMORY;
+    DYNC__ATOMIC_INC(&form->refs);
+    c->form = form;
+    c->graph = dync_graph_retain(form->graph);
+    c->double_backward = form->double_backward;
+    c->turns_grad_on = form->turns_grad_on;
+    c->fw = (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};      /* without its destructor */
+    c->value = dync__alloc((size_t)form->syms->symbol.n * sizeof *c->value + 1);
+    if (c->value) memcpy(c->value, value, (size_t)form->syms->symbol.n * sizeof *c->value);
+    dync_status status = c->value ? dync__form_graphs(form, value, &c->g) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__aot_code_compile(c, options, inner);
+    return dync__aot_code_out(c, status, out);
 }

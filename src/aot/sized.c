@@ -4,7 +4,7 @@
  * The symbolic graph was captured and handed over once; making an instance is no compile that anybody counts: numbers take the place of
  * the symbols and the graph goes through the usual stages. Instances are counted by reference: one that leaves the list may still run. */
 #include "../dync.in.h"
-#include "aot.h"
+#include "code.h"
 
 enum { DYNC__SIZED_KEPT = 64 };
 typedef struct dync__instance {
@@ -25,6 +25,8 @@ typedef struct dync__sized {
     char *options;
     dync__graph_compiler compile;
     void *user;
+    const dync__inner_compiler *inner;
+    dync__aot_code *form;                /* the graph traced for all sizes; NULL: each set by itself */
     bool double_backward;                /* as the function was compiled */
     bool *used;                          /* narrowed to these outputs; NULL: all */
 } dync__sized;
@@ -76,7 +78,7 @@ static void dync__sized_insert(dync__sized *s, dync__instance *x)
 }
 
 /* As if no trace were open: this happens inside calls. */
-static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const dync_value *examples)
+static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const int64_t *value, const dync_value *examples)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     dync__symtab *syms = dync__tls.syms;
@@ -84,7 +86,11 @@ static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, con
     dync__tls.double_backward = s->double_backward;
     dync__tls.compiling = false;
     dync__tls.syms = NULL;
-    dync_status status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+    dync_status status = s->form ? dync__aot_of_form(s->form, value, s->options, s->inner, &x->code) : DYNC_ERR_UNSUPPORTED;
+    if (status == DYNC_ERR_UNSUPPORTED && !x->code.run) {
+        status = dync__graph_concrete(s->graph, value, &x->graph);
+        if (status == DYNC_OK) status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+    }
     dync__lock(&s->lock);
     if (status == DYNC_OK && s->used && x->code.narrow) status = x->code.narrow(x->code.state, s->used);
     dync__unlock(&s->lock);
@@ -109,9 +115,8 @@ static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync_
     if (status == DYNC_OK) {
         memcpy(x->key, key, bytes);
         for (int i = 0; i < n; i++) examples[i] = in[i] ? dync_v_tensor(dync__handle(in[i])) : DYNC_NONE;
-        status = dync__graph_concrete(s->graph, value, &x->graph);
+        status = dync__instance_compile(s, x, value, examples);
     }
-    if (status == DYNC_OK) status = dync__instance_compile(s, x, examples);
     dync__free(value, (size_t)s->graph->syms->symbol.n * sizeof *value);
     dync__room_end(examples, few, n, sizeof *examples);
     if (status == DYNC_OK) {
@@ -132,7 +137,7 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     dync__sized *s = state;
     int64_t few[16], *key = dync__room(few, DYNC__COUNT_OF(few), s->n_symbols, sizeof *key);
     int64_t few_values[16], *value = dync__room(few_values, DYNC__COUNT_OF(few_values), s->graph->syms->symbol.n, sizeof *value);
-    bool known[64] = {false};
+    bool known[DYNC__SIZED_SYMBOLS] = {false};
     dync_status status = key && value ? DYNC_OK : DYNC_ERR_MEMORY;
     if (n_in != s->graph->n_inputs) status = dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", s->graph->n_inputs, n_in);
     for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) {
@@ -179,6 +184,7 @@ static void dync__sized_destroy(void *state)
     }
     if (s->used) dync__free(s->used, (size_t)s->head.n_out + 1);
     if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
+    dync__aot_code_unref(s->form);
     dync__strfree(s->options);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
@@ -188,15 +194,15 @@ static void dync__sized_destroy(void *state)
 static dync_status dync__sized_bindings(dync__sized *s)
 {
     const dync_graph *g = s->graph;
-    int64_t value[64] = {0};
-    bool known[64] = {false};
+    int64_t value[DYNC__SIZED_SYMBOLS] = {0};
+    bool known[DYNC__SIZED_SYMBOLS] = {false};
     if (g->syms->symbol.n > DYNC__COUNT_OF(known)) return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
     if (!(s->symbol = dync__calloc((size_t)g->syms->symbol.n * sizeof *s->symbol))) return DYNC_ERR_MEMORY;
     for (bool more = true, bare = true; more; bare = false) {
         more = bare;
         for (int i = 0; i < g->n_inputs; i++)
             for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++) {
-                bool before[64];
+                bool before[DYNC__SIZED_SYMBOLS];
                 int64_t token = g->node.at[i]->info[0].lay.shape[d];
                 const dync__sz_expr *e = dync__is_token(token) ? dync__symtab_find(g->syms, token) : NULL;
                 memcpy(before, known, sizeof before);
@@ -210,7 +216,7 @@ static dync_status dync__sized_bindings(dync__sized *s)
 }
 
 DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
-                                         void *user, dync_callable *out)
+                                         void *user, const dync__inner_compiler *inner, dync_callable *out)
 {
     dync__sized *s = dync__calloc(sizeof *s);
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
@@ -219,6 +225,7 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *ex
         s->graph = dync_graph_retain(graph);
         s->compile = compile;
         s->user = user;
+        s->inner = inner;
         s->double_backward = dync__tls.double_backward;
         s->head.raw.run = dync__sized_run;
         s->head.raw.state = s;
@@ -234,13 +241,13 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *ex
             status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
         else if (!graph->node.at[i]->has_info) in[i] = NULL;
     if (status == DYNC_OK && given) {                 /* of the example's sizes: what cannot be compiled says so now */
-        int64_t key[64];
+        int64_t key[DYNC__SIZED_SYMBOLS], value[DYNC__SIZED_SYMBOLS];
         dync__instance *x = NULL;
-        int64_t value[64];
-        bool known[64];
+        bool known[DYNC__SIZED_SYMBOLS];
+        if (inner && dync__aot_form(graph, in, examples, options, inner, &s->form) == DYNC_ERR_MEMORY) status = DYNC_ERR_MEMORY;
         dync__graph_bind(graph, in, value, known);
         for (int i = 0; i < s->n_symbols; i++) key[i] = value[s->symbol[i].symbol];
-        status = dync__instance_make(s, key, in, &x);
+        if (status == DYNC_OK) status = dync__instance_make(s, key, in, &x);
         if (x) dync__instance_unref(s, x);
     }
     dync__room_end(in, few, DYNC__MAX(n, 0), sizeof *in);

@@ -33,14 +33,19 @@ static void dync__boxed_destroy(void *state)
     dync__free(b, sizeof *b);
 }
 
-/* Examples for the user's compiler: tensors of the right form, zeros. */
+/* Examples for the user's compiler: tensors of the right form, zeros; symbolic sizes as those of the call that is compiled. */
 static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out)
 {
     int k = 0;
+    int64_t *value = g->syms ? dync__scope_alloc((size_t)g->syms->symbol.n * sizeof *value) : NULL;
+    if (g->syms && !value) return DYNC_ERR_MEMORY;
+    for (int i = 0; g->syms && i < g->syms->symbol.n; i++) value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
-        dync__tensor *t = dync__tensor_empty(n->info[0].dtype, n->info[0].device, &n->info[0].lay);
+        dync__layout lay = n->info[0].lay;
+        if (g->syms && !dync__layout_values(g->syms, value, &lay)) return DYNC_ERR_INTERNAL;
+        dync__tensor *t = dync__tensor_empty(n->info[0].dtype, n->info[0].device, &lay);
         if (!t) return DYNC_ERR_MEMORY;
         if (t->storage->data) memset(t->storage->data, 0, t->storage->size_bytes);
         out[k++] = dync_v_tensor(dync__give(t));
@@ -91,7 +96,7 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     }
     dync__aot_user *u = dync__calloc(sizeof *u);
     if (!u) return b;
-    u->inner = (dync__inner_compiler){.compile = dync__boxed_compile, .user = u};
+    u->inner = (dync__inner_compiler){.compile = dync__boxed_compile, .user = u, .symbolic = true};
     u->fw = *fw_compiler;
     u->bw = bw_compiler_or_null ? *bw_compiler_or_null : *fw_compiler;
     dync__at_shutdown(dync__aot_users_free);

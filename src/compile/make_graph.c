@@ -177,26 +177,11 @@ static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__l
     return DYNC_OK;
 }
 
-static bool dync__maker_settle_size(void *user, int64_t *size)
-{
-    dync__maker *m = user;
-    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
-    *size = dync__symtab_simple(m->syms, *size);
-    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(m->graph, *size)) return true;
-    dync__str s = {0};
-    dync__symtab_text(m->syms, *size, false, &s);
-    bool named = dync__graph_symbol(m->graph, *size, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
-}
-
 /* The graph's sizes in their simplest form, with their names. */
 static dync_status dync__maker_settle(dync__maker *m)
 {
     if (!m->syms) return DYNC_OK;
-    if (!dync__graph_each_size(m->graph, dync__maker_settle_size, m) || m->syms->failed) return DYNC_ERR_MEMORY;
-    if (m->graph->symbol.n) m->graph->syms = dync__symtab_retain(m->syms);
-    return DYNC_OK;
+    return dync__graph_settle_sizes(m->graph, m->syms) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the scope. */

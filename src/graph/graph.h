@@ -90,6 +90,8 @@ DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_nod
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
 DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+/* The same where the symbols are known to be value[i], sizes or tokens. NULL: the inputs tell. */
+DYNC__FN dync_status dync__graph_eval_sized(dync_graph *, const int64_t *value, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
 /* draw.c: pictures: Graphviz text, and an <svg> element. html_text escapes text for both. */
 DYNC__FN void dync__graph_draw_dot(dync__str *, const dync_graph *);
 DYNC__FN void dync__graph_draw_svg(dync__str *, const dync_graph *);
@@ -111,6 +113,10 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *, dync_node *old, dync__no
 DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *, const dync_node *old, const char *name);
 DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *const *nodes);
 /* symbolic.c: graphs whose sizes are tokens */
+/* Sizes in their simplest form and their names, from a table that the graph keeps. */
+DYNC__FN bool dync__graph_settle_sizes(dync_graph *, dync__symtab *);
+/* Do the inputs tell every symbol that the graph uses? */
+DYNC__FN bool dync__graph_tells_sizes(dync_graph *);
 DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
 DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
 DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */

@@ -14,7 +14,7 @@ typedef struct dync__frame_env {
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
     int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
     int reader;    /* scratch while last_use is filled */
-    int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
+    const int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
 } dync__frame_env;
 
 static void dync__arg_retain(const dync__arg *a)
@@ -140,11 +140,12 @@ static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, i
     size_t n = (size_t)g->syms->symbol.n + 1;
     dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
     bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
-    env->value = dync__arena_alloc(env->arena, n * sizeof *env->value);
-    if (!in || !known || !env->value) return DYNC_ERR_MEMORY;
+    int64_t *value = dync__arena_alloc(env->arena, n * sizeof *value);
+    env->value = value;
+    if (!in || !known || !value) return DYNC_ERR_MEMORY;
     for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
-    dync__graph_bind(g, in, env->value, known);
-    for (bool more = true; more;) more = dync__env_bind_items(g, args, env->value, known);
+    dync__graph_bind(g, in, value, known);
+    for (bool more = true; more;) more = dync__env_bind_items(g, args, value, known);
     return DYNC_OK;
 }
 
@@ -307,6 +308,11 @@ static void dync__release_if_last(void *user, dync__arg *arg)
 DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs,
                                       dync__arena *arena, dync__arg *out)
 {
+    return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
+}
+
+DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out)
+{
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
         return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
@@ -317,7 +323,8 @@ DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int 
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
     if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;
-    if (g->syms) DYNC__TRY(dync__env_bind(&env, args, nargs));
+    env.value = value;
+    if (g->syms && !value) DYNC__TRY(dync__env_bind(&env, args, nargs));
     for (int i = 0; i < g->node.n; i++) {
         env.reader = env.last_use[i] = i;
         dync__node_each_input(g->node.at[i], dync__note_use, &env);

@@ -47,6 +47,57 @@ DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from)
     return true;
 }
 
+static bool dync__graph_settle_size(void *user, int64_t *size)
+{
+    dync_graph *g = user;
+    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
+    *size = dync__symtab_simple(g->syms, *size);
+    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
+    dync__str s = {0};
+    dync__symtab_text(g->syms, *size, false, &s);
+    bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
+
+DYNC__FN bool dync__graph_settle_sizes(dync_graph *g, dync__symtab *t)
+{
+    g->syms = dync__symtab_retain(t);
+    bool settled = dync__graph_each_size(g, dync__graph_settle_size, g) && !t->failed;
+    if (g->symbol.n) return settled;
+    dync__symtab_free(g->syms);
+    g->syms = NULL;
+    return settled;
+}
+
+typedef struct dync__size_use { const dync__symtab *syms; bool *used; } dync__size_use;
+static bool dync__graph_size_used(void *user, int64_t *size)
+{
+    const dync__size_use *u = user;
+    return dync__symtab_uses(u->syms, *size, u->used);
+}
+
+DYNC__FN bool dync__graph_tells_sizes(dync_graph *g)
+{
+    int n = g->syms ? g->syms->symbol.n : 0;
+    bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
+    int64_t *value = dync__calloc((size_t)(n + 1) * sizeof *value);
+    dync__size_use use = {g->syms, used};
+    bool told = used && value && (!n || dync__graph_each_size(g, dync__graph_size_used, &use));
+    for (bool more = n > 0; more && told;) {
+        more = false;
+        for (int i = 0; i < g->node.n; i++) {
+            const dync_node *in = g->node.at[i];
+            for (int d = 0; in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
+                if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known)) more = true;
+        }
+    }
+    for (int i = 0; i < n && told; i++) told = known[i] || !used[i];
+    dync__free(used, 2 * (size_t)n + 1);
+    dync__free(value, (size_t)(n + 1) * sizeof *value);
+    return told;
+}
+
 /* A size may hold several symbols: the inputs are gone through again as long as one more becomes known. */
 DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int64_t *value, bool *known)
 {

@@ -15,7 +15,7 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
                                       const char *options, dync_callable *out, void *user)
 {
     dync__str bytes = {0};
-    if (g->syms) return dync__sized_compile(g, ex, n, options, dync__backend_ts, user, out);
+    if (g->syms) return dync__sized_compile(g, ex, n, options, dync__backend_ts, user, NULL, out);
     dync__options_ignored(options, "ts");
     dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
     dync_status status = written ? dync__program_write(written, &bytes) : dync_error();

@@ -571,6 +571,17 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
     return sum;
 }
 
+DYNC__FN bool dync__layout_values(const dync__symtab *t, const int64_t *value, dync__layout *lay)
+{
+    bool ok = true;
+    for (int d = 0; d < lay->ndim; d++) {
+        lay->shape[d] = dync__symtab_value(t, lay->shape[d], value, &ok);
+        lay->stride[d] = dync__symtab_value(t, lay->stride[d], value, &ok);
+    }
+    lay->offset = dync__symtab_value(t, lay->offset, value, &ok);
+    return ok;
+}
+
 DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols)
 {
     if (!dync__is_token(size) && !dync__is_sf(size)) return true;

@@ -64,6 +64,7 @@ DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);             
 DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);    /* marks the symbols it is made of; false: an unknown token */
 /* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
 DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value, bool *known);
+DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
