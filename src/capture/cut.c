@@ -799,7 +799,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
 /* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it yet. */
 static void dync__trace_undo(dync__cache_entry *e)
 {
-    e->foreign.n = e->ints.n = e->modules.n = 0;
+    e->foreign.n = e->ints.n = e->modules.n = e->cells.n = 0;
     e->root = NULL;
     e->leaf_env = NULL;
     e->n_env = 0;

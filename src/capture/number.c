@@ -221,6 +221,17 @@ DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
     return env;
 }
 
+/* Under the tape a symbol is the 0-dim tensor that it is in the environment, for rules to save: where that is the same operator. */
+static bool dync__number_as_tensor(const dync__opcall *c, int i)
+{
+    static const int ops[] = {DYNC__OP_add, DYNC__OP_sub, DYNC__OP_mul, DYNC__OP_div};
+    int op = c->row->cls == DYNC__INPLACE ? c->row->inplace_of : c->op;
+    bool may = false;
+    for (int k = 0; k < DYNC__COUNT_OF(ops); k++) may = may || ops[k] == op;
+    const dync__arg *other = &c->args[i ? 0 : 1];
+    return may && i < 2 && other->kind == DYNC__A_TENSOR && !(other->as.t->flags & DYNC__T_NUMBER) && dync__is_float_dtype(other->as.t->dtype);
+}
+
 /* Symbols among the arguments become the numbers they are; number[i] is set where the operator may take the node instead. */
 DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
 {
@@ -228,9 +239,10 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
         dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p) : NULL;
         number[i] = NULL;
         if (!x) continue;
+        bool tensor = t->taped && dync__number_as_tensor(c, i);
         if (!t->taped && dync__number_place(c->op, i)) number[i] = x;
-        else dync__number_fix(t, x);
-        c->args[i] = dync__arg_value(x->plain);
+        else if (!tensor) dync__number_fix(t, x);
+        c->args[i] = tensor ? dync__arg_t(x->fake) : dync__arg_value(x->plain);
     }
 }
 
@@ -261,12 +273,6 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value 
         return dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that it belongs to"), true;
     dync_value plain = compute(op, x ? x->plain : a, y ? y->plain : b);
     if (plain.kind == DYNC_KIND_NONE || t->stopped) return true;
-    if (t->taped) {                                   /* numbers are baked there */
-        if (x) dync__number_fix(t, x);
-        if (y) dync__number_fix(t, y);
-        *result = plain;
-        return true;
-    }
     bool product = op == DYNC__OP_mul || op == DYNC__OP_floor_divide;
     const char *left = dync__number_operand_text(t, x, a, product), *right = dync__number_operand_text(t, y, b, product || op == DYNC__OP_sub);
     const char *sign = op == DYNC__OP_add ? " + " : op == DYNC__OP_sub ? " - " : op == DYNC__OP_mul ? "*" : "//";
@@ -351,7 +357,8 @@ DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result)
 DYNC__FN bool dync__trace_cell_set(struct dync_cell *cell, dync_value v)
 {
     dync__tracer *t = dync__tracer_current();
-    if (!t || !dync__tls.compiling || t->stopped) return false;
+    if (!t || !dync__tls.compiling) return false;
+    if (t->stopped) return true;                      /* what comes after a failure, or before the trace begins again, is not done */
     dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
     if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;

@@ -336,7 +336,7 @@ static double dync__sf_made(int op, int64_t a, int64_t b)
 DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
 {
     int64_t x = dync__sf_bits(a), y = dync__sf_bits(b);
-    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made(op, x, y) : dync__sf_plain(op, a, b);
+    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made((int)op, x, y) : dync__sf_plain((int)op, a, b);
 }
 
 DYNC__FN double dync__sf_of(int64_t size)

@@ -32,6 +32,7 @@ static dync_value step(const dync_value *args, int n, void *user)
 }
 
 /* ---- models ---------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *leaf_of(int64_t n, int64_t m) { return dync_requires_grad_(dync_randn(dync_shape(n, m)), true); }
 static dync_module *mlp(void) { return dync_sequential(dync_nn_linear(6, 8, true), dync_nn_relu(), dync_nn_linear(8, 3, true)); }
 static dync_module *normed(void)
 {
@@ -137,5 +138,58 @@ TEST(mlp_l1) { all(&models[3]); }
 TEST(layer_norm) { all(&models[4]); }
 TEST(convolutions) { all(&models[5]); }
 TEST(attention_over_sequences) { all(&models[6]); }
+
+/* ---- numbers that change from step to step ------------------------------------------------------------------------------------------- */
+typedef struct { dync_tensor *w, *b; dync_cell *lr, *count; double rate; } by_hand;
+static dync_tensor *rated(by_hand *t, dync_tensor *grad, dync_value scale)      /* in eager calls the rate is a plain number */
+{
+    grad = dync_div(grad, scale);
+    return t->lr ? dync_mul(grad, dync_cell_get(t->lr)) : dync_mul(grad, t->rate);
+}
+static dync_value descend(const dync_value *args, int n, void *user)
+{
+    by_hand *t = user;
+    (void)n;
+    dync_set_grad(t->w, NULL), dync_set_grad(t->b, NULL);
+    dync_tensor *d = dync_sub(dync_add(dync_matmul(dync_as_tensor(args[0]), t->w), t->b), dync_as_tensor(args[1]));
+    dync_tensor *loss = dync_mean(dync_square(d), DYNC_ALL, false);
+    dync_backward(dync_mul(loss, args[2]));
+    DYNC_NO_GRAD
+    {
+        dync_sub_(t->w, rated(t, dync_grad(t->w), args[2]));
+        dync_sub_(t->b, rated(t, dync_grad(t->b), args[2]));
+    }
+    if (t->count) dync_cell_set(t->count, dync_sym_add(dync_cell_get(t->count), DYNC_V(1)));
+    return DYNC_V(loss);
+}
+TEST(rates_in_cells_and_symbolic_scales)
+{
+    for (int b = 0; b < 3; b++) {
+        by_hand a = {.w = dync_retain(leaf_of(4, 2))}, c = {.w = dync_retain(dync_requires_grad_(dync_clone(dync_detach(a.w)), true))};
+        a.b = dync_retain(dync_requires_grad_(dync_zeros(dync_shape(2)), true));
+        c.b = dync_retain(dync_requires_grad_(dync_zeros(dync_shape(2)), true));
+        c.lr = dync_cell_new("lr", DYNC_V(0.5));
+        c.count = dync_cell_new("count", DYNC_V(0));
+        counter count = {.inner = backends[b]};
+        dync_backend counting = COUNTER(count);
+        dync_compiled *f = dync_compile(descend, .args = "x, y, scale", .symbolic = "scale", .user = &c, .fullgraph = true, .backend_object = &counting);
+        for (int i = 0; i < 60; i++)
+            DYNC_SCOPE {
+                dync_tensor *x = dync_randn(dync_shape(3 + i * 5 % 7, 4)), *y = dync_sum(x, dync_shape(1), true);
+                dync_value args[3] = {DYNC_V(x), DYNC_V(y), DYNC_V(1.0 + i % 5)};
+                a.rate = 0.1 / (1 + i);
+                dync_cell_set(c.lr, DYNC_V(a.rate));
+                dync_tensor *want = dync_as_tensor(descend(args, 3, &a)), *got = dync_call(f, args[0], args[1], args[2]);
+                if (!EXPECT(same(dync_detach(want), got, 1e-4))) printf("    %s: loss of step %d\n", backends[b], i);
+                EXPECT_EQ_INT(dync_as_int(dync_cell_get(c.count)), i + 1);
+            }
+        EXPECT(same(dync_detach(a.w), dync_detach(c.w), 1e-4) && same(dync_detach(a.b), dync_detach(c.b), 1e-4));
+        EXPECT_EQ_INT(count.frame_count, 2);
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+        dync_cell_free(c.lr), dync_cell_free(c.count);
+        dync_release(a.w), dync_release(a.b), dync_release(c.w), dync_release(c.b);
+    }
+}
 
 TEST_MAIN
