@@ -5878,6 +5878,7 @@ DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);             
 DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);    /* marks the symbols it is made of; false: an unknown token */
 /* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one. True: something was found. */
 DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value, bool *known);
+DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
@@ -5916,6 +5917,7 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
     return true;
 }
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
+DYNC__FN void dync__layout_number(dync__layout *);                               /* each of its sizes as dync__sz_number has it */
 #endif
 
 /* ==== tensor/dtype.c ============================================================================================ */
@@ -6329,7 +6331,7 @@ static double dync__sf_made(int op, int64_t a, int64_t b) {
 }
 DYNC__FN double dync__sf(dync__sf_op op, double a, double b) {
     int64_t x = dync__sf_bits(a), y = dync__sf_bits(b);
-    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made(op, x, y) : dync__sf_plain(op, a, b);
+    return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made((int)op, x, y) : dync__sf_plain((int)op, a, b);
 }
 DYNC__FN double dync__sf_of(int64_t size) {
     if (dync__is_token(size) && !DYNC__SF_KEPT) return (double)dync__sz_number(size);
@@ -6353,6 +6355,13 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay) {
     bool any = dync__is_token(lay->offset);
     for (int i = 0; i < lay->ndim; i++) any = any || dync__is_token(lay->shape[i]) || dync__is_token(lay->stride[i]);
     return any;
+}
+DYNC__FN void dync__layout_number(dync__layout *lay) {
+    for (int d = 0; d < lay->ndim; d++) {
+        lay->shape[d] = dync__sz_number(lay->shape[d]);
+        lay->stride[d] = dync__sz_number(lay->stride[d]);
+    }
+    lay->offset = dync__sz_number(lay->offset);
 }
 /* ---- ranges ---------------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__sz_range { double low, high; } dync__sz_range;       /* infinities: open */
@@ -6520,6 +6529,15 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
         sum = dync__any_token(sum, product) ? dync__sz_make(DYNC__SZ_ADD, sum, product) : dync__sz_plain(DYNC__SZ_ADD, sum, product);
     }
     return sum;
+}
+DYNC__FN bool dync__layout_values(const dync__symtab *t, const int64_t *value, dync__layout *lay) {
+    bool ok = true;
+    for (int d = 0; d < lay->ndim; d++) {
+        lay->shape[d] = dync__symtab_value(t, lay->shape[d], value, &ok);
+        lay->stride[d] = dync__symtab_value(t, lay->stride[d], value, &ok);
+    }
+    lay->offset = dync__symtab_value(t, lay->offset, value, &ok);
+    return ok;
 }
 DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols) {
     if (!dync__is_token(size) && !dync__is_sf(size)) return true;
@@ -24504,14 +24522,8 @@ static void dync__composite_specialise(const dync__opcall *call) {
     dync__tensor *arg[DYNC__MAX_ARGS];
     int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
     for (int i = 0; i < n; i++) {
-        dync__layout *lay = &arg[i]->lay;
-        arg[i]->numel = 1;
-        for (int d = 0; d < lay->ndim; d++) {
-            lay->shape[d] = dync__sz_number(lay->shape[d]);
-            lay->stride[d] = dync__sz_number(lay->stride[d]);
-            arg[i]->numel *= lay->shape[d];
-        }
-        lay->offset = dync__sz_number(lay->offset);
+        dync__layout_number(&arg[i]->lay);
+        arg[i]->numel = dync__sz_number(arg[i]->numel);
     }
 }
 /* Most decompositions pass symbolic sizes on or compare them. One that computes with them as numbers makes sizes that are none: then the
@@ -30915,7 +30927,6 @@ typedef struct dync__gvisitor {
     void (*layout)(struct dync__gvisitor *, int ndim, int64_t *shape, int64_t *stride_or_null);   /* sizes; strides behind them */
     void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);               /* a saved tensor; *slot NULL: none */
     bool opaque;                          /* set: it cannot be captured */
-    bool fixed;                           /* set: only with the sizes it has */
 } dync__gvisitor;
 /* A node of one's own: what a compiled function's backward, a custom function and LSTM cells use. */
 typedef struct dync__gnode_class {
@@ -31150,7 +31161,6 @@ typedef struct dync__grad_rule {
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);        /* NULL: none */
-DYNC__FN bool dync__grad_rule_any_size(int op);                    /* the rule passes sizes on and computes none */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what forgets its argument: zero_, uniform_ */
 #endif
 
@@ -32458,19 +32468,6 @@ static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op) {
     return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
 }
-DYNC__FN bool dync__grad_rule_any_size(int op) {
-    static const uint8_t rules[] = {
-        DYNC__RULE_g_add, DYNC__RULE_g_atan2, DYNC__RULE_g_copy, DYNC__RULE_g_div, DYNC__RULE_g_maximum, DYNC__RULE_g_minimum, DYNC__RULE_g_mul,
-        DYNC__RULE_g_sub, DYNC__RULE_g_where, DYNC__RULE_g_abs, DYNC__RULE_g_alias, DYNC__RULE_g_cos, DYNC__RULE_g_elu, DYNC__RULE_g_erf,
-        DYNC__RULE_g_exp, DYNC__RULE_g_expm1, DYNC__RULE_g_gelu, DYNC__RULE_g_gelu_tanh, DYNC__RULE_g_leaky_relu, DYNC__RULE_g_log,
-        DYNC__RULE_g_neg, DYNC__RULE_g_reciprocal, DYNC__RULE_g_relu, DYNC__RULE_g_rsqrt, DYNC__RULE_g_sigmoid, DYNC__RULE_g_silu,
-        DYNC__RULE_g_sin, DYNC__RULE_g_sqrt, DYNC__RULE_g_square, DYNC__RULE_g_tanh, DYNC__RULE_g_to_dtype, DYNC__RULE_g_zero, DYNC__RULE_g_sum,
-        DYNC__RULE_g_addmm, DYNC__RULE_g_mm, DYNC__RULE_g_t, DYNC__RULE_g_transpose, DYNC__RULE_g_permute, DYNC__RULE_g_expand, DYNC__RULE_g_view,
-        DYNC__RULE_g_unsqueeze};
-    for (int i = 0; op < DYNC__N_OPS && i < DYNC__COUNT_OF(rules); i++)
-        if (rules[i] == dync__grad_of_op[op]) return true;
-    return false;
-}
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
 DYNC__FN dync__grad_fn dync__op_grad(int op) { return op < DYNC__N_OPS ? dync__grad_rules[dync__grad_of_op[op]].fn : NULL; }
 DYNC__FN bool dync__op_differentiable(int op) {
@@ -33160,6 +33157,7 @@ DYNC__FN dync_status dync__g_as_strided(dync__grad *g) {
     memcpy(view.shape, size.d, sizeof view.shape);
     memcpy(view.stride, stride.d, sizeof view.stride);
     view.offset = dync__ga_int(g, 3);
+    for (int k = 0; k < 2; k++) dync__layout_number(k ? &view : &base);
     return dync__grads_set(g, dync__as_strided_backward(dync__grads_gy(g), &base, &view, dync__grad_dtype(g, 0), dync__grad_device(g, 0)));
 }
 /* view_backward rows: the gradient, the sizes before the view, then the view's own arguments from place 1 of the view on. */
@@ -33863,9 +33861,8 @@ static dync_status dync__opnode_visit(void *state, dync__gvisitor *v) {
     bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
     if (save->lost) return dync__gnode_freed_error();
     if (!save->rule) return dync__opnode_no_rule(save);
-    if (!dync__grad_rule_any_size(save->call.op)) v->fixed = true;
     v->word(v, (uint64_t)(unsigned)save->call.op);
-    for (int i = 0; i < save->call.nargs && !(sizes && !v->fixed); i++) dync__opnode_visit_arg(v, &save->call.args[i]);
+    for (int i = 0; i < save->call.nargs && !sizes; i++) dync__opnode_visit_arg(v, &save->call.args[i]);
     for (int i = 0; i < save->n_in; i++) {
         dync__ginfo *info = &save->info[i];
         int64_t *dims = (int64_t *)(uintptr_t)info->dims;       /* they stand in the node's block */
@@ -34421,7 +34418,6 @@ static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *co
 static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v) {
     const dync__geometry *geo = state;
     const dync__layout *both[2] = {&geo->base, &geo->view};
-    v->fixed = true;
     v->word(v, geo->dtype | (uint64_t)geo->device << 8);
     for (int k = 0; k < 2; k++) {
         v->word(v, (uint64_t)both[k]->ndim);
@@ -35744,6 +35740,8 @@ DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_nod
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
 DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+/* The same where the symbols are known to be value[i], sizes or tokens. NULL: the inputs tell. */
+DYNC__FN dync_status dync__graph_eval_sized(dync_graph *, const int64_t *value, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
 /* draw.c: pictures: Graphviz text, and an <svg> element. html_text escapes text for both. */
 DYNC__FN void dync__graph_draw_dot(dync__str *, const dync_graph *);
 DYNC__FN void dync__graph_draw_svg(dync__str *, const dync_graph *);
@@ -35765,6 +35763,10 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *, dync_node *old, dync__no
 DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *, const dync_node *old, const char *name);
 DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *const *nodes);
 /* symbolic.c: graphs whose sizes are tokens */
+/* Sizes in their simplest form and their names, from a table that the graph keeps. */
+DYNC__FN bool dync__graph_settle_sizes(dync_graph *, dync__symtab *);
+/* Do the inputs tell every symbol that the graph uses? */
+DYNC__FN bool dync__graph_tells_sizes(dync_graph *);
 DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
 DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
 DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */
@@ -38431,7 +38433,7 @@ typedef struct dync__frame_env {
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
     int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
     int reader;    /* scratch while last_use is filled */
-    int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
+    const int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
 } dync__frame_env;
 static void dync__arg_retain(const dync__arg *a) {
     if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
@@ -38539,11 +38541,12 @@ static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, i
     size_t n = (size_t)g->syms->symbol.n + 1;
     dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
     bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
-    env->value = dync__arena_alloc(env->arena, n * sizeof *env->value);
-    if (!in || !known || !env->value) return DYNC_ERR_MEMORY;
+    int64_t *value = dync__arena_alloc(env->arena, n * sizeof *value);
+    env->value = value;
+    if (!in || !known || !value) return DYNC_ERR_MEMORY;
     for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
-    dync__graph_bind(g, in, env->value, known);
-    for (bool more = true; more;) more = dync__env_bind_items(g, args, env->value, known);
+    dync__graph_bind(g, in, value, known);
+    for (bool more = true; more;) more = dync__env_bind_items(g, args, value, known);
     return DYNC_OK;
 }
 /* Node references of an argument become the values they stand for; tensors stay borrowed from the
@@ -38688,6 +38691,9 @@ static void dync__release_if_last(void *user, dync__arg *arg) {
 }
 DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs,
                                       dync__arena *arena, dync__arg *out) {
+    return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
+}
+DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out) {
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
         return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
@@ -38698,7 +38704,8 @@ DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int 
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
     if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;
-    if (g->syms) DYNC__TRY(dync__env_bind(&env, args, nargs));
+    env.value = value;
+    if (g->syms && !value) DYNC__TRY(dync__env_bind(&env, args, nargs));
     for (int i = 0; i < g->node.n; i++) {
         env.reader = env.last_use[i] = i;
         dync__node_each_input(g->node.at[i], dync__note_use, &env);
@@ -38889,6 +38896,49 @@ DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from) {
     for (int i = 0; i < from->symbol.n; i++)
         if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
     return true;
+}
+static bool dync__graph_settle_size(void *user, int64_t *size) {
+    dync_graph *g = user;
+    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
+    *size = dync__symtab_simple(g->syms, *size);
+    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
+    dync__str s = {0};
+    dync__symtab_text(g->syms, *size, false, &s);
+    bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
+DYNC__FN bool dync__graph_settle_sizes(dync_graph *g, dync__symtab *t) {
+    g->syms = dync__symtab_retain(t);
+    bool settled = dync__graph_each_size(g, dync__graph_settle_size, g) && !t->failed;
+    if (g->symbol.n) return settled;
+    dync__symtab_free(g->syms);
+    g->syms = NULL;
+    return settled;
+}
+typedef struct dync__size_use { const dync__symtab *syms; bool *used; } dync__size_use;
+static bool dync__graph_size_used(void *user, int64_t *size) {
+    const dync__size_use *u = user;
+    return dync__symtab_uses(u->syms, *size, u->used);
+}
+DYNC__FN bool dync__graph_tells_sizes(dync_graph *g) {
+    int n = g->syms ? g->syms->symbol.n : 0;
+    bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
+    int64_t *value = dync__calloc((size_t)(n + 1) * sizeof *value);
+    dync__size_use use = {g->syms, used};
+    bool told = used && value && (!n || dync__graph_each_size(g, dync__graph_size_used, &use));
+    for (bool more = n > 0; more && told;) {
+        more = false;
+        for (int i = 0; i < g->node.n; i++) {
+            const dync_node *in = g->node.at[i];
+            for (int d = 0; in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
+                if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known)) more = true;
+        }
+    }
+    for (int i = 0; i < n && told; i++) told = known[i] || !used[i];
+    dync__free(used, 2 * (size_t)n + 1);
+    dync__free(value, (size_t)(n + 1) * sizeof *value);
+    return told;
 }
 /* A size may hold several symbols: the inputs are gone through again as long as one more becomes known. */
 DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int64_t *value, bool *known) {
@@ -42468,15 +42518,25 @@ DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain) {
     dync__unref(real);
     return env;
 }
+/* Under the tape a symbol is the 0-dim tensor that it is in the environment, for rules to save: where that is the same operator. */
+static bool dync__number_as_tensor(const dync__opcall *c, int i) {
+    static const int ops[] = {DYNC__OP_add, DYNC__OP_sub, DYNC__OP_mul, DYNC__OP_div};
+    int op = c->row->cls == DYNC__INPLACE ? c->row->inplace_of : c->op;
+    bool may = false;
+    for (int k = 0; k < DYNC__COUNT_OF(ops); k++) may = may || ops[k] == op;
+    const dync__arg *other = &c->args[i ? 0 : 1];
+    return may && i < 2 && other->kind == DYNC__A_TENSOR && !(other->as.t->flags & DYNC__T_NUMBER) && dync__dtype_info(other->as.t->dtype)->kind == 'f';
+}
 /* Symbols among the arguments become the numbers they are; number[i] is set where the operator may take the node instead. */
 DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number) {
     for (int i = 0; i < c->nargs; i++) {
         dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p) : NULL;
         number[i] = NULL;
         if (!x) continue;
+        bool tensor = t->taped && dync__number_as_tensor(c, i);
         if (!t->taped && dync__number_place(c->op, i)) number[i] = x;
-        else dync__number_fix(t, x);
-        c->args[i] = dync__arg_value(x->plain);
+        else if (!tensor) dync__number_fix(t, x);
+        c->args[i] = tensor ? dync__arg_t(x->fake) : dync__arg_value(x->plain);
     }
 }
 DYNC__FN dync_node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
@@ -42500,12 +42560,6 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value 
         return dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that it belongs to"), true;
     dync_value plain = compute(op, x ? x->plain : a, y ? y->plain : b);
     if (plain.kind == DYNC_KIND_NONE || t->stopped) return true;
-    if (t->taped) {                                   /* numbers are baked there */
-        if (x) dync__number_fix(t, x);
-        if (y) dync__number_fix(t, y);
-        *result = plain;
-        return true;
-    }
     bool product = op == DYNC__OP_mul || op == DYNC__OP_floor_divide;
     const char *left = dync__number_operand_text(t, x, a, product), *right = dync__number_operand_text(t, y, b, product || op == DYNC__OP_sub);
     const char *sign = op == DYNC__OP_add ? " + " : op == DYNC__OP_sub ? " - " : op == DYNC__OP_mul ? "*" : "//";
@@ -42582,7 +42636,8 @@ DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result) {
 /* The last value of a call is written back after its segments. */
 DYNC__FN bool dync__trace_cell_set(struct dync_cell *cell, dync_value v) {
     dync__tracer *t = dync__tracer_current();
-    if (!t || !dync__tls.compiling || t->stopped) return false;
+    if (!t || !dync__tls.compiling) return false;
+    if (t->stopped) return true;                      /* what comes after a failure, or before the trace begins again, is not done */
     dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
     if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;
@@ -43428,7 +43483,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out) {
 }
 /* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it yet. */
 static void dync__trace_undo(dync__cache_entry *e) {
-    e->foreign.n = e->ints.n = e->modules.n = 0;
+    e->foreign.n = e->ints.n = e->modules.n = e->cells.n = 0;
     e->root = NULL;
     e->leaf_env = NULL;
     e->n_env = 0;
@@ -44255,7 +44310,9 @@ DYNC__COLD_BEGIN
  * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode: one graph for inference. */
 static dync_status dync__taped_call(dync__handler *self, dync__opcall *c) {
     dync__tracer *t = self->state;
+    dync__number *operand[DYNC__MAX_ARGS];
     DYNC__TRY(dync__tracer_enter(t, c));
+    if (t->number.n) dync__number_operands(t, c, operand);
     if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);      /* begins in the mode of now: the tape switches it off */
     return dync__tape_hook(c);
 }
@@ -46582,6 +46639,7 @@ typedef struct dync__inner_compiler {
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
+    bool symbolic;                       /* takes graphs of symbolic sizes: called once for all of them */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
@@ -46747,6 +46805,7 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
 /* number.c: symbolic numbers as 0-dim tensors */
 DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
 DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
+enum { DYNC__SIZED_SYMBOLS = 64 };
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
 typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
@@ -46754,7 +46813,7 @@ DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
 DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
                                           dync_callable *out);
 DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
-                                         dync_callable *out);
+                                         const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */, dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
@@ -46970,7 +47029,7 @@ static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t) {
 /* The layout of a fake relative to the base node's memory. */
 static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tensor *t) {
     dync__layout lay = t->lay;
-    lay.offset -= s->lay.offset;
+    lay.offset = dync__sz_sub(lay.offset, s->lay.offset);
     return lay;
 }
 static dync_node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t) {
@@ -47380,7 +47439,7 @@ static int dync__joint_find_seen(const dync__joint *j, const dync__tensor *t) {
 }
 static dync__layout dync__layout_from(const dync__tensor *t, const dync__tensor *base) {
     dync__layout lay = t->lay;
-    lay.offset -= base->lay.offset;
+    lay.offset = dync__sz_sub(lay.offset, base->lay.offset);
     return lay;
 }
 static uint8_t dync__view_mode(const dync__tensor *t) {
@@ -48061,6 +48120,9 @@ typedef struct dync__aot_code {
     dync__aot_part *part;
     dync_graph *original;                /* the user's: its result's form is read at every call */
     dync_graph *graph;                   /* the same with tensors for symbolic numbers */
+    struct dync__aot_code *form;         /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    dync__symtab *syms;                  /* of a form: with what its trace found */
+    int64_t *value;                      /* with a form: of its symbols */
     bool plain;                          /* not functionalised: interpreted as it is */
     bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
     bool double_backward;
@@ -48069,6 +48131,11 @@ typedef struct dync__aot_code {
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
+/* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
+ * set of sizes is traced by itself, or this one. */
+DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const char *options, const dync__inner_compiler *,
+                                    dync__aot_code **out);
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *, dync_callable *out);
 DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */
@@ -48345,7 +48412,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
         p->tangent = p->saved + g->n_saved;
         p->grad = p->tangent + g->tangent_of.n;
         p->bw = !g->bw ? NULL : whole ? dync_graph_retain(g->bw) : dync__graph_new("GraphModule");
-        if (g->bw && !p->bw) status = DYNC_ERR_MEMORY;
+        if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw)))) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
         if (grad_part[i] != which) continue;
@@ -48466,7 +48533,7 @@ DYNC__FN bool dync__aot_is_view(const dync_node *n) { return n->op >= 0 && dync_
 DYNC__FN int64_t dync__aot_bytes(const dync_node *n) {
     if (!n->has_info || n->nout != 1) return 0;
     double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
-    for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)n->info[0].lay.shape[d];
+    for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
 }
 static bool dync__op_recomputable(const dync_node *n) {
@@ -48765,6 +48832,7 @@ typedef struct dync__aot_saved {
     dync__saved *again;                  /* inputs of the forward graph, for double backward */
     dync__tensor **tensor;               /* n */
     uint32_t *version;                   /* of their storages */
+    int64_t *value;                      /* of the form's symbols; a tracer puts its own there */
 } dync__aot_saved;
 static void dync__aot_saved_release(void *state) {
     dync__aot_saved *s = state;
@@ -48852,10 +48920,16 @@ DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out) {
     *out = s->tensor;
     return s->n;
 }
-/* Zeros as an operator, which the tracer sees. */
-static dync_status dync__aot_zeros(const dync_node *like, dync__tensor **out) {
-    const dync__info *info = &like->info[0];
-    dync__arg args[3] = {dync__arg_dims(info->lay.ndim, info->lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
+static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s) {
+    return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
+}
+/* Zeros for tangent i as an operator, which the tracer sees. */
+static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor **out) {
+    const dync__aot_part *form = dync__aot_form_part(s);
+    const dync__info *info = &dync__aot_tangent_node(form ? form : s->part, i)->info[0];
+    dync__layout lay = info->lay;
+    if (form && !dync__layout_values(s->code->form->syms, s->value, &lay)) return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value");
+    dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
@@ -48871,10 +48945,12 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
         int output = p->tangent[i];
         dync__tensor *t = output < n_out ? grad_out[output] : NULL;
         if (t) dync__ref(t);
-        else status = dync__aot_zeros(dync__aot_tangent_node(p, i), &t);
+        else status = dync__aot_zeros(s, i, &t);
         if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
-    if (status == DYNC_OK) status = dync__graph_eval(p->bw, args, s->n + p->n_tangents, &arena, &result);
+    const dync__aot_part *form = dync__aot_form_part(s);
+    if (status == DYNC_OK)
+        status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args, s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
         if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
@@ -48988,7 +49064,9 @@ static dync_status dync__aot_visit(void *state, dync__gvisitor *v) {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
     if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
+    const dync__aot_code *form = s->code->form;
     v->word(v, s->part->id);
+    for (int i = 0; form && i < form->syms->symbol.n; i++) v->layout(v, 1, &s->value[i], NULL);
     for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
     return DYNC_OK;
 }
@@ -49021,14 +49099,17 @@ static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const
 }
 static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p, dync__tensor *const *saved) {
     size_t n = (size_t)p->n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0, tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
-    size_t bytes = tensors + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
+    size_t values = c->form ? (size_t)c->form->syms->symbol.n * sizeof(int64_t) : 0;
+    size_t bytes = (tensors += values) + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
     dync__aot_saved *s = dync__calloc(bytes);
     if (!s) return NULL;
     char *block = (char *)s;
     s->bytes = bytes;
-    s->again = (dync__saved *)(void *)(block + sizeof *s);
+    s->value = (int64_t *)(void *)(block + sizeof *s);
+    s->again = (dync__saved *)(void *)(block + sizeof *s + values);
     s->tensor = (dync__tensor **)(void *)(block + tensors);
     s->version = (uint32_t *)(void *)(block + tensors + n * sizeof(dync__tensor *));
+    if (values) memcpy(s->value, c->value, values);
     s->code = c;
     s->part = p;
     DYNC__ATOMIC_INC(&c->refs);
@@ -49232,6 +49313,9 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     dync__aot_graphs_free(&c->g);
     dync_graph_free(c->graph);
     dync_graph_free(c->original);
+    if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
+    dync__aot_code_unref(c->form);
+    dync__symtab_free(c->syms);
     dync__free(c, sizeof *c);
 }
 /* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
@@ -49452,8 +49536,10 @@ static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s) {
     dync__str_addf(s, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
                    (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
 }
-static void dync__aot_report(const dync__aot_graphs *g) {
+static void dync__aot_report(const dync__aot_code *c) {
+    const dync__aot_graphs *g = &c->g;
     dync__str s = {0};
+    dync__aot_log(g);
     if (!g->bw || !dync__log_on(DYNC__LOG_aot)) return;
     dync__aot_memory_text(g, &s);
     dync__log(DYNC__LOG_aot, "%s", dync__str_get(&s));
@@ -49486,28 +49572,26 @@ static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dy
     dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
+/* Those of its sides that are not compiled yet. */
 static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
     DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
-    dync__aot_log(g);
-    dync__aot_report(g);
-    DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
-    for (int i = 0; g->bw && i < c->n_parts; i++) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
+    for (int i = 0; c->form && i < c->n_parts; i++) {
+        const dync__aot_part *from = &c->form->part[i];          /* it is that one with numbers; its run without the destructor */
+        c->part[i].id = from->id;
+        c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
+    }
+    if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
+    for (int i = 0; g->bw && i < c->n_parts; i++)
+        if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
     if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
-static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
-    return dync__aot_compile(graph, examples, n, options, user, out);
-}
-DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
-                                       const dync__inner_compiler *inner, dync_callable *out) {
-    if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
-    if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
+static dync__aot_code *dync__aot_code_new(dync_graph *graph) {
     dync__aot_code *c = dync__calloc(sizeof *c);
-    (void)n;
-    if (!c) return DYNC_ERR_MEMORY;
+    if (!c) return NULL;
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
@@ -49515,29 +49599,19 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
     c->head.compiled_from = c->original;
-    dync_status made = DYNC_OK;
-    if (dync__graph_has_numbers(graph)) made = dync__graph_numbers(graph, &c->graph);
-    else c->graph = dync_graph_retain(graph);
-    if (made != DYNC_OK) {
-        dync__aot_code_unref(c);
-        return made;
-    }
-    graph = c->graph;
-    c->double_backward = dync__tls.double_backward;
-    c->turns_grad_on = dync__graph_turns_grad_on(graph);
-    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(graph, examples);
+    return c;
+}
+static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why) {
     dync__aot_how how;
-    const char *why = NULL;
-    dync_status status = dync__aot_options(options, inner, &how);
-    if (status == DYNC_OK) status = dync__aot_trace(graph, examples, training, &how, &c->g, &why);
-    if (status == DYNC_ERR_UNSUPPORTED) {
-        dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
-        c->plain = true;
-        c->head.raw.run = dync__aot_run_plain;
-        status = DYNC_OK;
-    } else if (status == DYNC_OK) {
-        status = dync__aot_code_compile(c, options, inner);
-    }
+    c->double_backward = dync__tls.double_backward;
+    c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
+    DYNC__TRY(dync__aot_options(options, inner, &how));
+    dync_status status = dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
+    c->plain = status == DYNC_ERR_UNSUPPORTED;
+    return status;
+}
+static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out) {
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);
         return status;
@@ -49548,6 +49622,133 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     out->narrow = dync__aot_narrow;
     out->state = c;
     return DYNC_OK;
+}
+static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
+    return dync__aot_compile(graph, examples, n, options, user, out);
+}
+DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
+                                       const dync__inner_compiler *inner, dync_callable *out) {
+    if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
+    if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, inner, out);
+    dync__aot_code *c = dync__aot_code_new(graph);
+    const char *why = NULL;
+    dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (c && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
+    else if (c) c->graph = dync_graph_retain(graph);
+    if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
+    if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
+        dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
+        c->head.raw.run = dync__aot_run_plain;
+        status = DYNC_OK;
+    } else if (status == DYNC_OK) {
+        dync__aot_report(c);
+        status = dync__aot_code_compile(c, options, inner);
+    }
+    return dync__aot_code_out(c, status, out);
+}
+/* ---- forms: graphs of symbolic sizes, traced once --------------------------------------------------------------------------------- */
+static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t) {
+    dync__aot_graphs *g = &c->g;
+    for (int i = 0; i < g->actual.n; i++)              /* memory that inputs share is described by the sizes of one call */
+        if (g->actual.at[i].group >= 0) return DYNC_ERR_UNSUPPORTED;
+    if (!dync__graph_settle_sizes(g->fw, t) || (g->bw && !dync__graph_settle_sizes(g->bw, t))) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
+    return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
+}
+/* What the user's compilers get is called once: it serves every set of sizes. */
+static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
+    if (!inner->symbolic) return DYNC_OK;
+    dync__symtab *syms = dync__tls.syms;
+    dync__tls.syms = NULL;
+    dync_status status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
+    for (int i = 0; i < c->n_parts && status == DYNC_OK; i++)
+        if (c->part[i].bw && dync__graph_tells_sizes(c->part[i].bw)) status = dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run);
+    dync__tls.syms = syms;
+    return status;
+}
+DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
+                                    const dync__inner_compiler *inner, dync__aot_code **out) {
+    int64_t value[DYNC__SIZED_SYMBOLS];
+    bool known[DYNC__SIZED_SYMBOLS];
+    dync__graph_bind(graph, in, value, known);
+    for (int i = 0; i < graph->syms->symbol.n; i++)
+        if (!known[i]) value[i] = dync__symtab_find(graph->syms, graph->syms->symbol.at[i].token)->hint;
+    dync__aot_code *c = dync__aot_code_new(graph);
+    dync__symtab *t = dync__symtab_copy(graph->syms, value), *before = dync__tls.syms;
+    const char *why = NULL;
+    dync_status status = c && t ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync__tls.syms = t;
+    if (t) t->guard.n = 0;                                /* what is found from here on is what instances must fit */
+    if (status == DYNC_OK && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
+    else if (status == DYNC_OK) c->graph = dync_graph_retain(graph);
+    if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
+    if (status == DYNC_OK) status = dync__form_settle(c, t);
+    if (status == DYNC_OK && t->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK && status != DYNC_ERR_MEMORY) status = DYNC_ERR_UNSUPPORTED;
+    dync__tls.syms = before;
+    (void)dync__error_guard_end(&guard);
+    dync__tls.error_count = errors;
+    if (status == DYNC_OK) {
+        c->syms = dync__symtab_retain(t);
+        dync__aot_report(c);
+        status = dync__form_compile(c, options, inner);
+    }
+    dync__symtab_free(t);
+    if (status != DYNC_OK) dync__aot_code_unref(c);
+    else *out = c;
+    return status;
+}
+static bool dync__form_fits(const dync__symtab *t, const int64_t *value) {
+    for (int i = 0; i < t->guard.n; i++)
+        if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
+    for (int i = 0; i < t->symbol.n; i++)
+        if (value[i] && (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high)) return false;
+    return true;
+}
+/* Everything of a form with numbers for its sizes. */
+static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value, dync__aot_graphs *g) {
+    const dync__aot_graphs *f = &form->g;
+    bool ok = true;
+    g->n_inputs = f->n_inputs;
+    g->plain_inputs = f->plain_inputs;
+    g->training = f->training;
+    g->random = f->random;
+    g->n_saved = f->n_saved;
+    if (f->backward_error && !(g->backward_error = dync__strdup(f->backward_error))) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < f->actual.n && ok; i++)
+        if ((ok = dync__vec_push(&g->actual, f->actual.at[i])) && f->actual.at[i].tensor) dync__ref(f->actual.at[i].tensor);
+    for (int i = 0; i < f->mutated.n && ok; i++) ok = dync__vec_push(&g->mutated, f->mutated.at[i]);
+    for (int i = 0; i < f->tangent_of.n && ok; i++) ok = dync__vec_push(&g->tangent_of, f->tangent_of.at[i]);
+    for (int i = 0; i < f->grad_of.n && ok; i++) ok = dync__vec_push(&g->grad_of, f->grad_of.at[i]);
+    for (int i = 0; i < f->value.n && ok; i++)
+        ok = dync__vec_push(&g->value, f->value.at[i]) && dync__layout_values(form->syms, value, &g->value.at[i].lay);
+    for (int i = 0; i < f->out.n && ok; i++) ok = dync__vec_push(&g->out, f->out.at[i]) && dync__layout_values(form->syms, value, &g->out.at[i].lay);
+    if (!ok) return DYNC_ERR_MEMORY;
+    for (int side = 0; side < 2; side++) {
+        dync_graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
+        if (from && from->syms) DYNC__TRY(dync__graph_concrete(from, value, to));
+        else if (from) *to = dync_graph_retain(from);
+    }
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *inner, dync_callable *out) {
+    if (!dync__form_fits(form->syms, value)) return DYNC_ERR_UNSUPPORTED;
+    dync__aot_code *c = dync__aot_code_new(form->original);
+    if (!c) return DYNC_ERR_MEMORY;
+    DYNC__ATOMIC_INC(&form->refs);
+    c->form = form;
+    c->graph = dync_graph_retain(form->graph);
+    c->double_backward = form->double_backward;
+    c->turns_grad_on = form->turns_grad_on;
+    c->fw = (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};      /* without its destructor */
+    c->value = dync__alloc((size_t)form->syms->symbol.n * sizeof *c->value + 1);
+    if (c->value) memcpy(c->value, value, (size_t)form->syms->symbol.n * sizeof *c->value);
+    dync_status status = c->value ? dync__form_graphs(form, value, &c->g) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__aot_code_compile(c, options, inner);
+    return dync__aot_code_out(c, status, out);
 }
 
 /* ==== aot/sized.c =============================================================================================== */
@@ -49575,6 +49776,8 @@ typedef struct dync__sized {
     char *options;
     dync__graph_compiler compile;
     void *user;
+    const dync__inner_compiler *inner;
+    dync__aot_code *form;                /* the graph traced for all sizes; NULL: each set by itself */
     bool double_backward;                /* as the function was compiled */
     bool *used;                          /* narrowed to these outputs; NULL: all */
 } dync__sized;
@@ -49619,14 +49822,18 @@ static void dync__sized_insert(dync__sized *s, dync__instance *x) {
     dync__instance_unref(s, last);
 }
 /* As if no trace were open: this happens inside calls. */
-static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const dync_value *examples) {
+static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const int64_t *value, const dync_value *examples) {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     dync__symtab *syms = dync__tls.syms;
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.double_backward = s->double_backward;
     dync__tls.compiling = false;
     dync__tls.syms = NULL;
-    dync_status status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+    dync_status status = s->form ? dync__aot_of_form(s->form, value, s->options, s->inner, &x->code) : DYNC_ERR_UNSUPPORTED;
+    if (status == DYNC_ERR_UNSUPPORTED && !x->code.run) {
+        status = dync__graph_concrete(s->graph, value, &x->graph);
+        if (status == DYNC_OK) status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+    }
     dync__lock(&s->lock);
     if (status == DYNC_OK && s->used && x->code.narrow) status = x->code.narrow(x->code.state, s->used);
     dync__unlock(&s->lock);
@@ -49649,9 +49856,8 @@ static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync_
     if (status == DYNC_OK) {
         memcpy(x->key, key, bytes);
         for (int i = 0; i < n; i++) examples[i] = in[i] ? dync_v_tensor(dync__handle(in[i])) : DYNC_NONE;
-        status = dync__graph_concrete(s->graph, value, &x->graph);
+        status = dync__instance_compile(s, x, value, examples);
     }
-    if (status == DYNC_OK) status = dync__instance_compile(s, x, examples);
     dync__free(value, (size_t)s->graph->syms->symbol.n * sizeof *value);
     dync__room_end(examples, few, n, sizeof *examples);
     if (status == DYNC_OK) {
@@ -49670,7 +49876,7 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     dync__sized *s = state;
     int64_t few[16], *key = dync__room(few, DYNC__COUNT_OF(few), s->n_symbols, sizeof *key);
     int64_t few_values[16], *value = dync__room(few_values, DYNC__COUNT_OF(few_values), s->graph->syms->symbol.n, sizeof *value);
-    bool known[64] = {false};
+    bool known[DYNC__SIZED_SYMBOLS] = {false};
     dync_status status = key && value ? DYNC_OK : DYNC_ERR_MEMORY;
     if (n_in != s->graph->n_inputs) status = dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", s->graph->n_inputs, n_in);
     for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) {
@@ -49713,6 +49919,7 @@ static void dync__sized_destroy(void *state) {
     }
     if (s->used) dync__free(s->used, (size_t)s->head.n_out + 1);
     if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
+    dync__aot_code_unref(s->form);
     dync__strfree(s->options);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
@@ -49720,15 +49927,15 @@ static void dync__sized_destroy(void *state) {
 /* Where the symbols are read off: sizes that are a symbol first, then what can be solved. */
 static dync_status dync__sized_bindings(dync__sized *s) {
     const dync_graph *g = s->graph;
-    int64_t value[64] = {0};
-    bool known[64] = {false};
+    int64_t value[DYNC__SIZED_SYMBOLS] = {0};
+    bool known[DYNC__SIZED_SYMBOLS] = {false};
     if (g->syms->symbol.n > DYNC__COUNT_OF(known)) return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
     if (!(s->symbol = dync__calloc((size_t)g->syms->symbol.n * sizeof *s->symbol))) return DYNC_ERR_MEMORY;
     for (bool more = true, bare = true; more; bare = false) {
         more = bare;
         for (int i = 0; i < g->n_inputs; i++)
             for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++) {
-                bool before[64];
+                bool before[DYNC__SIZED_SYMBOLS];
                 int64_t token = g->node.at[i]->info[0].lay.shape[d];
                 const dync__sz_expr *e = dync__is_token(token) ? dync__symtab_find(g->syms, token) : NULL;
                 memcpy(before, known, sizeof before);
@@ -49741,7 +49948,7 @@ static dync_status dync__sized_bindings(dync__sized *s) {
     return DYNC_OK;
 }
 DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
-                                         void *user, dync_callable *out) {
+                                         void *user, const dync__inner_compiler *inner, dync_callable *out) {
     dync__sized *s = dync__calloc(sizeof *s);
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
     dync_status status = s && in ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -49749,6 +49956,7 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *ex
         s->graph = dync_graph_retain(graph);
         s->compile = compile;
         s->user = user;
+        s->inner = inner;
         s->double_backward = dync__tls.double_backward;
         s->head.raw.run = dync__sized_run;
         s->head.raw.state = s;
@@ -49764,13 +49972,13 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *ex
             status = dync__fail(DYNC_ERR_VALUE, "example input %d: expected a tensor", i);
         else if (!graph->node.at[i]->has_info) in[i] = NULL;
     if (status == DYNC_OK && given) {                 /* of the example's sizes: what cannot be compiled says so now */
-        int64_t key[64];
+        int64_t key[DYNC__SIZED_SYMBOLS], value[DYNC__SIZED_SYMBOLS];
         dync__instance *x = NULL;
-        int64_t value[64];
-        bool known[64];
+        bool known[DYNC__SIZED_SYMBOLS];
+        if (inner && dync__aot_form(graph, in, examples, options, inner, &s->form) == DYNC_ERR_MEMORY) status = DYNC_ERR_MEMORY;
         dync__graph_bind(graph, in, value, known);
         for (int i = 0; i < s->n_symbols; i++) key[i] = value[s->symbol[i].symbol];
-        status = dync__instance_make(s, key, in, &x);
+        if (status == DYNC_OK) status = dync__instance_make(s, key, in, &x);
         if (x) dync__instance_unref(s, x);
     }
     dync__room_end(in, few, DYNC__MAX(n, 0), sizeof *in);
@@ -50498,13 +50706,18 @@ static void dync__boxed_destroy(void *state) {
     dync_graph_free(b->graph);
     dync__free(b, sizeof *b);
 }
-/* Examples for the user's compiler: tensors of the right form, zeros. */
+/* Examples for the user's compiler: tensors of the right form, zeros; symbolic sizes as those of the call that is compiled. */
 static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out) {
     int k = 0;
+    int64_t *value = g->syms ? dync__scope_alloc((size_t)g->syms->symbol.n * sizeof *value) : NULL;
+    if (g->syms && !value) return DYNC_ERR_MEMORY;
+    for (int i = 0; g->syms && i < g->syms->symbol.n; i++) value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
         const dync_node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
-        dync__tensor *t = dync__tensor_empty(n->info[0].dtype, n->info[0].device, &n->info[0].lay);
+        dync__layout lay = n->info[0].lay;
+        if (g->syms && !dync__layout_values(g->syms, value, &lay)) return DYNC_ERR_INTERNAL;
+        dync__tensor *t = dync__tensor_empty(n->info[0].dtype, n->info[0].device, &lay);
         if (!t) return DYNC_ERR_MEMORY;
         if (t->storage->data) memset(t->storage->data, 0, t->storage->size_bytes);
         out[k++] = dync_v_tensor(dync__give(t));
@@ -50549,7 +50762,7 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     }
     dync__aot_user *u = dync__calloc(sizeof *u);
     if (!u) return b;
-    u->inner = (dync__inner_compiler){.compile = dync__boxed_compile, .user = u};
+    u->inner = (dync__inner_compiler){.compile = dync__boxed_compile, .user = u, .symbolic = true};
     u->fw = *fw_compiler;
     u->bw = bw_compiler_or_null ? *bw_compiler_or_null : *fw_compiler;
     dync__at_shutdown(dync__aot_users_free);
@@ -52761,7 +52974,7 @@ static void dync__ts_destroy(void *state) { dync_program_free(state); }
 DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n,
                                       const char *options, dync_callable *out, void *user) {
     dync__str bytes = {0};
-    if (g->syms) return dync__sized_compile(g, ex, n, options, dync__backend_ts, user, out);
+    if (g->syms) return dync__sized_compile(g, ex, n, options, dync__backend_ts, user, NULL, out);
     dync__options_ignored(options, "ts");
     dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
     dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
@@ -55450,16 +55663,18 @@ DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_l
  * the graph as outputs and are given to the leaves after every run.
  *
  * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is, and symbolic where capture makes that
- * symbolic. Another call finds the entry if every bound size agrees with its input and every other one is the same. */
-enum { DYNC__CA_ENTRIES = 256, DYNC__CA_DEPTH = 8 };
+ * symbolic. Sizes that no input has are bound to one more input, a tensor without elements of its own that only has them. Another call
+ * finds the entry if every bound size agrees with its input and every other one is the same. */
+enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
 typedef enum { DYNC__CA_SET /* the new gradient of a leaf */, DYNC__CA_ADDED /* in place */, DYNC__CA_RETAIN, DYNC__CA_CAPTURE } dync__ca_kind;
 typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;   /* index: of the hook, or the capture */
-typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;          /* input -1: always this size */
+typedef struct dync__ca_source { int input, dim; int64_t size; } dync__ca_source;          /* input -1: always this size; one past the last: the carrier */
 typedef struct dync__ca_entry {
     struct dync__ca_entry *next;
     uint64_t hash, *word;
     int n_words, n_sizes;
     dync__ca_source *source;
+    int n_carried, carried[DYNC_MAX_DIMS];   /* sizes that the carrier has, by place */
     dync_backend backend;
     dync_compiled *f;
     bool known;                          /* traced once: results are those of every run */
@@ -55468,7 +55683,7 @@ typedef struct dync__ca_entry {
 } dync__ca_entry;
 static struct { dync__mutex lock; dync__ca_entry *first; int n; bool warned; } dync__ca_cache;
 typedef struct dync__ca_slot { dync__tensor **at, *was; uint32_t *version, version_was; int input; } dync__ca_slot;
-typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; } dync__ca_shape;     /* first: of its sizes; stride NULL: not contiguous */
+typedef struct dync__ca_shape { int ndim, first; int64_t *shape, *stride; uint8_t order[DYNC_MAX_DIMS]; } dync__ca_shape;  /* first: of its sizes; stride NULL: not dense; order: from the smallest stride on */
 typedef struct dync__ca {                /* one backward */
     dync__gvisitor visitor;
     dync__walk_record record;
@@ -55483,6 +55698,7 @@ typedef struct dync__ca {                /* one backward */
     DYNC__VEC(int) seed, grad;           /* inputs: of each root; of each node that has a gradient already, or -1 */
     bool failed;
     dync__ca_entry *entry;
+    dync__tensor *carrier;               /* the last input, or NULL; owned */
     /* while the body runs */
     dync__tensor **stand;                /* what stands for each input */
     DYNC__VEC(dync__ca_result) result;
@@ -55499,14 +55715,24 @@ static void dync__ca_word(dync__gvisitor *v, uint64_t word) {
 }
 static void dync__ca_layout(dync__gvisitor *v, int ndim, int64_t *shape, int64_t *stride) {
     dync__ca *c = (dync__ca *)(void *)v;
-    dync__layout lay = {.ndim = ndim};
-    bool dense = false;
-    memcpy(lay.shape, shape, (size_t)ndim * sizeof *shape);
-    if (stride) memcpy(lay.stride, stride, (size_t)ndim * sizeof *stride);
-    if (stride) dense = dync__layout_is_contiguous(&lay);
-    dync__ca_word(v, (uint64_t)ndim << 2 | (uint64_t)(stride != NULL) << 1 | (uint64_t)dense);
-    for (int d = 0; stride && !dense && d < ndim; d++) dync__ca_word(v, (uint64_t)stride[d]);
-    dync__ca_shape s = {ndim, c->size.n, shape, dense ? stride : NULL};
+    dync__ca_shape s = {ndim, c->size.n, shape, stride, {0}};
+    int64_t span = 1;
+    uint64_t order = 0;
+    for (int d = 0; d < ndim; d++) {
+        int k = d;
+        int at = ndim - 1 - d;
+        for (; stride && k > 0 && stride[s.order[k - 1]] > stride[at]; k--) s.order[k] = s.order[k - 1];
+        s.order[k] = (uint8_t)at;
+    }
+    for (int k = 0; k < ndim && s.stride; k++) {
+        int d = s.order[k];
+        order = order << 4 | (uint64_t)d;
+        if (shape[d] != 1 && stride[d] != span) s.stride = NULL;
+        span *= shape[d];
+    }
+    dync__ca_word(v, (uint64_t)ndim << 2 | (uint64_t)(stride != NULL) << 1 | (uint64_t)(s.stride != NULL));
+    if (s.stride) dync__ca_word(v, order);
+    for (int d = 0; stride && !s.stride && d < ndim; d++) dync__ca_word(v, (uint64_t)stride[d]);
     for (int d = 0; d < ndim; d++)
         if (!dync__vec_push(&c->size, shape[d])) c->failed = true;
     if (!dync__vec_push(&c->shape, s)) c->failed = true;
@@ -55560,7 +55786,6 @@ static dync_status dync__ca_collect(dync__ca *c) {
         DYNC__TRY(dync__gnode_visit(node, &c->visitor));
         dync__ca_leaf(c, node);
     }
-    dync__ca_word(&c->visitor, c->visitor.fixed);
     return c->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 /* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
@@ -55570,15 +55795,31 @@ static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_
     if (memcmp(e->word, c->word.at, (size_t)c->word.n * sizeof *e->word) != 0) return false;
     for (int i = 0; i < c->size.n; i++) {
         const dync__ca_source *s = &e->source[i];
-        if (c->size.at[i] != (s->input < 0 ? s->size : c->input.at[s->input]->lay.shape[s->dim])) return false;
+        int64_t size = s->input < 0 ? s->size : s->input == c->input.n ? c->size.at[e->carried[s->dim]] : c->input.at[s->input]->lay.shape[s->dim];
+        if (c->size.at[i] != size) return false;
     }
     return true;
 }
-static dync__ca_source dync__ca_bind(const dync__ca *c, int64_t size) {
-    for (int i = 0; i < c->input.n && !c->visitor.fixed && size > 1; i++)
+static dync__ca_source dync__ca_bind(const dync__ca *c, dync__ca_entry *e, int at) {
+    int64_t size = c->size.at[at];
+    int k = 0;
+    for (int i = 0; i < c->input.n && size > 1; i++)
         for (int d = 0; d < c->input.at[i]->lay.ndim; d++)
             if (c->input.at[i]->lay.shape[d] == size) return (dync__ca_source){i, d, size};
-    return (dync__ca_source){-1, 0, size};
+    while (k < e->n_carried && c->size.at[e->carried[k]] != size) k++;
+    if (size < 2 || k == DYNC_MAX_DIMS) return (dync__ca_source){-1, 0, size};
+    if (k == e->n_carried) e->carried[e->n_carried++] = at;
+    return (dync__ca_source){c->input.n, k, size};
+}
+static dync_status dync__ca_carry(dync__ca *c) {
+    const dync__ca_entry *e = c->entry;
+    dync__layout one = {.ndim = 0}, lay = {.ndim = e->n_carried};
+    if (!e->n_carried) return DYNC_OK;
+    for (int d = 0; d < lay.ndim; d++) lay.shape[d] = c->size.at[e->carried[d]];
+    dync__tensor *t = dync__tensor_empty(DYNC_F32, DYNC_CPU, &one);
+    c->carrier = t ? dync__tensor_alias(t, DYNC_F32, &lay) : NULL;
+    dync__unref(t);
+    return c->carrier && dync__vec_push(&c->input, c->carrier) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 static void dync__ca_entry_free(dync__ca_entry *e) {
     if (!e) return;
@@ -55609,8 +55850,8 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
     e->word = dync__alloc((size_t)e->n_words * sizeof *e->word);
     e->source = dync__alloc((size_t)e->n_sizes * sizeof *e->source + 1);
     dync_backend wrap = {.name = b->name, .compile = dync__ca_compile, .user = e};
-    dync_compile_options opt = {.name = "compiled_autograd", .args = "inputs", .fullgraph = true, .recompile_limit = 64, .backend_object = &wrap,
-                                .dynamic = c->visitor.fixed ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON};
+    dync_compile_options opt = {.name = "compiled_autograd", .args = "inputs", .fullgraph = true, .recompile_limit = DYNC__CA_RECOMPILES, .backend_object = &wrap,
+                                .dynamic = DYNC_DYNAMIC_ON};
     dync_callee callee = dync_fnv(dync__ca_body);
     callee.user = e;
     if (e->word && e->source) e->f = dync_compile_opt(callee, "compiled_autograd", opt);
@@ -55619,7 +55860,7 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
         return NULL;
     }
     memcpy(e->word, c->word.at, (size_t)e->n_words * sizeof *e->word);
-    for (int i = 0; i < e->n_sizes; i++) e->source[i] = dync__ca_bind(c, c->size.at[i]);
+    for (int i = 0; i < e->n_sizes; i++) e->source[i] = dync__ca_bind(c, e, i);
     return e;
 }
 /* NULL without an error: there are too many. */
@@ -55628,13 +55869,13 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b) {
     dync__lock(&dync__ca_cache.lock);
     dync__ca_entry *e = dync__ca_cache.first;
     while (e && !dync__ca_matches(c, e, hash, b)) e = e->next;
-    int n = dync__ca_cache.n;
-    bool warn = !e && n >= DYNC__CA_ENTRIES && !dync__ca_cache.warned;
+    bool full = e ? DYNC__ATOMIC_PEEK(&e->f->n_entries) >= DYNC__CA_RECOMPILES : dync__ca_cache.n >= DYNC__CA_ENTRIES;
+    bool warn = full && !dync__ca_cache.warned;
     if (warn) dync__ca_cache.warned = true;
     dync__unlock(&dync__ca_cache.lock);
     if (warn) dync__warn("compiled autograd met more than %d different backward graphs: further ones run operator by operator. Hooks that get a new "
                          "user pointer in every step make a new graph in every step.", (int)DYNC__CA_ENTRIES);
-    if (e || n >= DYNC__CA_ENTRIES) return e;
+    if (e || full) return full ? NULL : e;
     e = dync__ca_entry_new(c, hash, b);
     if (!e) return NULL;
     dync__at_shutdown(dync__ca_cache_free);          /* after what frees compiled functions: so it runs before that */
@@ -55729,7 +55970,8 @@ static void dync__ca_substitute(dync__ca *c, bool back) {
             const dync__ca_source *from = &c->entry->source[s->first + d];
             s->shape[d] = back || from->input < 0 ? c->size.at[s->first + d] : c->stand[from->input]->lay.shape[from->dim];
         }
-        for (int d = s->ndim - 1; s->stride && d >= 0; d--) {
+        for (int k = 0; s->stride && k < s->ndim; k++) {
+            int d = s->order[k];
             bool one = c->size.at[s->first + d] == 1;               /* its stride means nothing: it stays */
             if (!one) s->stride[d] = stride;
             stride = dync__sz_mul(stride, s->shape[d]);
@@ -55878,6 +56120,7 @@ static void dync__ca_free(dync__ca *c) {
     dync__vec_free(&c->result);
     dync__vec_free(&c->out);
     dync__vec_free(&c->hook_part);
+    dync__unref(c->carrier);
 }
 /* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk. */
 static bool dync__ca_intercept(const dync__walk *w, dync_status *status) {
@@ -55897,7 +56140,8 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status) {
         dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s", c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
     } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) != NULL) {
         handled = true;
-        *status = dync__ca_run(&c);
+        *status = dync__ca_carry(&c);
+        if (*status == DYNC_OK) *status = dync__ca_run(&c);
     } else if (dync_error() != DYNC_OK) {
         handled = true;
         *status = dync_error();
@@ -56397,23 +56641,10 @@ static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__l
     }
     return DYNC_OK;
 }
-static bool dync__maker_settle_size(void *user, int64_t *size) {
-    dync__maker *m = user;
-    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
-    *size = dync__symtab_simple(m->syms, *size);
-    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(m->graph, *size)) return true;
-    dync__str s = {0};
-    dync__symtab_text(m->syms, *size, false, &s);
-    bool named = dync__graph_symbol(m->graph, *size, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
-}
 /* The graph's sizes in their simplest form, with their names. */
 static dync_status dync__maker_settle(dync__maker *m) {
     if (!m->syms) return DYNC_OK;
-    if (!dync__graph_each_size(m->graph, dync__maker_settle_size, m) || m->syms->failed) return DYNC_ERR_MEMORY;
-    if (m->graph->symbol.n) m->graph->syms = dync__symtab_retain(m->syms);
-    return DYNC_OK;
+    return dync__graph_settle_sizes(m->graph, m->syms) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the scope. */
 static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char *name) {

@@ -229,7 +229,7 @@ static bool dync__number_as_tensor(const dync__opcall *c, int i)
     bool may = false;
     for (int k = 0; k < DYNC__COUNT_OF(ops); k++) may = may || ops[k] == op;
     const dync__arg *other = &c->args[i ? 0 : 1];
-    return may && i < 2 && other->kind == DYNC__A_TENSOR && !(other->as.t->flags & DYNC__T_NUMBER) && dync__is_float_dtype(other->as.t->dtype);
+    return may && i < 2 && other->kind == DYNC__A_TENSOR && !(other->as.t->flags & DYNC__T_NUMBER) && dync__dtype_info(other->as.t->dtype)->kind == 'f';
 }
 
 /* Symbols among the arguments become the numbers they are; number[i] is set where the operator may take the node instead. */
