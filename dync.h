@@ -9847,7 +9847,6 @@ DYNC__FN void dync__kernel_collapse(dync__kernel *k) {
         dync__collapse_remove(k, d);
     }
 }
-DYNC__COLD_END
 
 /* ==== loop/vecmath.h ============================================================================================ */
 /* loop/vecmath.h: the shorthand that the vecmath_*.c files are written in. Between loop.h and those files.
@@ -10090,7 +10089,6 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *f
 DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
 DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
 #endif
-DYNC__COLD_BEGIN
 
 /* ==== loop/cost.c =============================================================================================== */
 /* loop/cost.c: what things cost, for fuse.c and schedule.c to compare. Rough on purpose: only the order of
@@ -12506,6 +12504,7 @@ struct dync__code {
 };
 /* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine code. */
 DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit);
+DYNC__FN dync_status dync__interp_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 DYNC__FN size_t dync__type_bytes(int compute_type);
 #endif
 
@@ -12603,8 +12602,12 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) &&  \
     (defined(__unix__) || defined(__APPLE__))
 #define DYNC__JIT_X86 1
+#define DYNC__BESIDE_JIT_BEGIN DYNC__WARM_BEGIN        /* what machine code leaves over is compiled quickly */
+#define DYNC__BESIDE_JIT_END DYNC__WARM_END
 #else
 #define DYNC__JIT_X86 0
+#define DYNC__BESIDE_JIT_BEGIN
+#define DYNC__BESIDE_JIT_END
 #endif
 #if DYNC__JIT_X86
 
@@ -13030,10 +13033,12 @@ typedef struct dync__ctap { int64_t in, w; } dync__ctap;
 /* V channels of a line of n >= 4 pixels from planes into blocks of V channels (or back); Q quads of channels are moved. */
 enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };
 typedef void (*dync__ccode)(int64_t *args);
+#if DYNC__JIT_X86
 /* Code for it, kept until dync_shutdown and shared; NULL where there is none to be had (no executable memory, no vectors). */
 DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *);
 DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks);
 DYNC__FN int dync__conv_isa(void);              /* 0: the portable form; 1 AVX2, 2 AVX-512 */
+#endif
 #endif
 
 /* ==== codegen/jit.h ============================================================================================= */
@@ -13067,8 +13072,6 @@ struct dync__jit {
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);
 DYNC__FN void dync__jit_free(dync__jit *);
-/* False: not this time (the interpreter splits long rows over threads). */
-DYNC__FN bool dync__jit_run(const dync__jit *, const dync__code *, void *const *buffers, const uint64_t rng[2] /* seed, offset */, dync_status *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats { int64_t kernels, shared, declined; } dync__jit_stats;
 DYNC__FN dync__jit_stats dync__jit_read_stats(void);    /* compiled, taken from the cache, left to the interpreter */
@@ -17873,7 +17876,7 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
 }
 
 /* ==== codegen/jit_run.c ========================================================================================= */
-/* codegen/jit_run.c: runs machine code. Before: jit.c; after: interp_run.c, which asks here first.
+/* codegen/jit_run.c: runs a kernel: its machine code, else the tile interpreter (interp_run.c). Before: jit.c, interp.c.
  *
  * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work is cut by index into rows, or lanes where
  * these are independent. Allocates only for row buffers, from the thread's cache. */
@@ -17924,7 +17927,8 @@ static void dync__jit_job_part(void *user, int part, int n_parts) {
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
+/* False: not this time (the interpreter splits long rows over threads). */
+static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
     int threads;
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
@@ -17942,11 +17946,18 @@ DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *con
     return true;
 }
 #else
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
+static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
     (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
     return false;
 }
 #endif
+DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
+    const uint64_t rng[2] = {rng_seed, rng_offset};
+    dync_status status = DYNC_OK;
+    if (c->empty || (c->jit && dync__jit_run(c->jit, c, buffers, rng, &status))) return status;
+    return dync__interp_run(c, buffers, rng);
+}
+DYNC__BESIDE_JIT_BEGIN
 
 /* ==== codegen/interp_run.c ====================================================================================== */
 /* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls
@@ -18729,18 +18740,15 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status) {
     *status = job.status;
     return true;
 }
-DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed,
-                                    uint64_t rng_offset) {
+DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers, const uint64_t rng[2]) {
     _Alignas(64) char stack[DYNC__IRUN_STACK];
     dync__irun r;
     r.c = c;
     r.buffers = buffers;
-    r.seed = rng_seed;
-    r.offset = rng_offset;
+    r.seed = rng[0];
+    r.offset = rng[1];
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
-    if (c->empty) return DYNC_OK;
-    if (c->jit && dync__jit_run(c->jit, c, buffers, (const uint64_t[2]){rng_seed, rng_offset}, &r.status)) return r.status;
     if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
         return r.status;
     size_t bytes = dync__irun_bytes(c);
@@ -18751,6 +18759,7 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     if (memory != stack) dync__free_data(memory, bytes);
     return r.status;
 }
+DYNC__BESIDE_JIT_END
 
 /* ==== codegen/interp_tile.c ===================================================================================== */
 /* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive,

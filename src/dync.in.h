@@ -64,10 +64,8 @@ DYNC__COLD_BEGIN
 #include "loop/text.c"
 #include "loop/check.c"
 #include "loop/simplify.c"
-DYNC__COLD_END
 #include "loop/vecmath.h"
 #include "loop/fuse.h"
-DYNC__COLD_BEGIN
 #include "loop/cost.c"
 #include "loop/fuse.c"
 #include "loop/fuse_map.c"
@@ -106,7 +104,9 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "codegen/gemm_run.c"
 #include "codegen/jit_run.c"
+DYNC__BESIDE_JIT_BEGIN
 #include "codegen/interp_run.c"
+DYNC__BESIDE_JIT_END
 #include "codegen/interp_tile.c"
 DYNC__COLD_BEGIN
 #include "codegen/csrc.c"

@@ -136,5 +136,6 @@ struct dync__code {
 };
 /* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine code. */
 DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit);
+DYNC__FN dync_status dync__interp_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 DYNC__FN size_t dync__type_bytes(int compute_type);
 #endif

@@ -899,19 +899,16 @@ static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
     return true;
 }
 
-DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed,
-                                    uint64_t rng_offset)
+DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers, const uint64_t rng[2])
 {
     _Alignas(64) char stack[DYNC__IRUN_STACK];
     dync__irun r;
     r.c = c;
     r.buffers = buffers;
-    r.seed = rng_seed;
-    r.offset = rng_offset;
+    r.seed = rng[0];
+    r.offset = rng[1];
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
-    if (c->empty) return DYNC_OK;
-    if (c->jit && dync__jit_run(c->jit, c, buffers, (const uint64_t[2]){rng_seed, rng_offset}, &r.status)) return r.status;
     if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
         return r.status;
     size_t bytes = dync__irun_bytes(c);

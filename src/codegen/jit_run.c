@@ -1,8 +1,9 @@
-/* codegen/jit_run.c: runs machine code. Before: jit.c; after: interp_run.c, which asks here first.
+/* codegen/jit_run.c: runs a kernel: its machine code, else the tile interpreter (interp_run.c). Before: jit.c, interp.c.
  *
  * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work is cut by index into rows, or lanes where
  * these are independent. Allocates only for row buffers, from the thread's cache. */
 #include "../dync.in.h"
+#include "interp.h"
 #include "jit.h"
 #if DYNC__JIT_X86
 
@@ -58,7 +59,8 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
 
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
 
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
+/* False: not this time (the interpreter splits long rows over threads). */
+static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
     int threads;
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
@@ -77,9 +79,17 @@ DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *con
     return true;
 }
 #else
-DYNC__FN bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
+static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
     (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
     return false;
 }
 #endif
+
+DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
+{
+    const uint64_t rng[2] = {rng_seed, rng_offset};
+    dync_status status = DYNC_OK;
+    if (c->empty || (c->jit && dync__jit_run(c->jit, c, buffers, rng, &status))) return status;
+    return dync__interp_run(c, buffers, rng);
+}

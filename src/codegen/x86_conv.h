@@ -26,8 +26,10 @@ typedef struct dync__ctap { int64_t in, w; } dync__ctap;
 /* V channels of a line of n >= 4 pixels from planes into blocks of V channels (or back); Q quads of channels are moved. */
 enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };
 typedef void (*dync__ccode)(int64_t *args);
+#if DYNC__JIT_X86
 /* Code for it, kept until dync_shutdown and shared; NULL where there is none to be had (no executable memory, no vectors). */
 DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *);
 DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks);
 DYNC__FN int dync__conv_isa(void);              /* 0: the portable form; 1 AVX2, 2 AVX-512 */
+#endif
 #endif
