@@ -2728,6 +2728,7 @@ typedef struct dync__thread {
     struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
     struct dync__cache *cache;   /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes; /* tensor/scope.c */
+    struct dync__tensor *const *plan_tensors; /* runtime/run.c: the tensors behind the inputs of the plan that runs; NULL: not known */
     const struct dync_node *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     void *tensor_state, *op_state, *grad_state, *capture_state;
@@ -5672,7 +5673,8 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *);                       
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 
 /* ---- storage and tensors (tensor.c) ------------------------------------------------------------------------------------------ */
-enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */ };
+enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
+       DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */ };
 typedef struct dync__storage {
     int32_t refs;
     uint16_t flags, device;
@@ -19814,6 +19816,7 @@ typedef struct dync__kcall {
     size_t scratch_bytes;                    /* asked for by row->prepare */
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
+    int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;
@@ -20658,12 +20661,14 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
 typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE } dync__cj_what;
 typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
+/* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
+typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; } dync__cj_data;
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what);
 DYNC__FN void dync__cj_free(dync__cj *);
 /* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
  * MAX, AVERAGE in x, out y, bias: the divisor. */
-DYNC__FN dync_status dync__cj_run(const dync__cj *, const float *in, const float *weight, const float *bias, float *out);
+DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif
 
 /* ==== kernel/conv_jit.c ========================================================================================= */
@@ -20689,8 +20694,19 @@ typedef struct dync__cj_phase {
     bool by_rows;                        /* tiles hold whole rows and follow each other downwards */
     dync__cj_run_of run[2];
 } dync__cj_phase;
+/* Weights as the tiles want them, and what they were made from. */
+typedef struct dync__cj_packed {
+    int32_t users;
+    uint32_t version;
+    uint64_t storage, sum;                   /* sum of the elements, where versions do not tell */
+    const float *from;
+    float *at;
+} dync__cj_packed;
 struct dync__cj {
     dync__arena arena;
+    dync__mutex lock;
+    dync__cj_packed *kept;                   /* under the lock */
+    int32_t missed;                          /* how often in a row it was no use */
     dync__cj_shape s;
     int what, op, isa, V, B[2], n_phases, n_lists;
     bool planar, depthwise;
@@ -20965,11 +20981,6 @@ DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
     dync__error_guard_end(&guard);
     return v;
 }
-DYNC__FN void dync__cj_free(dync__cj *v) {
-    if (!v) return;
-    dync__arena_free(&v->arena);
-    dync__free(v, sizeof *v);
-}
 /* ---- weights ----------------------------------------------------------------------------------------------------------------------- */
 /* Block b of out channels and block a of in channels of a group, between where the layer has them and a table [in channel, window
  * element][V]. Depthwise: g is the block. */
@@ -21086,30 +21097,81 @@ static void dync__cj_part(void *user, int part, int n_parts) {
 static double dync__cj_multiplications(const dync__cj *v) {
     return (double)(v->s.n * v->s.oh * v->s.ow * v->s.kh * v->s.kw) * (double)(v->s.o * (v->depthwise ? 1 : v->s.c / v->s.groups));
 }
-static dync_status dync__cj_run_places(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out) {
+static uint64_t dync__cj_sum(const float *w, int64_t n) {
+    uint64_t sum[4] = {1, 2, 3, 4}, word;
+    for (int64_t i = 0; i + 8 <= n; i += 8)
+        for (int l = 0; l < 4; l++) {
+            memcpy(&word, w + i + 2 * l, 8);
+            sum[l] = (sum[l] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        }
+    for (int l = 1; l < 4; l++) sum[0] = dync__hash_mix(sum[0], sum[l]);
+    return dync__hash_bytes(w + n / 8 * 8, (size_t)(n % 8) * sizeof *w, sum[0]);
+}
+static void dync__cj_unpack(const dync__cj *v, dync__cj_packed *p) {
+    if (!p || DYNC__ATOMIC_DEC(&p->users) > 0) return;
+    if (p->at) dync__free_data(p->at, (size_t)v->pack * sizeof *p->at);
+    dync__free(p, sizeof *p);
+}
+/* The weights packed, with a use for the caller. Kept for the next run unless they have changed between the last few. */
+static dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner) {
+    enum { PATIENCE = 4 };
+    dync__cj_packed key = {.users = 1, .from = w}, *p;
+    bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < PATIENCE;
+    if (keep) {
+        key.storage = owner->storage->id;
+        key.version = owner->storage->version;
+        if (owner->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))
+            key.sum = dync__cj_sum(w, v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
+        dync__lock(&v->lock);
+        p = v->kept;
+        bool same = p && p->from == w && p->storage == key.storage && p->version == key.version && p->sum == key.sum;
+        v->missed = same || !p ? 0 : v->missed + 1;
+        if (same) p->users++;
+        dync__unlock(&v->lock);
+        if (same) return p;
+    }
+    if (!(p = dync__alloc(sizeof *p))) return NULL;
+    *p = key;
+    p->at = dync__alloc_data((size_t)v->pack * sizeof *p->at);
+    if (!p->at || !dync__cj_pack(v, w, p->at)) {
+        dync__cj_unpack(v, p);
+        return NULL;
+    }
+    if (keep) {
+        dync__lock(&v->lock);
+        dync__cj_packed *old = v->kept;
+        v->kept = p;
+        p->users++;
+        dync__unlock(&v->lock);
+        dync__cj_unpack(v, old);
+    }
+    return p;
+}
+static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
     bool forward = v->what == DYNC__CJ_FORWARD;
     int64_t biases = forward ? v->groups * v->ocb * v->V : 0, per = v->depthwise ? v->V : v->oc;
-    size_t bytes = (size_t)(v->pack + biases) * sizeof(float);
-    dync__cj_work w = {.v = v, .in = in, .bias = bias, .out = out, .split = 1};
+    size_t bytes = (size_t)biases * sizeof(float);
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .out = d->out, .split = 1};
     int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
-    float *packed = dync__alloc_data(bytes);
-    if (!packed) return DYNC_ERR_MEMORY;
-    if (weight && !dync__cj_pack(v, weight, packed)) {
-        dync__free_data(packed, bytes);
+    dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
+    float *padded = forward ? dync__alloc_data(bytes) : NULL;
+    if ((d->weight && !packed) || (forward && !padded)) {
+        dync__cj_unpack(v, packed);
+        if (padded) dync__free_data(padded, bytes);
         return DYNC_ERR_MEMORY;
     }
     if (forward) {
-        float *to = packed + v->pack;
-        memset(to, 0, (size_t)biases * sizeof *to);
-        for (int64_t i = 0; bias && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = bias[i];
-        w.bias = to;
+        memset(padded, 0, bytes);
+        for (int64_t i = 0; d->bias && i < v->s.o; i++) padded[i / per * v->ocb * v->V + i % per] = d->bias[i];
+        w.bias = padded;
     }
-    w.packed = packed;
+    w.packed = packed ? packed->at : NULL;
     if (dync__cj_jobs(&w) < threads) w.split = DYNC__MIN((v->ocb + v->B[0] - 1) / v->B[0], (threads + dync__cj_jobs(&w) - 1) / dync__cj_jobs(&w));
     threads = (int)DYNC__MIN(threads, dync__cj_jobs(&w));
     if (threads > 1) dync__pool_run(dync__cj_part, &w, threads);
     else dync__cj_part(&w, 0, 1);
-    dync__free_data(packed, bytes);
+    dync__cj_unpack(v, packed);
+    if (padded) dync__free_data(padded, bytes);
     return w.failed ? dync__fail_memory(0) : DYNC_OK;
 }
 /* ---- the weight gradient --------------------------------------------------------------------------------------------------------------- */
@@ -21199,8 +21261,14 @@ static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const 
     dync__free_data(memory, x_bytes + y_bytes + w_bytes);
     return out ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__cj_run(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out) {
-    return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, in, weight, out) : dync__cj_run_places(v, in, weight, bias, out);
+DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
+    return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d->in, d->weight, d->out) : dync__cj_run_places(v, d);
+}
+DYNC__FN void dync__cj_free(dync__cj *v) {
+    if (!v) return;
+    dync__cj_unpack(v, v->kept);
+    dync__arena_free(&v->arena);
+    dync__free(v, sizeof *v);
 }
 #else
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
@@ -21208,8 +21276,8 @@ DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
     return NULL;
 }
 DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
-DYNC__FN dync_status dync__cj_run(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out) {
-    (void)v, (void)in, (void)weight, (void)bias, (void)out;
+DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
+    (void)v, (void)d;
     return DYNC_ERR_INTERNAL;
 }
 #endif
@@ -21551,6 +21619,10 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c) {
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]));
     return dync__conv_ready(c, DYNC__CJ_WEIGHT, &c->operand[0], &c->operand[2], &c->operand[1]);
 }
+/* The tensor behind the second operand, where it is an input of the plan. */
+static const dync__tensor *dync__conv_owner(const dync__kcall *c) {
+    return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
+}
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
     int last = c->n - 1, dtype = dync__operand_working(op[last].dtype);
@@ -21567,7 +21639,8 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, x.data, w.data, bias.data, y.data) : dync__conv_run(&v);
+    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c)};
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&x);
     dync__dense_drop(&w);
@@ -21586,7 +21659,8 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, a.data, b.data, NULL, y.data) : dync__conv_run(v);
+    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c)};
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);
     dync__dense_drop(&b);
@@ -21648,7 +21722,7 @@ DYNC__STRICT_FP_BEGIN
                         at = iy * p->w + ix;                                                         \
                     }                                                                                \
                 *y++ = best;                                                                         \
-                *index++ = at;                                                                       \
+                if (index) *index++ = at;                                                                       \
             }                                                                                        \
     }                                                                                                \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
@@ -21749,10 +21823,24 @@ static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand 
     for (int d = 0; same && d < y->lay.ndim; d++) same = index->lay.shape[d] == y->lay.shape[d];
     return dync__kcall_expect(c, same, "an I64 index of the result's shape");
 }
+static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
+/* Machine code where there is some; else state stays NULL. */
+static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx) {
+    dync__pool2d p;
+    const int64_t *shape = c->operand[0].lay.shape;
+    if (dync__operand_working(c->operand[0].dtype) != DYNC_F32) return;
+    dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
+    int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
+    dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels};
+    c->state = dync__cj_new(&s, what);
+    c->drop = dync__pool2d_drop;
+}
+/* Nobody reads the index: its operand is left out. */
 DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c) {
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[6] > 0 && c->attr[7] > 0, "3 operands, positive dilations"));
+    DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
-    return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
+    if (c->n == 2) dync__pool2d_ready(c, DYNC__CJ_MAX, c->attr[6], c->attr[7]);
+    return c->n == 2 ? DYNC_OK : dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
 }
 DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
@@ -21760,8 +21848,15 @@ DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c) {
     return dync__pool2d_check_index(c, &c->operand[1], &c->operand[0]);
 }
 DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c) {
+    const int64_t *a = c->attr, *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
+    int rank = c->operand[0].lay.ndim;
+    bool whole = true;                   /* every window is divided by the same number */
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
-    return dync__pool2d_check(c, &c->operand[0], &c->operand[1], true);
+    DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
+    for (int d = 0; d < 2; d++)
+        whole = whole && (a[8] || ((a[4 + d] == 0 || a[7]) && (y[rank - 2 + d] - 1) * a[2 + d] + a[d] <= x[rank - 2 + d] + 2 * a[4 + d]));
+    if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE, 1, 1);
+    return DYNC_OK;
 }
 DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
@@ -21780,14 +21875,15 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
-    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
+    if (status == DYNC_OK && c->n == 3) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
     p.in = x.data;
     p.out = y.data;
     p.index = index.data;
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data});
+    else if (status == DYNC_OK) dync__pool2d_run(&p);
     if (status == DYNC_OK) {
-        dync__pool2d_run(&p);
         dync__dense_finish(&op[1], data[1], &y);
-        dync__dense_finish(&op[2], data[2], &index);
+        if (c->n == 3) dync__dense_finish(&op[2], data[2], &index);
     }
     dync__dense_drop(&x);
     dync__dense_drop(&y);
@@ -21832,8 +21928,10 @@ static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data,
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &out);
     p.in = in.data;
     p.out = out.data;
+    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = in.data, .bias = &size, .out = out.data});
+    else if (status == DYNC_OK) dync__pool2d_run(&p);
     if (status == DYNC_OK) {
-        dync__pool2d_run(&p);
         dync__dense_finish(&op[1], data[1], &out);
     }
     dync__dense_drop(&in);
@@ -22817,8 +22915,8 @@ typedef struct dync__plan_options { bool no_fuse, no_memplan, fast_math; const c
 typedef struct dync__plan dync__plan;
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */
 /* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of fresh storage. An input may be written
- * (in-place). Thread safe; scratch comes from the calling thread's cache. */
-DYNC__FN dync_status dync__plan_run(const dync__plan *, void *const *inputs, void *const *outputs);
+ * (in-place). tensors: those behind the inputs, by which kernels know what is unchanged since the last run; or NULL. Thread safe; scratch comes from the calling thread's cache. */
+DYNC__FN dync_status dync__plan_run(const dync__plan *, struct dync__tensor *const *tensors, void *const *inputs, void *const *outputs);
 DYNC__FN void dync__plan_free(dync__plan *);
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *);
 DYNC__FN int dync__plan_step_count(const dync__plan *);
@@ -23007,6 +23105,10 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     int32_t *slot = dync__arena_alloc(&p->arena, DYNC__KCALL_OPERANDS * sizeof *slot);
     if (!c || !slot) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++) {
+        const dync__slot *from_slot = &p->slot[c->operand[i].slot];
+        c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
+    }
     s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
     for (int i = 0; i < c->n; i++) slot[i] = c->operand[i].slot;
@@ -23136,7 +23238,7 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
 }
-DYNC__FN dync_status dync__plan_run(const dync__plan *p, void *const *inputs, void *const *outputs) {
+DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *const *tensors, void *const *inputs, void *const *outputs) {
     static char nothing[1];
     dync__binding b;
     b.table[DYNC__SOURCE_INPUTS] = inputs;
@@ -23145,8 +23247,11 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, void *const *inputs, vo
     b.arena = nothing;
     if (p->arena_bytes && !(b.arena = dync__alloc_data((size_t)p->arena_bytes))) return DYNC_ERR_MEMORY;
     b.rng = p->rng_used ? dync__rng_take(p->rng_used) : 0;
+    struct dync__tensor *const *outer = dync__tls.plan_tensors;
+    dync__tls.plan_tensors = tensors;
     dync_status status = DYNC_OK;
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) status = dync__run_step(p, &p->step[i], &b);
+    dync__tls.plan_tensors = outer;
     if (p->arena_bytes) dync__free_data(b.arena, (size_t)p->arena_bytes);
     return status;
 }
@@ -26621,7 +26726,7 @@ static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_ent
     }
     DYNC__TRY(dync__eager_outputs(call, e));
     for (int i = 0; i < call->nout; i++) out[i] = call->out[i]->storage->data;
-    dync_status status = e->plan ? dync__plan_run(e->plan, in, out) : DYNC_OK;
+    dync_status status = e->plan ? dync__plan_run(e->plan, NULL, in, out) : DYNC_OK;
     if (status == DYNC_OK) {
         if (in_place) call->out[0]->storage->version++;
         return DYNC_OK;
@@ -30683,6 +30788,7 @@ DYNC_API void *(dync_data)(dync_tensor *h) {
     dync__public_frame f = dync__public_begin("data", dync__tls.at);
     dync__tensor *t = dync__public_readable(h);
     p = t && t->numel ? dync__tensor_data(t) : NULL;
+    if (p) t->storage->flags |= DYNC__STORAGE_EXPOSED;
     dync__public_end(&f);
     return p;
 }
@@ -50402,7 +50508,7 @@ static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *
     if (data_in && data_out && storage) {
         for (int i = 0; i < n_in; i++) data_in[i] = dync__tensor_data(in[i]);
         int made = dync__inductor_memory(l, storage, data_out, into);
-        if (made == l->n_storages) status = dync__plan_run(l->plan, data_in, data_out);
+        if (made == l->n_storages) status = dync__plan_run(l->plan, in, data_in, data_out);
         if (status == DYNC_OK) status = dync__inductor_outputs(l, in, storage, out, into);
         for (int i = 0; i < made; i++)
             if (storage[i]) dync__storage_unref(storage[i]);

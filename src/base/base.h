@@ -38,6 +38,7 @@ typedef struct dync__thread {
     struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
     struct dync__cache *cache;   /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes; /* tensor/scope.c */
+    struct dync__tensor *const *plan_tensors; /* runtime/run.c: the tensors behind the inputs of the plan that runs; NULL: not known */
     const struct dync_node *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     void *tensor_state, *op_state, *grad_state, *capture_state;

@@ -93,7 +93,7 @@ static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *
     if (data_in && data_out && storage) {
         for (int i = 0; i < n_in; i++) data_in[i] = dync__tensor_data(in[i]);
         int made = dync__inductor_memory(l, storage, data_out, into);
-        if (made == l->n_storages) status = dync__plan_run(l->plan, data_in, data_out);
+        if (made == l->n_storages) status = dync__plan_run(l->plan, in, data_in, data_out);
         if (status == DYNC_OK) status = dync__inductor_outputs(l, in, storage, out, into);
         for (int i = 0; i < made; i++)
             if (storage[i]) dync__storage_unref(storage[i]);

@@ -383,6 +383,12 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c)
     return dync__conv_ready(c, DYNC__CJ_WEIGHT, &c->operand[0], &c->operand[2], &c->operand[1]);
 }
 
+/* The tensor behind the second operand, where it is an input of the plan. */
+static const dync__tensor *dync__conv_owner(const dync__kcall *c)
+{
+    return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
+}
+
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
@@ -400,7 +406,8 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, x.data, w.data, bias.data, y.data) : dync__conv_run(&v);
+    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c)};
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&x);
     dync__dense_drop(&w);
@@ -421,7 +428,8 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, a.data, b.data, NULL, y.data) : dync__conv_run(v);
+    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c)};
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);
     dync__dense_drop(&b);

@@ -25,8 +25,19 @@ typedef struct dync__cj_phase {
     bool by_rows;                        /* tiles hold whole rows and follow each other downwards */
     dync__cj_run_of run[2];
 } dync__cj_phase;
+/* Weights as the tiles want them, and what they were made from. */
+typedef struct dync__cj_packed {
+    int32_t users;
+    uint32_t version;
+    uint64_t storage, sum;                   /* sum of the elements, where versions do not tell */
+    const float *from;
+    float *at;
+} dync__cj_packed;
 struct dync__cj {
     dync__arena arena;
+    dync__mutex lock;
+    dync__cj_packed *kept;                   /* under the lock */
+    int32_t missed;                          /* how often in a row it was no use */
     dync__cj_shape s;
     int what, op, isa, V, B[2], n_phases, n_lists;
     bool planar, depthwise;
@@ -328,13 +339,6 @@ DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what)
     return v;
 }
 
-DYNC__FN void dync__cj_free(dync__cj *v)
-{
-    if (!v) return;
-    dync__arena_free(&v->arena);
-    dync__free(v, sizeof *v);
-}
-
 /* ---- weights ----------------------------------------------------------------------------------------------------------------------- */
 
 /* Block b of out channels and block a of in channels of a group, between where the layer has them and a table [in channel, window
@@ -471,31 +475,88 @@ static double dync__cj_multiplications(const dync__cj *v)
     return (double)(v->s.n * v->s.oh * v->s.ow * v->s.kh * v->s.kw) * (double)(v->s.o * (v->depthwise ? 1 : v->s.c / v->s.groups));
 }
 
-static dync_status dync__cj_run_places(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out)
+static uint64_t dync__cj_sum(const float *w, int64_t n)
+{
+    uint64_t sum[4] = {1, 2, 3, 4}, word;
+    for (int64_t i = 0; i + 8 <= n; i += 8)
+        for (int l = 0; l < 4; l++) {
+            memcpy(&word, w + i + 2 * l, 8);
+            sum[l] = (sum[l] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        }
+    for (int l = 1; l < 4; l++) sum[0] = dync__hash_mix(sum[0], sum[l]);
+    return dync__hash_bytes(w + n / 8 * 8, (size_t)(n % 8) * sizeof *w, sum[0]);
+}
+
+static void dync__cj_unpack(const dync__cj *v, dync__cj_packed *p)
+{
+    if (!p || DYNC__ATOMIC_DEC(&p->users) > 0) return;
+    if (p->at) dync__free_data(p->at, (size_t)v->pack * sizeof *p->at);
+    dync__free(p, sizeof *p);
+}
+
+/* The weights packed, with a use for the caller. Kept for the next run unless they have changed between the last few. */
+static dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner)
+{
+    enum { PATIENCE = 4 };
+    dync__cj_packed key = {.users = 1, .from = w}, *p;
+    bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < PATIENCE;
+    if (keep) {
+        key.storage = owner->storage->id;
+        key.version = owner->storage->version;
+        if (owner->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))
+            key.sum = dync__cj_sum(w, v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
+        dync__lock(&v->lock);
+        p = v->kept;
+        bool same = p && p->from == w && p->storage == key.storage && p->version == key.version && p->sum == key.sum;
+        v->missed = same || !p ? 0 : v->missed + 1;
+        if (same) p->users++;
+        dync__unlock(&v->lock);
+        if (same) return p;
+    }
+    if (!(p = dync__alloc(sizeof *p))) return NULL;
+    *p = key;
+    p->at = dync__alloc_data((size_t)v->pack * sizeof *p->at);
+    if (!p->at || !dync__cj_pack(v, w, p->at)) {
+        dync__cj_unpack(v, p);
+        return NULL;
+    }
+    if (keep) {
+        dync__lock(&v->lock);
+        dync__cj_packed *old = v->kept;
+        v->kept = p;
+        p->users++;
+        dync__unlock(&v->lock);
+        dync__cj_unpack(v, old);
+    }
+    return p;
+}
+
+static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
 {
     bool forward = v->what == DYNC__CJ_FORWARD;
     int64_t biases = forward ? v->groups * v->ocb * v->V : 0, per = v->depthwise ? v->V : v->oc;
-    size_t bytes = (size_t)(v->pack + biases) * sizeof(float);
-    dync__cj_work w = {.v = v, .in = in, .bias = bias, .out = out, .split = 1};
+    size_t bytes = (size_t)biases * sizeof(float);
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .out = d->out, .split = 1};
     int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
-    float *packed = dync__alloc_data(bytes);
-    if (!packed) return DYNC_ERR_MEMORY;
-    if (weight && !dync__cj_pack(v, weight, packed)) {
-        dync__free_data(packed, bytes);
+    dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
+    float *padded = forward ? dync__alloc_data(bytes) : NULL;
+    if ((d->weight && !packed) || (forward && !padded)) {
+        dync__cj_unpack(v, packed);
+        if (padded) dync__free_data(padded, bytes);
         return DYNC_ERR_MEMORY;
     }
     if (forward) {
-        float *to = packed + v->pack;
-        memset(to, 0, (size_t)biases * sizeof *to);
-        for (int64_t i = 0; bias && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = bias[i];
-        w.bias = to;
+        memset(padded, 0, bytes);
+        for (int64_t i = 0; d->bias && i < v->s.o; i++) padded[i / per * v->ocb * v->V + i % per] = d->bias[i];
+        w.bias = padded;
     }
-    w.packed = packed;
+    w.packed = packed ? packed->at : NULL;
     if (dync__cj_jobs(&w) < threads) w.split = DYNC__MIN((v->ocb + v->B[0] - 1) / v->B[0], (threads + dync__cj_jobs(&w) - 1) / dync__cj_jobs(&w));
     threads = (int)DYNC__MIN(threads, dync__cj_jobs(&w));
     if (threads > 1) dync__pool_run(dync__cj_part, &w, threads);
     else dync__cj_part(&w, 0, 1);
-    dync__free_data(packed, bytes);
+    dync__cj_unpack(v, packed);
+    if (padded) dync__free_data(padded, bytes);
     return w.failed ? dync__fail_memory(0) : DYNC_OK;
 }
 
@@ -597,9 +658,17 @@ static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const 
     return out ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__cj_run(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out)
+DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
 {
-    return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, in, weight, out) : dync__cj_run_places(v, in, weight, bias, out);
+    return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d->in, d->weight, d->out) : dync__cj_run_places(v, d);
+}
+
+DYNC__FN void dync__cj_free(dync__cj *v)
+{
+    if (!v) return;
+    dync__cj_unpack(v, v->kept);
+    dync__arena_free(&v->arena);
+    dync__free(v, sizeof *v);
 }
 
 #else
@@ -609,9 +678,9 @@ DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what)
     return NULL;
 }
 DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
-DYNC__FN dync_status dync__cj_run(const dync__cj *v, const float *in, const float *weight, const float *bias, float *out)
+DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
 {
-    (void)v, (void)in, (void)weight, (void)bias, (void)out;
+    (void)v, (void)d;
     return DYNC_ERR_INTERNAL;
 }
 #endif

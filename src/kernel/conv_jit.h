@@ -7,10 +7,12 @@
 typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE } dync__cj_what;
 typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
+/* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
+typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; } dync__cj_data;
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what);
 DYNC__FN void dync__cj_free(dync__cj *);
 /* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
  * MAX, AVERAGE in x, out y, bias: the divisor. */
-DYNC__FN dync_status dync__cj_run(const dync__cj *, const float *in, const float *weight, const float *bias, float *out);
+DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif

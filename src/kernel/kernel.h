@@ -15,6 +15,7 @@ typedef struct dync__kcall {
     size_t scratch_bytes;                    /* asked for by row->prepare */
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
+    int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;

@@ -5,7 +5,7 @@
  * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum,
  * the last one; of equal elements the first does, as in PyTorch. */
 #include "../dync.in.h"
-#include "operand.h"
+#include "conv_jit.h"
 
 #define DYNC__POOL2D_PARALLEL 100000   /* window elements from which threads are worth waking */
 
@@ -46,7 +46,7 @@ DYNC__STRICT_FP_BEGIN
                         at = iy * p->w + ix;                                                         \
                     }                                                                                \
                 *y++ = best;                                                                         \
-                *index++ = at;                                                                       \
+                if (index) *index++ = at;                                                                       \
             }                                                                                        \
     }                                                                                                \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
@@ -161,11 +161,28 @@ static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand 
     return dync__kcall_expect(c, same, "an I64 index of the result's shape");
 }
 
+static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
+
+/* Machine code where there is some; else state stays NULL. */
+static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
+{
+    dync__pool2d p;
+    const int64_t *shape = c->operand[0].lay.shape;
+    if (dync__operand_working(c->operand[0].dtype) != DYNC_F32) return;
+    dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
+    int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
+    dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels};
+    c->state = dync__cj_new(&s, what);
+    c->drop = dync__pool2d_drop;
+}
+
+/* Nobody reads the index: its operand is left out. */
 DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[6] > 0 && c->attr[7] > 0, "3 operands, positive dilations"));
+    DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
-    return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
+    if (c->n == 2) dync__pool2d_ready(c, DYNC__CJ_MAX, c->attr[6], c->attr[7]);
+    return c->n == 2 ? DYNC_OK : dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
 }
 
 DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
@@ -177,8 +194,15 @@ DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
 
 DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
 {
+    const int64_t *a = c->attr, *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
+    int rank = c->operand[0].lay.ndim;
+    bool whole = true;                   /* every window is divided by the same number */
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
-    return dync__pool2d_check(c, &c->operand[0], &c->operand[1], true);
+    DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
+    for (int d = 0; d < 2; d++)
+        whole = whole && (a[8] || ((a[4 + d] == 0 || a[7]) && (y[rank - 2 + d] - 1) * a[2 + d] + a[d] <= x[rank - 2 + d] + 2 * a[4 + d]));
+    if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE, 1, 1);
+    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c)
@@ -201,14 +225,15 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
-    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
+    if (status == DYNC_OK && c->n == 3) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
     p.in = x.data;
     p.out = y.data;
     p.index = index.data;
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data});
+    else if (status == DYNC_OK) dync__pool2d_run(&p);
     if (status == DYNC_OK) {
-        dync__pool2d_run(&p);
         dync__dense_finish(&op[1], data[1], &y);
-        dync__dense_finish(&op[2], data[2], &index);
+        if (c->n == 3) dync__dense_finish(&op[2], data[2], &index);
     }
     dync__dense_drop(&x);
     dync__dense_drop(&y);
@@ -257,8 +282,10 @@ static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data,
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &out);
     p.in = in.data;
     p.out = out.data;
+    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = in.data, .bias = &size, .out = out.data});
+    else if (status == DYNC_OK) dync__pool2d_run(&p);
     if (status == DYNC_OK) {
-        dync__pool2d_run(&p);
         dync__dense_finish(&op[1], data[1], &out);
     }
     dync__dense_drop(&in);

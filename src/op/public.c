@@ -208,6 +208,7 @@ DYNC_API void *(dync_data)(dync_tensor *h)
     dync__public_frame f = dync__public_begin("data", dync__tls.at);
     dync__tensor *t = dync__public_readable(h);
     p = t && t->numel ? dync__tensor_data(t) : NULL;
+    if (p) t->storage->flags |= DYNC__STORAGE_EXPOSED;
     dync__public_end(&f);
     return p;
 }

@@ -113,6 +113,10 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     int32_t *slot = dync__arena_alloc(&p->arena, DYNC__KCALL_OPERANDS * sizeof *slot);
     if (!c || !slot) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++) {
+        const dync__slot *from_slot = &p->slot[c->operand[i].slot];
+        c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
+    }
     s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
     for (int i = 0; i < c->n; i++) slot[i] = c->operand[i].slot;

@@ -20,7 +20,7 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
     return status;
 }
 
-DYNC__FN dync_status dync__plan_run(const dync__plan *p, void *const *inputs, void *const *outputs)
+DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *const *tensors, void *const *inputs, void *const *outputs)
 {
     static char nothing[1];
     dync__binding b;
@@ -30,8 +30,11 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, void *const *inputs, vo
     b.arena = nothing;
     if (p->arena_bytes && !(b.arena = dync__alloc_data((size_t)p->arena_bytes))) return DYNC_ERR_MEMORY;
     b.rng = p->rng_used ? dync__rng_take(p->rng_used) : 0;
+    struct dync__tensor *const *outer = dync__tls.plan_tensors;
+    dync__tls.plan_tensors = tensors;
     dync_status status = DYNC_OK;
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) status = dync__run_step(p, &p->step[i], &b);
+    dync__tls.plan_tensors = outer;
     if (p->arena_bytes) dync__free_data(b.arena, (size_t)p->arena_bytes);
     return status;
 }

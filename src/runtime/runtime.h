@@ -39,8 +39,8 @@ typedef struct dync__plan_options { bool no_fuse, no_memplan, fast_math; const c
 typedef struct dync__plan dync__plan;
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */
 /* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of fresh storage. An input may be written
- * (in-place). Thread safe; scratch comes from the calling thread's cache. */
-DYNC__FN dync_status dync__plan_run(const dync__plan *, void *const *inputs, void *const *outputs);
+ * (in-place). tensors: those behind the inputs, by which kernels know what is unchanged since the last run; or NULL. Thread safe; scratch comes from the calling thread's cache. */
+DYNC__FN dync_status dync__plan_run(const dync__plan *, struct dync__tensor *const *tensors, void *const *inputs, void *const *outputs);
 DYNC__FN void dync__plan_free(dync__plan *);
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *);
 DYNC__FN int dync__plan_step_count(const dync__plan *);

@@ -59,7 +59,8 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *);                       
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 
 /* ---- storage and tensors (tensor.c) ------------------------------------------------------------------------------------------ */
-enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */ };
+enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
+       DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */ };
 typedef struct dync__storage {
     int32_t refs;
     uint16_t flags, device;

@@ -198,7 +198,7 @@ TEST(convolution_in_several_blocks_of_rows)
 
 static void check_pool(bool max, bool nan)
 {
-    int64_t planes[2] = {test_random_int(1, 3), test_random_int(1, 2)}, h = test_random_int(1, 9), w = test_random_int(1, 9);
+    int64_t planes[2] = {test_random_int(1, 3), test_random_int(1, test_random() % 2 ? 2 : 40)}, h = test_random_int(1, 9), w = test_random_int(1, 9);
     int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3), sy = test_random_int(1, 3), sx = test_random_int(1, 3);
     int64_t py = test_random_int(0, (int)kh / 2), px = test_random_int(0, (int)kw / 2), dy = max ? test_random_int(1, 2) : 1, dx = max ? test_random_int(1, 2) : 1;
     int64_t ry = h + 2 * py - dy * (kh - 1) - 1, rx = w + 2 * px - dx * (kw - 1) - 1;
@@ -208,7 +208,7 @@ static void check_pool(bool max, bool nan)
     bool ceiled = test_random() % 2 && ry % sy && oh * sy < h + py;            /* one more window that starts inside */
     oh += ceiled;
     int64_t xs[4] = {planes[0], planes[1], h, w}, ys[4] = {planes[0], planes[1], oh, ow};
-    call f, b;
+    call f, b, bare;
     begin(&f, max ? DYNC__K_max_pool2d : DYNC__K_avg_pool2d);
     int64_t attr[9] = {kh, kw, sy, sx, py, px, max ? dy : ceiled, max ? dx : include, 0};
     memcpy(f.c.attr, attr, sizeof attr);
@@ -217,6 +217,15 @@ static void check_pool(bool max, bool nan)
     if (max) add(&f, DYNC_I64, 4, ys, test_random() % 2);
     if (nan) dync__store_f64(at(&f, 0, 0, 0, h / 2, w / 2), DYNC_F32, NAN);
     REQUIRE(run(&f));
+    begin(&bare, DYNC__K_max_pool2d);        /* without an index, by machine code */
+    memcpy(bare.c.attr, attr, sizeof attr);
+    add(&bare, DYNC_F32, 4, xs, test_random() % 2);
+    add(&bare, DYNC_F32, 4, ys, test_random() % 2);
+    for (int64_t i = 0; i < planes[0] * planes[1] * h * w; i++) {
+        int64_t a[4] = {i / (planes[1] * h * w), i / (h * w) % planes[1], i / w % h, i % w};
+        dync__store_f64(at(&bare, 0, a[0], a[1], a[2], a[3]), DYNC_F32, get(&f, 0, a[0], a[1], a[2], a[3]));
+    }
+    if (max) REQUIRE(run(&bare));
     begin(&b, max ? DYNC__K_max_pool2d_grad : DYNC__K_avg_pool2d_grad);
     memcpy(b.c.attr, attr, sizeof attr);
     add(&b, DYNC_F32, 4, ys, test_random() % 2);
@@ -244,6 +253,7 @@ static void check_pool(bool max, bool nan)
             }
         if (max) {
             EXPECT_NEAR(get(&f, 1, p, q, oy, ox), best, TOL_EXACT);
+            EXPECT_NEAR(get(&bare, 1, p, q, oy, ox), best, TOL_EXACT);
             EXPECT_NEAR(get(&f, 2, p, q, oy, ox), (double)place, TOL_EXACT);
             plane[place] += g;
             continue;
@@ -260,6 +270,7 @@ static void check_pool(bool max, bool nan)
     free(want);
     end(&f);
     end(&b);
+    end(&bare);
 }
 
 TEST(max_pooling)
