@@ -130,6 +130,7 @@ DYNC__WARM_END
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
 DYNC__COLD_BEGIN
+#include "runtime/epilogue.c"
 #include "runtime/memplan.c"
 #include "runtime/plan.c"
 DYNC__COLD_END

@@ -78,11 +78,39 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
     *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
+/* Lanes that nothing ties to each other. */
+static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
+
+DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
+{
+    const dync__jit *jit = c->jit;
+    if (!jit || jit->vertical || c->empty || of <= 0) return false;
+    return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
+}
+
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of)
+{
+    const dync__jit *jit = c->jit;
+    const uint64_t none[2] = {0, 0};
+    int64_t rows = jit->rows / of, lanes = jit->lanes / of;
+    if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
+    return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
+}
 #else
 static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
 {
     (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
     return false;
+}
+DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
+{
+    (void)c, (void)of;
+    return false;
+}
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of)
+{
+    (void)c, (void)buffers, (void)begin, (void)end, (void)of;
+    return DYNC_OK;
 }
 #endif
 

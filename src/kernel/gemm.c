@@ -13,7 +13,7 @@
 #include "operand.h"
 
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
-enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8,
+enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8, DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
        DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */, DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */ };
 #define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* products of m n k from which threads are worth waking */
 #if defined(DYNC_SMALL)
@@ -123,7 +123,7 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
     dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * bytes, .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
     x.b = g->b + p * x.b_step;
-    for (int64_t i = 0, row = 0, end; i < parts; i++, row = end) {
+    for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
         end = dync__gemm_share(g->m, parts, i + 1);
         x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
         if (panel) {
@@ -134,7 +134,10 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
         dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * bytes);
-        if (g->done && p + k == g->k) g->done(g->user, row, end);
+        if (g->done && p + k == g->k && (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
+            g->done(g->user, told, end);
+            told = end;
+        }
     }
 }
 

@@ -16,6 +16,8 @@ typedef struct dync__kcall {
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
+    const dync__code *epilogue;              /* loops over the result, run as rows of it are done; their buffers stand behind the operands in data */
+    int64_t epilogue_rows;                   /* rows of the result, outermost in the loops */
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;
@@ -54,6 +56,8 @@ enum { DYNC__RNN_IN, DYNC__RNN_W, DYNC__RNN_BIAS, DYNC__RNN_H0, DYNC__RNN_C0, DY
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
+/* Rows of its result that the kernel tells the end of, for an epilogue; 0: it takes none. */
+DYNC__FN int64_t dync__kcall_rows(const dync__kcall *);
 /* The matmul that conv2d and others share: C[m,n] (+)= A[m,k] B[k,n], any strides, compute type f32 or f64. */
 DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
     int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate);

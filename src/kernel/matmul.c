@@ -4,6 +4,7 @@
  * f32 and f64 go to gemm where they lie. Half floats are converted one matrix at a time into scratch (a, b, c in f32) and rounded
  * once. Integers are multiplied plainly and wrap. Many small products are shared among threads by index. */
 #include "../dync.in.h"
+#include "gemm.h"
 #include "operand.h"
 
 #define DYNC__MATMUL_PARALLEL 200000   /* multiplications of a batch from which threads are worth waking */
@@ -16,7 +17,12 @@ typedef struct dync__mm {
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
+    const char *d;                     /* f32 and f64: an addend, its columns dense */
+    int64_t d_row;
     float *scratch;
+    void *const *data;
+    int32_t told;                      /* epilogues: products whose rows are all done */
+    dync_status status;
 } dync__mm;
 
 static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *data)
@@ -25,6 +31,7 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
     int rank = c->lay.ndim;
     memset(g, 0, sizeof *g);
     g->call = call;
+    g->data = data;
     g->a = dync__operand_at(a, data[0]);
     g->b = dync__operand_at(b, data[1]);
     g->c = dync__operand_at(c, data[call->n - 1]);
@@ -107,33 +114,50 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
     }
 }
 
-static void dync__mm_one(const dync__mm *g, int64_t index)
+/* Rows of one product are final. */
+typedef struct dync__mm_rows { dync__mm *g; int64_t first; } dync__mm_rows;
+static void dync__mm_done(void *user, int64_t begin, int64_t end)
+{
+    const dync__mm_rows *r = user;
+    const dync__kcall *c = r->g->call;
+    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
+}
+
+static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
+{
+    dync__mm_rows rows = {g, index * g->m};
+    dync__gemm x = {.type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, .m = g->m, .n = g->n, .k = g->k, .a = a, .b = b, .c = c, .a_row = g->a_row,
+                    .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col, .c_row = g->c_row, .c_col = g->c_col, .d = g->d, .d_row = g->d_row};
+    if (g->accumulate) x.d = c, x.d_row = g->c_row;
+    if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
+    if (dync__gemm_run(&x)) (void)DYNC__ATOMIC_ADD(&g->told, 1);
+    else if (g->call->epilogue && g->batches > 1) {
+        dync__mm_done(&rows, 0, g->m);
+        (void)DYNC__ATOMIC_ADD(&g->told, 1);
+    }
+}
+
+static void dync__mm_one(dync__mm *g, int64_t index)
 {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     const char *a = g->a, *b = g->b;
     char *c = g->c;
-    for (int d = g->n_batch - 1; d >= 0; d--) {
-        int64_t i = index % g->shape[d];
-        index /= g->shape[d];
-        a += i * g->a_step[d] * bytes;
-        b += i * g->b_step[d] * bytes;
-        c += i * g->c_step[d] * bytes;
+    for (int64_t d = g->n_batch - 1, i = index; d >= 0; d--) {
+        int64_t at = i % g->shape[d];
+        i /= g->shape[d];
+        a += at * g->a_step[d] * bytes;
+        b += at * g->b_step[d] * bytes;
+        c += at * g->c_step[d] * bytes;
     }
-    if (g->dtype == DYNC_F32)
-        dync__gemm_f32(g->m, g->n, g->k, (const float *)(const void *)a, g->a_row, g->a_col, (const float *)(const void *)b, g->b_row,
-                       g->b_col, (float *)(void *)c, g->c_row, g->c_col, g->accumulate);
-    else if (g->dtype == DYNC_F64)
-        dync__gemm_f64(g->m, g->n, g->k, (const double *)(const void *)a, g->a_row, g->a_col, (const double *)(const void *)b, g->b_row,
-                       g->b_col, (double *)(void *)c, g->c_row, g->c_col, g->accumulate);
-    else if (dync__dtype_info(g->dtype)->kind == 'f')
-        dync__mm_half(g, a, b, c);
-    else
-        dync__mm_integers(g, a, b, c);
+    if (g->dtype == DYNC_F32 || g->dtype == DYNC_F64) dync__mm_float(g, index, a, b, c);
+    else if (dync__dtype_info(g->dtype)->kind == 'f') dync__mm_half(g, a, b, c);
+    else dync__mm_integers(g, a, b, c);
 }
 
 static void dync__mm_part(void *user, int part, int n_parts)
 {
-    const dync__mm *g = user;
+    dync__mm *g = user;
     for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);
 }
 
@@ -141,12 +165,13 @@ static dync_status dync__mm_run(dync__mm *g)
 {
     bool half = g->dtype == DYNC_F16 || g->dtype == DYNC_BF16;
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
-    int threads = dync__pool_threads();
-    if (!half && g->batches >= 2 * threads && threads > 1 && work >= DYNC__MATMUL_PARALLEL)
+    int threads;
+    if (!half && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
         dync__pool_run(dync__mm_part, g, threads);
     else
         dync__mm_part(g, 0, 1);
-    return DYNC_OK;
+    if (g->call->epilogue && g->told != g->batches) return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
+    return g->status;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
@@ -170,6 +195,15 @@ static dync_status dync__mm_check(dync__kcall *c)
         c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
     }
     return DYNC_OK;
+}
+
+DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
+{
+    const dync__operand *y = &c->operand[c->n - 1];
+    int64_t rows = 1;
+    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (y->dtype != DYNC_F32 && y->dtype != DYNC_F64)) return 0;
+    for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
+    return rows;
 }
 
 DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
@@ -201,7 +235,12 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
     dync__mm g;
     dync__mm_open(&g, c, data);
     g.scratch = scratch;
-    g.accumulate = true;
-    dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride, dync__operand_at(bias, data[2]), bias->dtype, bias->lay.stride);
+    if ((y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || g.n == 1)) {
+        g.d = dync__operand_at(bias, data[2]);
+        g.d_row = bias->lay.stride[0];
+    } else {
+        g.accumulate = true;
+        dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride, dync__operand_at(bias, data[2]), bias->dtype, bias->lay.stride);
+    }
     return dync__mm_run(&g);
 }

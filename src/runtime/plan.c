@@ -96,34 +96,61 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
     return false;
 }
 
-static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+/* Slots of the step: the call's operands, then the kernel's buffers. */
+static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, const dync__kernel *k)
 {
-    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1) * sizeof *slot);
+    int operands = s->call ? s->call->n : 0, n = operands + (k ? k->buf.n : 0);
+    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *slot);
     if (!slot) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < k->buf.n; i++) slot[i] = k->buf.at[i].id;
-    s->n = k->buf.n;
+    for (int i = 0; i < n; i++) slot[i] = i < operands ? s->call->operand[i].slot : k->buf.at[i - operands].id;
+    s->n = n;
     s->slot = slot;
-    s->draws = k->uses_random;
-    s->code = dync__code_new(k);
-    return s->code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    return DYNC_OK;
 }
 
-static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, int64_t *scratch)
+static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+{
+    s->draws = k->uses_random;
+    s->code = dync__code_new(k);
+    return s->code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+}
+
+/* The kernel that can be the epilogue of the call step[at] is no step of its own. */
+static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, dync__fuse_step *step, int n, int at, dync__kernel **k)
+{
+    dync__kcall *c = step[at].call;
+    int64_t rows = dync__kcall_rows(c);
+    int with = rows > 0 ? dync__epilogue_find(pb, step, n, at) : -1;
+    if (with < 0) return DYNC_OK;
+    if (!(s->code = dync__code_new(step[with].k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    if (!dync__code_has_parts(s->code, rows)) {
+        dync__code_free(s->code);
+        s->code = NULL;
+        return DYNC_OK;
+    }
+    int slot = dync__epilogue_in_place(pb, step, n, at, with);
+    *k = step[with].k;
+    for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
+        if ((*k)->buf.at[i].id == c->operand[c->n - 1].slot) (*k)->buf.at[i].id = slot;
+    if (slot >= 0) c->operand[c->n - 1].slot = slot;
+    c->epilogue = s->code;
+    c->epilogue_rows = rows;
+    memset(&step[with], 0, sizeof step[with]);
+    return DYNC_OK;
+}
+
+static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *epilogue, int64_t *scratch)
 {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
-    int32_t *slot = dync__arena_alloc(&p->arena, DYNC__KCALL_OPERANDS * sizeof *slot);
-    if (!c || !slot) return DYNC_ERR_MEMORY;
+    if (!c) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) {
         const dync__slot *from_slot = &p->slot[c->operand[i].slot];
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
     }
     s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
-    for (int i = 0; i < c->n; i++) slot[i] = c->operand[i].slot;
-    s->n = c->n;
-    s->slot = slot;
     if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
-    return DYNC_OK;
+    return dync__plan_step_slots(p, s, epilogue);
 }
 
 static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
@@ -180,9 +207,11 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     if (!p->slot || !p->step || !p->constant || !p->name) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
-        if (step[i].k && !dync__kernel_writes(step[i].k)) continue;      /* everything it made went elsewhere by fusion */
+        dync__kernel *epilogue = NULL;
+        if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, &scratch));
+        if (step[i].call && !opt->no_fuse) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
     }
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
     return dync__plan_sources(p);
@@ -234,7 +263,8 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
         dync__str_add(s, "\n");
     }
     for (int i = 0; i < p->n_steps; i++) {
-        dync__str_addf(s, "  step %d %s slots", i, p->step[i].call ? p->step[i].call->row->name : "kernel");
+        const char *with = p->step[i].call && p->step[i].code ? " with epilogue" : "";
+        dync__str_addf(s, "  step %d %s%s slots", i, p->step[i].call ? p->step[i].call->row->name : "kernel", with);
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);

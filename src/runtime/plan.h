@@ -9,9 +9,9 @@ enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT
 typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;    /* at -1 in the arena: no memory */
 
 typedef struct dync__plan_step {
-    dync__code *code;                    /* one of the two */
+    dync__code *code;                    /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
-    int n;                               /* buffers or operands */
+    int n;                               /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source;     /* of each: its slot, resolved */
     bool draws;                          /* takes random numbers */
@@ -31,6 +31,11 @@ struct dync__plan {
 /* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
 DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
+
+/* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
+ * its own, or -1. */
+DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
+DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
 
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);

@@ -1,0 +1,111 @@
+/* runtime/epilogue.c: loops that follow a matrix product become its epilogue: the kernel call runs them on rows of the result as they are
+ * done, while they are in the cache, and where the loops only turn the result into another of the same size, in its memory. Before:
+ * plan.c has fused and scheduled; after: kernel/matmul.c runs them.
+ *
+ * Which: the nearest kernel that reads the result in the order it is written, row by row, and could as well run right after the call:
+ * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads. */
+#include "../dync.in.h"
+#include "plan.h"
+#include "../kernel/operand.h"
+
+/* The result as the kernel reads it: its elements in order of the loops. */
+static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a, const dync__operand *c)
+{
+    int64_t next = 1;
+    for (int d = k->n_dims - 1; d >= 0; d--) {
+        if (k->extent[d] == 1) continue;
+        if (a->stride[d] != next) return false;
+        next *= k->extent[d];
+    }
+    return a->offset == c->lay.offset && next == dync__operand_numel(c);
+}
+
+static bool dync__epilogue_reads(const dync__kernel *k, const dync__operand *c)
+{
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex || in->prim == DYNC__P_random) return false;
+        if (in->buf < 0 || k->buf.at[in->buf].id != c->slot) continue;
+        if (in->prim != DYNC__P_load || !dync__epilogue_in_order(k, &k->access.at[in->access], c)) return false;
+        any = true;
+    }
+    return any && !k->uses_random;
+}
+
+static int dync__epilogue_mode(const dync__kernel *k, int32_t slot)
+{
+    int mode = 0;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].id == slot) mode |= k->buf.at[i].mode;
+    return mode;
+}
+
+/* May k go before this step? */
+static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *s)
+{
+    for (int i = 0; s->k && i < s->k->buf.n; i++) {
+        int mode = dync__epilogue_mode(k, s->k->buf.at[i].id);
+        if (mode && ((mode | s->k->buf.at[i].mode) & DYNC__BUF_OUT)) return false;
+    }
+    for (int i = 0; !s->k && i < s->n_reads; i++)
+        if (dync__epilogue_mode(k, s->reads[i]) & DYNC__BUF_OUT) return false;
+    for (int i = 0; !s->k && i < s->n_writes; i++)
+        if (dync__epilogue_mode(k, s->writes[i])) return false;
+    return true;
+}
+
+static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k, const dync__kcall *c)
+{
+    for (int i = 0; i < k->buf.n; i++) {
+        if (!(k->buf.at[i].mode & DYNC__BUF_OUT)) continue;
+        if (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT) return false;
+        for (int o = 0; o < c->n; o++)
+            if (c->operand[o].slot == k->buf.at[i].id) return false;
+    }
+    return true;
+}
+
+DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step, int n, int at)
+{
+    enum { NEAR = 8 };
+    const dync__kcall *c = step[at].call;
+    const dync__operand *out = &c->operand[c->n - 1];
+    if (dync__kcall_rows(c) <= 0 || !dync__layout_is_contiguous(&out->lay)) return -1;
+    for (int j = at + 1; j < n && j <= at + NEAR; j++) {
+        const dync__kernel *k = step[j].k;
+        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) && dync__epilogue_writes_apart(pb, k, c);
+        for (int b = at + 1; ok && b < j; b++) ok = dync__epilogue_passes(k, &step[b]);
+        if (ok) return j;
+    }
+    return -1;
+}
+
+/* The slot that can hold the result in place of its own: k stores once, to an equal place of this slot, and nobody else wants the result. */
+DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at, int with)
+{
+    const dync__kcall *c = step[at].call;
+    const dync__operand *out = &c->operand[c->n - 1];
+    const dync__kernel *k = step[with].k;
+    int slot = -1, stores = 0;
+    if (pb->slot.at[out->slot].kind != DYNC__SLOT_TEMP || out->lay.offset != 0) return -1;
+    for (int i = 0; i < n; i++) {
+        if (i == at || i == with) continue;
+        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
+            if (step[i].k->buf.at[b].id == out->slot) return -1;
+        for (int b = 0; b < step[i].n_reads; b++)
+            if (step[i].reads[b] == out->slot) return -1;
+        for (int b = 0; b < step[i].n_writes; b++)
+            if (step[i].writes[b] == out->slot) return -1;
+    }
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim != DYNC__P_store) continue;
+        const dync__buf *b = &k->buf.at[in->buf];
+        stores++;
+        if (b->mode == DYNC__BUF_OUT && b->dtype == out->dtype && dync__epilogue_in_order(k, &k->access.at[in->access], out) &&
+            pb->slot.at[b->id].size == pb->slot.at[out->slot].size)
+            slot = b->id;
+    }
+    return stores == 1 ? slot : -1;
+}
