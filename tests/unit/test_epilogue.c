@@ -1,0 +1,101 @@
+/* runtime/epilogue.c, kernel/matmul.c: loops after a matrix product: they are its epilogue where that is possible, and the results are eager's
+ * for all shapes, layouts and thread counts. */
+#include "../../src/dync.in.h"
+#include "../../src/inductor/inductor.h"
+#include "../../src/codegen/gemm_code.h"
+#include "../test.h"
+#include "../tol.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
+
+/* x [m, k], w [k, n], b [n], r [m, n] */
+typedef dync_tensor *(*program)(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r);
+static dync_tensor *relu(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)b, (void)r, dync_relu(dync_matmul(x, w)); }
+static dync_tensor *biased(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)r, dync_gelu(dync_addmm(b, x, w)); }
+static dync_tensor *residual(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return dync_add(r, dync_mul(dync_addmm(b, x, w), 0.5)); }
+static dync_tensor *narrowed(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)r, dync_to_dtype(dync_silu(dync_addmm(b, x, w)), DYNC_BF16); }
+static dync_tensor *softened(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)b, dync_softmax(dync_add(dync_matmul(x, w), r), 1); }
+static dync_tensor *normed(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)r, dync_layer_norm(dync_matmul(x, w), dync_shape(dync_size(w, 1)), b, b, 1e-5); }
+static dync_tensor *summed(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)b, dync_sum(dync_mul(dync_matmul(x, w), r), dync_shape(1), false); }
+static dync_tensor *by_column(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)b, (void)r, dync_sum(dync_tanh(dync_matmul(x, w)), dync_shape(0), false); }
+static dync_tensor *turned(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)b, (void)r, dync_contiguous(dync_transpose(dync_tanh(dync_matmul(x, w)), 0, 1)); }
+static dync_tensor *chained(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    dync_tensor *y = dync_sigmoid(dync_addmm(b, x, w));
+    return dync_add(dync_tanh(dync_matmul(y, dync_transpose(r, 0, 1))), dync_sum(y, DYNC_ALL, false));
+}
+static dync_tensor *twice(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    dync_tensor *y = dync_matmul(x, w);
+    return dync_cat(dync_tuple(y, dync_relu(dync_add(y, b)), dync_mul(y, r)), 0);
+}
+static dync_tensor *left(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    return (void)b, dync_mul(dync_tanh(dync_matmul(dync_transpose(w, 0, 1), dync_transpose(x, 0, 1))), dync_transpose(r, 0, 1));
+}
+static dync_tensor *batched(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    dync_tensor *three = dync_stack(dync_tuple(x, dync_mul(x, 2), dync_neg(x)), 0), *ws = dync_stack(dync_tuple(w, dync_neg(w), w), 0);
+    return dync_add(dync_relu(dync_bmm(three, ws)), dync_add(r, b));
+}
+
+static const struct { program fn; bool fuses; } programs[] = {
+    {relu, true}, {biased, true}, {residual, true}, {narrowed, true}, {softened, true}, {normed, true}, {summed, true}, {by_column, false},
+    {turned, false}, {chained, true}, {twice, true}, {left, true}, {batched, true}};
+enum { PROGRAMS = sizeof programs / sizeof programs[0] };
+
+static void compare(program fn, dync_tensor **in, int step)
+{
+    dync_compiled *f = dync_compile(fn, .args = "x, w, b, r");
+    dync_tensor *want = fn(in[0], in[1], in[2], in[3]);
+    for (int i = 0; i < 2; i++) {
+        dync_tensor *got = dync_call(f, in[0], in[1], in[2], in[3]);
+        double tol = got && dync_type(got) == DYNC_BF16 ? TOL_BF16_1ULP : got && dync_type(got) == DYNC_F64 ? TOL_F64_CHAIN : 2e-5;
+        if (!EXPECT(got && want && dync_allclose(got, want, tol, tol)))
+            printf("  program %d: %d x %d x %d\n", step, (int)dync_size(in[0], 0), (int)dync_size(in[1], 1), (int)dync_size(in[0], 1));
+    }
+    dync_compiled_free(f);
+}
+
+TEST(results_are_eager_s)
+{
+    for (int round = 0; round < 120; round++)
+        DYNC_SCOPE {
+            int p = round % PROGRAMS, m = test_random_int(1, round % 4 ? 50 : 300), n = test_random_int(1, round % 3 ? 40 : 200), k = test_random_int(1, 90);
+            dync__pool_set_threads(test_random_int(1, 4));
+            dync_dtype type = round % 7 == 0 ? DYNC_F64 : DYNC_F32;
+            dync_tensor *in[4] = {dync_randn(dync_shape(m, k), .dtype = type), dync_randn(dync_shape(k, n), .dtype = type), dync_randn(dync_shape(n), .dtype = type),
+                                  dync_randn(dync_shape(m, n), .dtype = type)};
+            if (round % 5 == 1) in[1] = dync_transpose(dync_contiguous(dync_transpose(in[1], 0, 1)), 0, 1);
+            if (round % 5 == 2) in[0] = dync_transpose(dync_contiguous(dync_transpose(in[0], 0, 1)), 0, 1);
+            compare(programs[p].fn, in, p);
+        }
+    dync__pool_set_threads(0);
+}
+
+static program traced;
+static dync_value as_list(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_tuple(traced(args[0].as.t, args[1].as.t, args[2].as.t, args[3].as.t));
+}
+
+/* With machine code each of these has an epilogue. */
+TEST(epilogues_are_found)
+{
+    if (!dync__gt_can(DYNC__GT_F32)) SKIP("no machine code here");
+    for (int p = 0; p < PROGRAMS; p++)
+        DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(40, 30)), *w = dync_randn(dync_shape(30, 50)), *b = dync_randn(dync_shape(50)), *r = dync_randn(dync_shape(40, 50));
+            traced = programs[p].fn;
+            dync_graph *g = dync_make_graph(as_list, x, w, b, r);
+            dync__lowered l;
+            dync__str s = {0};
+            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(g, NULL, "", &l))) continue;
+            dync__plan_dump(&s, l.plan);
+            if (!EXPECT((strstr(dync__str_get(&s), "with epilogue") != NULL) == programs[p].fuses)) printf("  program %d\n%s", p, dync__str_get(&s));
+            dync__str_free(&s);
+            dync__lowered_free(&l);
+        }
+}
+
+TEST_MAIN
