@@ -12361,6 +12361,9 @@ typedef struct dync__code dync__code;
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);                     /* NULL + error; the kernel may die afterwards */
 /* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */
 DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
+/* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its outermost index? Then in any order, on any threads. */
+DYNC__FN bool dync__code_has_parts(const dync__code *, int64_t of);
+DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin, int64_t end, int64_t of);
 DYNC__FN void dync__code_free(dync__code *);
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);                /* listing for DYNC_LOG=code */
 
@@ -17947,10 +17950,32 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
     *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
+/* Lanes that nothing ties to each other. */
+static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
+DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
+    const dync__jit *jit = c->jit;
+    if (!jit || jit->vertical || c->empty || of <= 0) return false;
+    return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
+}
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
+    const dync__jit *jit = c->jit;
+    const uint64_t none[2] = {0, 0};
+    int64_t rows = jit->rows / of, lanes = jit->lanes / of;
+    if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
+    return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
+}
 #else
 static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
     (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
     return false;
+}
+DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
+    (void)c, (void)of;
+    return false;
+}
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
+    (void)c, (void)buffers, (void)begin, (void)end, (void)of;
+    return DYNC_OK;
 }
 #endif
 DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
@@ -19817,6 +19842,8 @@ typedef struct dync__kcall {
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
+    const dync__code *epilogue;              /* loops over the result, run as rows of it are done; their buffers stand behind the operands in data */
+    int64_t epilogue_rows;                   /* rows of the result, outermost in the loops */
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;
@@ -19855,6 +19882,8 @@ enum { DYNC__RNN_IN, DYNC__RNN_W, DYNC__RNN_BIAS, DYNC__RNN_H0, DYNC__RNN_C0, DY
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
+/* Rows of its result that the kernel tells the end of, for an epilogue; 0: it takes none. */
+DYNC__FN int64_t dync__kcall_rows(const dync__kcall *);
 /* The matmul that conv2d and others share: C[m,n] (+)= A[m,k] B[k,n], any strides, compute type f32 or f64. */
 DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
     int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate);
@@ -20121,7 +20150,7 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const v
  * tiles, threads and packed operands do not change a bit of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not
  * 4 x 14 + 8. */
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
-enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8,
+enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8, DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
        DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */, DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */ };
 #define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* products of m n k from which threads are worth waking */
 #if defined(DYNC_SMALL)
@@ -20210,7 +20239,7 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
     dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * bytes, .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
     x.b = g->b + p * x.b_step;
-    for (int64_t i = 0, row = 0, end; i < parts; i++, row = end) {
+    for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
         end = dync__gemm_share(g->m, parts, i + 1);
         x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
         if (panel) {
@@ -20221,7 +20250,10 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
         dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * bytes);
-        if (g->done && p + k == g->k) g->done(g->user, row, end);
+        if (g->done && p + k == g->k && (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
+            g->done(g->user, told, end);
+            told = end;
+        }
     }
 }
 static void dync__gemm_dots(const dync__gemm *g) {
@@ -20488,13 +20520,19 @@ typedef struct dync__mm {
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
+    const char *d;                     /* f32 and f64: an addend, its columns dense */
+    int64_t d_row;
     float *scratch;
+    void *const *data;
+    int32_t told;                      /* epilogues: products whose rows are all done */
+    dync_status status;
 } dync__mm;
 static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *data) {
     const dync__operand *a = &call->operand[0], *b = &call->operand[1], *c = &call->operand[call->n - 1];
     int rank = c->lay.ndim;
     memset(g, 0, sizeof *g);
     g->call = call;
+    g->data = data;
     g->a = dync__operand_at(a, data[0]);
     g->b = dync__operand_at(b, data[1]);
     g->c = dync__operand_at(c, data[call->n - 1]);
@@ -20569,41 +20607,55 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
     default: dync__mm_integers_1(g, a, b, c);
     }
 }
-static void dync__mm_one(const dync__mm *g, int64_t index) {
+/* Rows of one product are final. */
+typedef struct dync__mm_rows { dync__mm *g; int64_t first; } dync__mm_rows;
+static void dync__mm_done(void *user, int64_t begin, int64_t end) {
+    const dync__mm_rows *r = user;
+    const dync__kcall *c = r->g->call;
+    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
+}
+static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c) {
+    dync__mm_rows rows = {g, index * g->m};
+    dync__gemm x = {.type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, .m = g->m, .n = g->n, .k = g->k, .a = a, .b = b, .c = c, .a_row = g->a_row,
+                    .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col, .c_row = g->c_row, .c_col = g->c_col, .d = g->d, .d_row = g->d_row};
+    if (g->accumulate) x.d = c, x.d_row = g->c_row;
+    if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
+    if (dync__gemm_run(&x)) (void)DYNC__ATOMIC_ADD(&g->told, 1);
+    else if (g->call->epilogue && g->batches > 1) {
+        dync__mm_done(&rows, 0, g->m);
+        (void)DYNC__ATOMIC_ADD(&g->told, 1);
+    }
+}
+static void dync__mm_one(dync__mm *g, int64_t index) {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     const char *a = g->a, *b = g->b;
     char *c = g->c;
-    for (int d = g->n_batch - 1; d >= 0; d--) {
-        int64_t i = index % g->shape[d];
-        index /= g->shape[d];
-        a += i * g->a_step[d] * bytes;
-        b += i * g->b_step[d] * bytes;
-        c += i * g->c_step[d] * bytes;
+    for (int64_t d = g->n_batch - 1, i = index; d >= 0; d--) {
+        int64_t at = i % g->shape[d];
+        i /= g->shape[d];
+        a += at * g->a_step[d] * bytes;
+        b += at * g->b_step[d] * bytes;
+        c += at * g->c_step[d] * bytes;
     }
-    if (g->dtype == DYNC_F32)
-        dync__gemm_f32(g->m, g->n, g->k, (const float *)(const void *)a, g->a_row, g->a_col, (const float *)(const void *)b, g->b_row,
-                       g->b_col, (float *)(void *)c, g->c_row, g->c_col, g->accumulate);
-    else if (g->dtype == DYNC_F64)
-        dync__gemm_f64(g->m, g->n, g->k, (const double *)(const void *)a, g->a_row, g->a_col, (const double *)(const void *)b, g->b_row,
-                       g->b_col, (double *)(void *)c, g->c_row, g->c_col, g->accumulate);
-    else if (dync__dtype_info(g->dtype)->kind == 'f')
-        dync__mm_half(g, a, b, c);
-    else
-        dync__mm_integers(g, a, b, c);
+    if (g->dtype == DYNC_F32 || g->dtype == DYNC_F64) dync__mm_float(g, index, a, b, c);
+    else if (dync__dtype_info(g->dtype)->kind == 'f') dync__mm_half(g, a, b, c);
+    else dync__mm_integers(g, a, b, c);
 }
 static void dync__mm_part(void *user, int part, int n_parts) {
-    const dync__mm *g = user;
+    dync__mm *g = user;
     for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);
 }
 static dync_status dync__mm_run(dync__mm *g) {
     bool half = g->dtype == DYNC_F16 || g->dtype == DYNC_BF16;
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
-    int threads = dync__pool_threads();
-    if (!half && g->batches >= 2 * threads && threads > 1 && work >= DYNC__MATMUL_PARALLEL)
+    int threads;
+    if (!half && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
         dync__pool_run(dync__mm_part, g, threads);
     else
         dync__mm_part(g, 0, 1);
-    return DYNC_OK;
+    if (g->call->epilogue && g->told != g->batches) return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
+    return g->status;
 }
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__mm_check(dync__kcall *c) {
@@ -20624,6 +20676,13 @@ static dync_status dync__mm_check(dync__kcall *c) {
         c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
     }
     return DYNC_OK;
+}
+DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c) {
+    const dync__operand *y = &c->operand[c->n - 1];
+    int64_t rows = 1;
+    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (y->dtype != DYNC_F32 && y->dtype != DYNC_F64)) return 0;
+    for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
+    return rows;
 }
 DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
@@ -20647,8 +20706,13 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
     dync__mm g;
     dync__mm_open(&g, c, data);
     g.scratch = scratch;
-    g.accumulate = true;
-    dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride, dync__operand_at(bias, data[2]), bias->dtype, bias->lay.stride);
+    if ((y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || g.n == 1)) {
+        g.d = dync__operand_at(bias, data[2]);
+        g.d_row = bias->lay.stride[0];
+    } else {
+        g.accumulate = true;
+        dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride, dync__operand_at(bias, data[2]), bias->dtype, bias->lay.stride);
+    }
     return dync__mm_run(&g);
 }
 
@@ -22934,9 +22998,9 @@ enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT
 typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;    /* at -1 in the arena: no memory */
 
 typedef struct dync__plan_step {
-    dync__code *code;                    /* one of the two */
+    dync__code *code;                    /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
-    int n;                               /* buffers or operands */
+    int n;                               /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source;     /* of each: its slot, resolved */
     bool draws;                          /* takes random numbers */
@@ -22957,10 +23021,111 @@ struct dync__plan {
 DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
+/* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
+ * its own, or -1. */
+DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
+DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
+
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
 #endif
 DYNC__COLD_BEGIN
+
+/* ==== runtime/epilogue.c ======================================================================================== */
+/* runtime/epilogue.c: loops that follow a matrix product become its epilogue: the kernel call runs them on rows of the result as they are
+ * done, while they are in the cache, and where the loops only turn the result into another of the same size, in its memory. Before:
+ * plan.c has fused and scheduled; after: kernel/matmul.c runs them.
+ *
+ * Which: the nearest kernel that reads the result in the order it is written, row by row, and could as well run right after the call:
+ * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads. */
+/* The result as the kernel reads it: its elements in order of the loops. */
+static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a, const dync__operand *c) {
+    int64_t next = 1;
+    for (int d = k->n_dims - 1; d >= 0; d--) {
+        if (k->extent[d] == 1) continue;
+        if (a->stride[d] != next) return false;
+        next *= k->extent[d];
+    }
+    return a->offset == c->lay.offset && next == dync__operand_numel(c);
+}
+static bool dync__epilogue_reads(const dync__kernel *k, const dync__operand *c) {
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex || in->prim == DYNC__P_random) return false;
+        if (in->buf < 0 || k->buf.at[in->buf].id != c->slot) continue;
+        if (in->prim != DYNC__P_load || !dync__epilogue_in_order(k, &k->access.at[in->access], c)) return false;
+        any = true;
+    }
+    return any && !k->uses_random;
+}
+static int dync__epilogue_mode(const dync__kernel *k, int32_t slot) {
+    int mode = 0;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].id == slot) mode |= k->buf.at[i].mode;
+    return mode;
+}
+/* May k go before this step? */
+static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *s) {
+    for (int i = 0; s->k && i < s->k->buf.n; i++) {
+        int mode = dync__epilogue_mode(k, s->k->buf.at[i].id);
+        if (mode && ((mode | s->k->buf.at[i].mode) & DYNC__BUF_OUT)) return false;
+    }
+    for (int i = 0; !s->k && i < s->n_reads; i++)
+        if (dync__epilogue_mode(k, s->reads[i]) & DYNC__BUF_OUT) return false;
+    for (int i = 0; !s->k && i < s->n_writes; i++)
+        if (dync__epilogue_mode(k, s->writes[i])) return false;
+    return true;
+}
+static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k, const dync__kcall *c) {
+    for (int i = 0; i < k->buf.n; i++) {
+        if (!(k->buf.at[i].mode & DYNC__BUF_OUT)) continue;
+        if (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT) return false;
+        for (int o = 0; o < c->n; o++)
+            if (c->operand[o].slot == k->buf.at[i].id) return false;
+    }
+    return true;
+}
+DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step, int n, int at) {
+    enum { NEAR = 8 };
+    const dync__kcall *c = step[at].call;
+    const dync__operand *out = &c->operand[c->n - 1];
+    if (dync__kcall_rows(c) <= 0 || !dync__layout_is_contiguous(&out->lay)) return -1;
+    for (int j = at + 1; j < n && j <= at + NEAR; j++) {
+        const dync__kernel *k = step[j].k;
+        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) && dync__epilogue_writes_apart(pb, k, c);
+        for (int b = at + 1; ok && b < j; b++) ok = dync__epilogue_passes(k, &step[b]);
+        if (ok) return j;
+    }
+    return -1;
+}
+/* The slot that can hold the result in place of its own: k stores once, to an equal place of this slot, and nobody else wants the result. */
+DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at, int with) {
+    const dync__kcall *c = step[at].call;
+    const dync__operand *out = &c->operand[c->n - 1];
+    const dync__kernel *k = step[with].k;
+    int slot = -1, stores = 0;
+    if (pb->slot.at[out->slot].kind != DYNC__SLOT_TEMP || out->lay.offset != 0) return -1;
+    for (int i = 0; i < n; i++) {
+        if (i == at || i == with) continue;
+        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
+            if (step[i].k->buf.at[b].id == out->slot) return -1;
+        for (int b = 0; b < step[i].n_reads; b++)
+            if (step[i].reads[b] == out->slot) return -1;
+        for (int b = 0; b < step[i].n_writes; b++)
+            if (step[i].writes[b] == out->slot) return -1;
+    }
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim != DYNC__P_store) continue;
+        const dync__buf *b = &k->buf.at[in->buf];
+        stores++;
+        if (b->mode == DYNC__BUF_OUT && b->dtype == out->dtype && dync__epilogue_in_order(k, &k->access.at[in->access], out) &&
+            pb->slot.at[b->id].size == pb->slot.at[out->slot].size)
+            slot = b->id;
+    }
+    return stores == 1 ? slot : -1;
+}
 
 /* ==== runtime/memplan.c ========================================================================================= */
 /* runtime/memplan.c: where temporaries live in the arena of one run: lifetimes over steps, largest first, each at the lowest offset
@@ -23091,31 +23256,54 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *k) {
         if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
     return false;
 }
-static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k) {
-    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1) * sizeof *slot);
+/* Slots of the step: the call's operands, then the kernel's buffers. */
+static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, const dync__kernel *k) {
+    int operands = s->call ? s->call->n : 0, n = operands + (k ? k->buf.n : 0);
+    int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *slot);
     if (!slot) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < k->buf.n; i++) slot[i] = k->buf.at[i].id;
-    s->n = k->buf.n;
+    for (int i = 0; i < n; i++) slot[i] = i < operands ? s->call->operand[i].slot : k->buf.at[i - operands].id;
+    s->n = n;
     s->slot = slot;
+    return DYNC_OK;
+}
+static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k) {
     s->draws = k->uses_random;
     s->code = dync__code_new(k);
-    return s->code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    return s->code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
-static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, int64_t *scratch) {
+/* The kernel that can be the epilogue of the call step[at] is no step of its own. */
+static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, dync__fuse_step *step, int n, int at, dync__kernel **k) {
+    dync__kcall *c = step[at].call;
+    int64_t rows = dync__kcall_rows(c);
+    int with = rows > 0 ? dync__epilogue_find(pb, step, n, at) : -1;
+    if (with < 0) return DYNC_OK;
+    if (!(s->code = dync__code_new(step[with].k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    if (!dync__code_has_parts(s->code, rows)) {
+        dync__code_free(s->code);
+        s->code = NULL;
+        return DYNC_OK;
+    }
+    int slot = dync__epilogue_in_place(pb, step, n, at, with);
+    *k = step[with].k;
+    for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
+        if ((*k)->buf.at[i].id == c->operand[c->n - 1].slot) (*k)->buf.at[i].id = slot;
+    if (slot >= 0) c->operand[c->n - 1].slot = slot;
+    c->epilogue = s->code;
+    c->epilogue_rows = rows;
+    memset(&step[with], 0, sizeof step[with]);
+    return DYNC_OK;
+}
+static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *epilogue, int64_t *scratch) {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
-    int32_t *slot = dync__arena_alloc(&p->arena, DYNC__KCALL_OPERANDS * sizeof *slot);
-    if (!c || !slot) return DYNC_ERR_MEMORY;
+    if (!c) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) {
         const dync__slot *from_slot = &p->slot[c->operand[i].slot];
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
     }
     s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
-    for (int i = 0; i < c->n; i++) slot[i] = c->operand[i].slot;
-    s->n = c->n;
-    s->slot = slot;
     if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
-    return DYNC_OK;
+    return dync__plan_step_slots(p, s, epilogue);
 }
 static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off) {
     dync__arena arena = {0};
@@ -23166,9 +23354,11 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     if (!p->slot || !p->step || !p->constant || !p->name) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
-        if (step[i].k && !dync__kernel_writes(step[i].k)) continue;      /* everything it made went elsewhere by fusion */
+        dync__kernel *epilogue = NULL;
+        if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, &scratch));
+        if (step[i].call && !opt->no_fuse) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
     }
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
     return dync__plan_sources(p);
@@ -23213,7 +23403,8 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p) {
         dync__str_add(s, "\n");
     }
     for (int i = 0; i < p->n_steps; i++) {
-        dync__str_addf(s, "  step %d %s slots", i, p->step[i].call ? p->step[i].call->row->name : "kernel");
+        const char *with = p->step[i].call && p->step[i].code ? " with epilogue" : "";
+        dync__str_addf(s, "  step %d %s%s slots", i, p->step[i].call ? p->step[i].call->row->name : "kernel", with);
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);
