@@ -48,7 +48,9 @@ static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b) { retur
 DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
 {
     static const bool for_x[3] = {true, false, false}, for_w[3] = {false, true, false};
-    dync_tensor *gx = g->grad_out[0], *gw = g->grad_out[1], *gb = g->grad_out[2], *h = NULL;
+    dync_tensor *part[3], *h = NULL;
+    for (int i = 0; i < 3; i++) part[i] = g->call->args[7 + i].as.i ? g->grad_out[i] : NULL;       /* what was not asked for is empty */
+    dync_tensor *gx = part[0], *gw = part[1], *gb = part[2];
     if (dync__ga_needed(g, 0)) {
         if (gx) h = dync__g_conv(g, gx, dync__ga_tensor(g, 2));
         if (gw) h = dync__g_plus(h, dync__g_conv(g, dync__ga_tensor(g, 1), gw));

@@ -534,6 +534,7 @@ static dync_status dync__tape_by_copy(dync__opcall *c)
     args[0] = c->args[0];
     args[1] = dync__arg_t(value);
     dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, c->out);
+    c->nout = status == DYNC_OK;
     dync__unref(value);
     return status;
 }
