@@ -115,6 +115,12 @@ static bool all_zero(const dync__tensor *t)
         if (fabs(dync__load_f64(element(t, i), t->dtype)) > 0) return false;
     return true;
 }
+static bool same_strides(const dync__tensor *a, const dync__tensor *b)
+{
+    for (int i = 0; i < a->lay.ndim && a->numel; i++)
+        if (a->lay.shape[i] != 1 && a->lay.stride[i] != b->lay.stride[i]) return false;
+    return true;
+}
 /* An output's place in memory is that of the same input or earlier output, or a new one. */
 static bool same_memory(const outcome *a, const outcome *b, int i)
 {
@@ -135,6 +141,7 @@ static const char *differs(const outcome *a, const outcome *b, int n_params)
         if (dync_requires_grad(a->at[i]) != dync_requires_grad(b->at[i])) return "requires_grad";
         if (dync_is_leaf(a->at[i]) != dync_is_leaf(b->at[i])) return "is_leaf";
         if (!same_memory(a, b, i)) return "memory";
+        if (!same_strides(dync__open(a->at[i]), dync__open(b->at[i]))) return "strides";
     }
     for (int i = 0; i < n_params; i++) {
         if (!a->grad[i] != !b->grad[i]) {             /* one node stands for several: zeros for nothing are as good */
