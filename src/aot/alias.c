@@ -86,7 +86,7 @@ static void dync__joint_share(dync__joint *j)
     }
 }
 
-/* The tensor that every input of a group is a view of, or is; NULL where there is none. */
+/* The tensor that every input of a group with a history is a view of, or is; NULL where there is none. Others only lie on its memory. */
 static dync__tensor *dync__group_base(const dync__joint *j, int mark)
 {
     dync__tensor *base = NULL;
@@ -98,12 +98,19 @@ static dync__tensor *dync__group_base(const dync__joint *j, int mark)
             base = x->grad->base;
         }
     }
-    for (int i = 0; i < j->into->n_inputs && base; i++) {
-        if (j->into->actual.at[i].group != mark) continue;
-        const dync__tensor *x = dync__joint_example(j, i);
-        if (!(x->grad && x->grad->base) && x != base) return NULL;
-    }
     return base;
+}
+
+static bool dync__group_apart(const dync__tensor *x, const dync__tensor *base) { return !(x->grad && x->grad->base) && x != base; }
+
+/* An input on the memory of another one, with a history of its own or none. */
+static dync__tensor *dync__group_alias(dync__joint *j, int i, dync__tensor *on)
+{
+    dync__tensor *t = dync__functional_alias(&j->f, on, &j->into->actual.at[i].lay);
+    if (!t || !j->training || !dync__tensor_requires_grad(dync__joint_example(j, i))) return t;
+    dync__tensor_set_requires_grad(t, true);
+    j->leaf[i] = t;
+    return dync__joint_entry(j, t);
 }
 
 static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *base)
@@ -125,6 +132,10 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
         if (i == b) continue;
+        if ((g->actual.at[i].apart = dync__group_apart(dync__joint_example(j, i), base))) {
+            if (!(j->seen[i] = dync__group_alias(j, i, j->seen[b]))) return DYNC_ERR_MEMORY;
+            continue;
+        }
         const dync__layout *lay = &g->actual.at[i].lay;
         dync_dims size = {.n = lay->ndim}, stride = {.n = lay->ndim};
         memcpy(size.d, lay->shape, (size_t)lay->ndim * sizeof *lay->shape);
@@ -158,13 +169,7 @@ static dync_status dync__group_as_row(dync__joint *j, int mark)
     for (int i = 0; i < g->n_inputs; i++) {
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
-        dync__tensor *t = dync__functional_alias(&j->f, j->seen[b], &g->actual.at[i].lay);
-        if (t && j->training && dync__tensor_requires_grad(dync__joint_example(j, i))) {
-            dync__tensor_set_requires_grad(t, true);
-            j->leaf[i] = t;
-            t = dync__joint_entry(j, t);
-        }
-        if (!(j->seen[i] = t)) return DYNC_ERR_MEMORY;
+        if (!(j->seen[i] = dync__group_alias(j, i, j->seen[b]))) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
@@ -352,7 +357,7 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
         if (g->actual.at[i].passed && dync__functional_mutated(j->seen[i])) DYNC__TRY(dync__joint_written(j, i, dync__joint_new_history(j, i)));
     for (int i = 0; i < g->n_inputs; i++) {             /* parts of rows: their data are back, their history is not */
         const dync__aot_actual *a = &g->actual.at[i];
-        if (a->same_as < 0 && a->group >= 0 && g->actual.at[a->group].kind == DYNC__AOT_FLAT && dync__joint_new_history(j, i))
+        if (a->same_as < 0 && a->group >= 0 && (a->apart || g->actual.at[a->group].kind == DYNC__AOT_FLAT) && dync__joint_new_history(j, i))
             DYNC__TRY(dync__joint_written(j, i, true));
     }
     return DYNC_OK;

@@ -40,6 +40,7 @@ typedef enum {
 typedef struct dync__aot_actual {
     uint8_t kind;
     bool passed;                         /* the forward graph has an input for it */
+    bool apart;                          /* USER in a group with a BASE: on its memory, no view of it (detached) */
     int from;
     int same_as;                         /* USER: earlier input that was the very same tensor, or -1 */
     int group;                           /* USER: actual of the memory it lies on, or -1 */

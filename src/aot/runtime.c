@@ -98,7 +98,7 @@ static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
             const dync__tensor *base = actual[a->group];
             if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
-            if (on_base && !(in[i]->grad && in[i]->grad->base == base)) return false;
+            if (on_base && (in[i]->grad && in[i]->grad->base == base) == a->apart) return false;
         }
     }
     return true;

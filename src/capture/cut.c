@@ -469,10 +469,35 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
 
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
 
-/* So that all later uses of the value are of one that has left its graph. */
+/* The node whose memory a value lies on. */
+static const dync_node *dync__node_memory(const dync_node *n)
+{
+    while (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__INPLACE) && n->args[0].kind == DYNC__A_NODE)
+        n = n->args[0].as.node;
+    return n;
+}
+
+DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
+{
+    const dync_node *at = fake->node ? dync__node_memory(fake->node) : NULL;
+    int env = !at ? fake->node_output : at->kind == DYNC__N_PLACEHOLDER ? at->env : -1;
+    const dync__tensor *real = env >= 0 ? t->real.at[env] : NULL;
+    for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
+        const dync_node *n = t->graph->node.at[i], *of;
+        if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE || n->args[0].kind != DYNC__A_NODE) continue;
+        of = dync__node_memory(n->args[0].as.node);
+        bool shares = real && of->kind == DYNC__N_PLACEHOLDER && of->env >= 0 && t->real.at[of->env] && t->real.at[of->env]->storage == real->storage;
+        if (of == at || shares) return n;
+    }
+    return NULL;
+}
+
+/* So that all later uses of the value, as it is now, are of one that has left its graph. */
 DYNC__FN dync_status dync__tracer_split(dync__tracer *t, const dync__tensor *made)
 {
-    t->split = made->node ? dync__node_ordinal(t, made->node) + 1 : 0;
+    const dync_node *written = dync__tracer_written(t, made);
+    int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0, last = written ? dync__node_ordinal(t, written) + 1 : 0;
+    t->split = DYNC__MAX(at, last);
     dync_status status = dync__cut_live(t, NULL, NULL);
     t->split = 0;
     return status;

@@ -216,11 +216,13 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
 
 DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
 {
-    for (int i = 0; i < t->effects.n; i++) {
-        if (t->effects.at[i].effect.kind != DYNC__DO_HOOK || t->effects.at[i].effect.id != id) continue;
-        dync__unref(t->effects.at[i].of);
-        t->effects.n--;
-        memmove(&t->effects.at[i], &t->effects.at[i + 1], (size_t)(t->effects.n - i) * sizeof *t->effects.at);
+    for (int i = 0; i < t->before.n + t->effects.n; i++) {
+        bool early = i < t->before.n;
+        dync__effect_wait *w = early ? &t->before.at[i] : &t->effects.at[i - t->before.n];
+        if (w->effect.kind != DYNC__DO_HOOK || w->effect.id != id) continue;
+        dync__unref(w->of);
+        int *n = early ? &t->before.n : &t->effects.n, after = early ? --*n - i : --*n - (i - t->before.n);
+        memmove(w, w + 1, (size_t)after * sizeof *w);
         return true;
     }
     return false;

@@ -350,10 +350,13 @@ static bool dync__used_inside(const dync__tracer *t, int env)
     return u.uses > 0;
 }
 
-/* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place). */
-static bool dync__trace_expose(dync__tracer *t, dync__tensor *x)
+/* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place).
+ * *before: it is there already, as it is before what is pending. */
+static bool dync__trace_expose(dync__tracer *t, dync__tensor *x, bool *before)
 {
     int env = dync__effect_env(t, x);
+    *before = env >= 0 && !dync__tracer_written(t, x);
+    if (env >= 0 && !*before) return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK;
     if (env >= 0 && dync__used_inside(t, env)) {
         dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
         return false;
@@ -376,9 +379,10 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
         return true;
     }
     dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
+    bool before;
     if (t->taped && dync__effect_env(t, x) < 0) t->inner = "a hook on a value";
-    else if (!dync__trace_expose(t, x)) return true;
-    else if (status == DYNC_OK) status = dync__effect_add(t, false, e, x);
+    else if (!dync__trace_expose(t, x, &before)) return true;
+    else if (status == DYNC_OK) status = dync__effect_add(t, before, e, x);
     if (status != DYNC_OK) dync__tracer_fail(t, status);
     else *id = e.id;
     return true;
@@ -409,8 +413,9 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
         return *status != DYNC_OK;
     }
     *status = DYNC_ERR_RUNTIME;
-    if (!dync__trace_expose(t, x)) return true;
-    *status = dync__effect_add(t, false, e, x);
+    bool before;
+    if (!dync__trace_expose(t, x, &before)) return true;
+    *status = dync__effect_add(t, before, e, x);
     if (*status != DYNC_OK) dync__tracer_fail(t, *status);
     return true;
 }
@@ -421,7 +426,7 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
     dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
     if (!x || t->taped) return false;
     const dync__tensor *real = x->node ? NULL : t->real.at[x->node_output];
-    *leaf = real ? dync__tensor_is_leaf(real) : !(x->flags & DYNC__T_REQUIRES_GRAD);
+    *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN) : !(x->flags & DYNC__T_REQUIRES_GRAD);
     return true;
 }
 

@@ -277,7 +277,7 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
         if (!x) continue;
         bool floats = dync__dtype_is_float(x->dtype);
         if (c->row->cls == DYNC__INPLACE) {
-            if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
+            if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
             continue;                               /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
         }
@@ -448,7 +448,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 {
     if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
-    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node) return DYNC_OK;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
     const dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
     if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;

@@ -73,7 +73,8 @@ typedef struct dync__storage {
 
 enum { DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */, DYNC__T_FAKE = 2, DYNC__T_PARAMETER = 4,
        DYNC__T_NAMED = 8, DYNC__T_NUMBER = 16 /* capture/: a symbolic number, 0-dim int64 or float64 */,
-       DYNC__T_KEPT = 32 /* a fake that a script hands out: one thread at a time has it */ };
+       DYNC__T_KEPT = 32 /* a fake that a script hands out: one thread at a time has it */,
+       DYNC__T_WRITTEN = 64 /* capture/: a fake that has a history since it was written in place: no leaf */ };
 typedef struct dync__tensor {
     int32_t refs;                     /* 0: the slot is free; then numel is the next free slot of the shared list */
     uint32_t generation, slot;
