@@ -85,7 +85,8 @@ typedef struct dync__aot_graphs {
     DYNC__VEC(int) grad_of;              /* actual input of each gradient */
     int n_saved;
     const dync_node *last_forward;       /* of the joint graph */
-    char *backward_error;                /* why there is no backward graph though there should be; owned */
+    char *backward_error;                /* why some outputs have no backward; owned */
+    DYNC__VEC(int) broken;               /* those outputs, numbered as in tangent_of */
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;
 } dync__aot_graphs;

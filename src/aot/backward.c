@@ -273,7 +273,8 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     dync__aot_saved *s = state;
     const dync__aot_graphs *g = &s->code->g;
     DYNC__TRY(dync__aot_saved_check(s));
-    if (g->backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
+    for (int i = 0; i < g->broken.n; i++)
+        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
     if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
@@ -362,7 +363,10 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
     bool *requires = (bool *)(edge + n_actual);
     memset(edge, 0, (size_t)room * sizeof *edge);
     for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
-    for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
+    for (int i = 0; i < p->n_tangents; i++) {
+        requires[p->tangent[i]] = true;
+        if (outputs[p->tangent[i]]) dync__grad_meta_no_view(outputs[p->tangent[i]]);
+    }
     dync__aot_saved *s = dync__aot_saved_new(c, p, saved);
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;

@@ -145,6 +145,7 @@ static dync_node *dync__functional_view(dync__functional *f, const dync__fstore 
 {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     dync__layout rel = dync__functional_rel(s, t);
+    info.lay.offset = rel.offset + s->base->info[0].lay.offset;
     dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
                          dync__arg_i(rel.offset)};
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
@@ -181,6 +182,15 @@ static dync_status dync__functional_args(dync__functional *f, int n, const dync_
     return DYNC_OK;
 }
 
+/* as_strided sees the memory of an input beyond the elements of the input itself, which is all that a graph is given. */
+static bool dync__functional_beyond(const dync__functional *f, const dync__opcall *c)
+{
+    const dync__tensor *view = c->out[0];
+    const dync__fstore *s = view->storage->trace;
+    if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK) return false;
+    return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset || dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
+}
+
 /* Outputs of a recorded call: fakes with nodes. */
 static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
 {
@@ -190,10 +200,21 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
     if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__op_fake(c));
+    if (c->row->cls == DYNC__VIEW && dync__functional_beyond(f, c)) {
+        dync__unref(c->out[0]);
+        c->out[0] = NULL;
+        return dync__functional_refuse(f, "as_strided of an input, beyond its elements");
+    }
     for (int i = 0; i < c->nout; i++)
         if (c->out[i]) info[i] = (dync__info){.dtype = c->out[i]->dtype, .device = c->out[i]->device, .lay = c->out[i]->lay, .alias = -1};
-    if (c->row->cls == DYNC__VIEW) info[0].alias = 0;
-    dync_node *n = dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
+    if (c->row->cls == DYNC__VIEW) {                 /* the value of an input begins elsewhere once it was written */
+        info[0].alias = 0;
+        info[0].lay.offset += args[0].as.node->info[0].lay.offset - c->args[0].as.t->lay.offset;
+    }
+    /* strides and offset of as_strided are those of the memory, not of what stands for a value now */
+    const dync__fstore *s = c->op == DYNC__OP_as_strided ? c->args[0].as.t->storage->trace : NULL;
+    dync_node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
+                           : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
     if (!n) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;
@@ -227,13 +248,14 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
             return dync__functional_refuse(f, "a part of a strided input is written in place");
         }
         s->base = dync__functional_emit(f, DYNC__OP_as_strided_scatter, 5, args, &info, 1);
-        if (whole) node = s->base;
+        if (whole || !in_form) node = whole ? s->base : NULL;
     } else {
         s->base = node;
     }
     if (!s->base) return DYNC_ERR_MEMORY;
     s->generation++;
-    dync__functional_own(f, self, node);
+    dync__functional_own(f, self, node ? node : s->base);
+    if (!node) self->node_output = -1;               /* in other strides: a view is made when it is asked for */
     return DYNC_OK;
 }
 

@@ -16,6 +16,7 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
     dync__vec_free(&a->out);
     dync__vec_free(&a->tangent_of);
     dync__vec_free(&a->grad_of);
+    dync__vec_free(&a->broken);
     dync__strfree(a->backward_error);
     memset(a, 0, sizeof *a);
 }
@@ -121,15 +122,20 @@ static const dync_node *dync__joint_root(const dync_node *n)
     return n;
 }
 
-/* A value with memory of its own must not come out on that of an input or of an earlier value: its node may be theirs after a copy_. */
+/* A value with memory of its own must not come out on that of an input or of an earlier value, nor a new value of an input on that of one that
+ * is written too: its node may be theirs after a copy_. */
 static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g)
 {
-    for (int i = j->into->mutated.n; i < g->n_fw_out; i++) {
+    for (int i = 0; i < g->n_fw_out; i++) {
         const dync_node *root = dync__joint_root(g->fw_out[i]);
         int k0 = i - j->into->mutated.n;
-        if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
-        bool taken = root->kind == DYNC__N_PLACEHOLDER;
-        for (int k = j->into->mutated.n; k < i && !taken; k++) taken = dync__joint_root(g->fw_out[k]) == root;
+        bool taken = false;
+        for (int k = 0; k < g->n_mutated && k0 < 0; k++) taken = taken || g->mutated[k] == root;       /* written before it would be read */
+        if (k0 >= 0) {
+            if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
+            taken = root->kind == DYNC__N_PLACEHOLDER;
+            for (int k = j->into->mutated.n; k < i && !taken; k++) taken = dync__joint_root(g->fw_out[k]) == root;
+        }
         if (!taken) continue;
         dync__arg arg = dync__arg_node(g->fw_out[i]);
         dync__info info = g->fw_out[i]->info[0];
@@ -186,22 +192,44 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
     return DYNC_OK;
 }
 
-/* An error of the tape's (a saved value was written since) is one of backward's, not of the call. */
-static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b)
+/* Gradients of outputs from..to. An error of the tape's (a saved value was written since) is one of backward's, not of the call. */
+static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b, int from, int to)
 {
     dync__error_guard guard;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__error_guard_begin(&guard);
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__tape_gradients(b->n_out, b->out, j->how->no_tangents ? NULL : b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
+    dync_status status = dync__tape_gradients(to - from, b->out + from, j->how->no_tangents ? NULL : b->tangent + from, b->n_wrt, b->wrt, b->grad, true,
+                                              false, true);
     dync__tls.grad_enabled_off = grad_off;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == DYNC_ERR_AUTOGRAD && inner.status == DYNC_ERR_AUTOGRAD) {
+        dync__strfree(j->into->backward_error);
         j->into->backward_error = dync__strdup(inner.message);
-        return j->into->backward_error ? DYNC_OK : DYNC_ERR_MEMORY;
+        return j->into->backward_error ? status : DYNC_ERR_MEMORY;
     }
     if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
     return status;
+}
+
+/* Of all outputs; where that is an error, of those that have a backward. */
+static dync_status dync__joint_walk_all(dync__joint *j, dync__joint_grads *b)
+{
+    dync_status status = dync__joint_walk(j, b, 0, b->n_out);
+    int n = 0;
+    for (int i = 0; i < b->n_out && status == DYNC_ERR_AUTOGRAD; i++) {
+        dync_status one = dync__joint_walk(j, b, i, i + 1);
+        if (one == DYNC_OK) {
+            b->out[n] = b->out[i];
+            b->tangent[n++] = b->tangent[i];
+            for (int k = 0; k < b->n_wrt; k++) dync__unref(b->grad[k]);
+        } else if (one != DYNC_ERR_AUTOGRAD || !dync__vec_push(&j->into->broken, j->into->tangent_of.at[i])) {
+            status = one != DYNC_ERR_AUTOGRAD ? one : DYNC_ERR_MEMORY;
+        }
+        memset(b->grad, 0, (size_t)b->n_wrt * sizeof *b->grad);
+    }
+    if (status != DYNC_ERR_AUTOGRAD) return status;
+    return n ? dync__joint_walk(j, b, 0, n) : DYNC_OK;
 }
 
 static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
@@ -225,7 +253,7 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
     j->into->training = b.n_out > 0;
     j->into->last_forward = g->graph->node.at[g->graph->node.n - 1];
     g->n_tangents = b.n_out;
-    dync_status status = b.n_out && b.n_wrt ? dync__joint_walk(j, &b) : DYNC_OK;
+    dync_status status = b.n_out && b.n_wrt ? dync__joint_walk_all(j, &b) : DYNC_OK;
     for (int i = 0; i < b.n_wrt; i++) {
         if (!b.grad[i]) continue;
         if (status == DYNC_OK) {

@@ -88,6 +88,15 @@ static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *con
     return base && dync__same_layout(&base->lay, &a->lay) ? base : NULL;
 }
 
+/* A hook on the way from a view to its base, which a joint graph of the base would pass by. */
+static bool dync__aot_hooked(const dync__tensor *x, const dync__tensor *base)
+{
+    const dync__gnode *n = x->grad->node, *end = base->grad ? base->grad->node : NULL;
+    for (; n && n != end; n = n->n_in ? n->edge[0].node : NULL)
+        if (n->hook.n) return true;
+    return false;
+}
+
 static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual)
 {
     for (int i = 0; i < g->n_inputs; i++) {
@@ -99,6 +108,7 @@ static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
             if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
             if (on_base && (in[i]->grad && in[i]->grad->base == base) == a->apart) return false;
+            if (on_base && !a->apart && dync__aot_hooked(in[i], base)) return false;
         }
     }
     return true;
@@ -196,6 +206,17 @@ static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *con
     return DYNC_OK;
 }
 
+/* A new value that is an input as it was (copy_) must not give that one a history. */
+static dync_status dync__aot_own(dync__tensor **t)
+{
+    if ((*t)->refs == 1) return DYNC_OK;
+    dync__tensor *own = dync__tensor_alias(*t, (*t)->dtype, &(*t)->lay);
+    if (!own) return DYNC_ERR_MEMORY;
+    dync__unref(*t);
+    *t = own;
+    return DYNC_OK;
+}
+
 /* ---- a call --------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual, dync__tensor *const *passed, dync__tensor **out)
 {
@@ -206,6 +227,8 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
     dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
     if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
+    for (int i = 0; status == DYNC_OK && i < g->mutated.n; i++)
+        if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);
     bool grad_off = dync__tls.grad_enabled_off;
     if (c->turns_grad_on) dync__tls.grad_enabled_off = false;
     if (status == DYNC_OK && g->training) status = dync__aot_attach(c, g->actual.n, actual, fw_out, fw_out + g->mutated.n + g->value.n, random);

@@ -186,6 +186,14 @@ DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int n
     dync__gnode_unref(before);
 }
 
+DYNC__FN void dync__grad_meta_no_view(dync__tensor *t)
+{
+    if (!t->grad || !t->grad->base) return;
+    dync__unref(t->grad->base);
+    t->grad->base = NULL;
+    t->grad->view_kind = DYNC__VIEW_NONE;
+}
+
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
 {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;

@@ -75,6 +75,7 @@ DYNC__FN const char *dync__gnode_name(const dync__gnode *, char *buf, size_t cap
 DYNC__FN dync_status dync__gnode_freed_error(void);
 DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *);      /* made where there is none; NULL + DYNC_ERR_MEMORY */
 DYNC__FN void dync__grad_meta_set_node(dync__tensor *, dync__gnode *, int nr);   /* meta exists; takes a reference of its own */
+DYNC__FN void dync__grad_meta_no_view(dync__tensor *);              /* made by something that does not show its inside */
 DYNC__FN bool dync__is_float_dtype(int dtype);
 DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf);   /* owned; NULL + error */
 DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken_grad);

@@ -501,10 +501,8 @@ static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, 
     if (!meta) return DYNC_ERR_MEMORY;
     if (c->row->cls == DYNC__VIEW) {
         DYNC__TRY(dync__view_track(c->args[0].as.t, t, DYNC__VIEW_NORMAL));
-    } else if (meta->base) {           /* how the operator made it is its own business */
-        dync__unref(meta->base);
-        meta->base = NULL;
-        meta->view_kind = DYNC__VIEW_NONE;
+    } else {
+        dync__grad_meta_no_view(t);    /* how the operator made it is its own business */
     }
     dync__grad_meta_set_node(t, node, i);
     return DYNC_OK;

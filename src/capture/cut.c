@@ -442,6 +442,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     if (!t->graph || !t->pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
+    if (t->at_split) DYNC__TRY(dync__effect_add(t, true, *t->at_split, t->of_split));
     if (dync__graph_has_writes(t->graph)) DYNC__TRY(dync__env_keep_all(t));
     const char *frame[67];
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
@@ -458,6 +459,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
         t->lo = bound[i];
         t->hi = bound[i + 1];
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
+        if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1)) status = dync__effects_begin(t);
     }
     dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
@@ -493,13 +495,16 @@ DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync
 }
 
 /* So that all later uses of the value, as it is now, are of one that has left its graph. */
-DYNC__FN dync_status dync__tracer_split(dync__tracer *t, const dync__tensor *made)
+DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made, const dync__effect *then_or_null)
 {
     const dync_node *written = dync__tracer_written(t, made);
     int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0, last = written ? dync__node_ordinal(t, written) + 1 : 0;
     t->split = DYNC__MAX(at, last);
+    t->at_split = then_or_null;
+    t->of_split = made;
     dync_status status = dync__cut_live(t, NULL, NULL);
     t->split = 0;
+    t->at_split = NULL;
     return status;
 }
 

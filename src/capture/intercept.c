@@ -350,19 +350,17 @@ static bool dync__used_inside(const dync__tracer *t, int env)
     return u.uses > 0;
 }
 
-/* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place).
- * *before: it is there already, as it is before what is pending. */
-static bool dync__trace_expose(dync__tracer *t, dync__tensor *x, bool *before)
+/* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and one that the graph has written after
+ * that: no break. false: refused, or the trace begins again. */
+static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e)
 {
     int env = dync__effect_env(t, x);
-    *before = env >= 0 && !dync__tracer_written(t, x);
-    if (env >= 0 && !*before) return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK;
-    if (env >= 0 && dync__used_inside(t, env)) {
+    if (env < 0 || dync__tracer_written(t, x)) return !dync__trace_wants_tape(t) && dync__tracer_split(t, x, &e) == DYNC_OK && dync__effect_env(t, x) >= 0;
+    if (dync__used_inside(t, env)) {
         dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
         return false;
     }
-    if (env >= 0) return true;
-    return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK && dync__effect_env(t, x) >= 0;
+    return dync__effect_add(t, true, e, x) == DYNC_OK;
 }
 
 /* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
@@ -379,10 +377,9 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
         return true;
     }
     dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
-    bool before;
     if (t->taped && dync__effect_env(t, x) < 0) t->inner = "a hook on a value";
-    else if (!dync__trace_expose(t, x, &before)) return true;
-    else if (status == DYNC_OK) status = dync__effect_add(t, before, e, x);
+    else if (t->taped) status = status == DYNC_OK ? dync__effect_add(t, false, e, x) : status;
+    else if (!dync__trace_on_value(t, x, e)) return true;
     if (status != DYNC_OK) dync__tracer_fail(t, status);
     else *id = e.id;
     return true;
@@ -413,10 +410,7 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
         return *status != DYNC_OK;
     }
     *status = DYNC_ERR_RUNTIME;
-    bool before;
-    if (!dync__trace_expose(t, x, &before)) return true;
-    *status = dync__effect_add(t, before, e, x);
-    if (*status != DYNC_OK) dync__tracer_fail(t, *status);
+    if (dync__trace_on_value(t, x, e)) *status = DYNC_OK;
     return true;
 }
 
@@ -461,7 +455,7 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     *result = same ? h : NULL;
     if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
     int env = dync__effect_env(t, x);
-    if (!t->taped && (env < 0 || t->holder.at[env]) && (dync__trace_wants_tape(t) || dync__tracer_split(t, x) != DYNC_OK)) return true;
+    if (!t->taped && (env < 0 || t->holder.at[env]) && (dync__trace_wants_tape(t) || dync__tracer_split(t, x, NULL) != DYNC_OK)) return true;
     dync_status status = dync__effect_add(t, !t->taped, e, x);
     dync__tensor_set_requires_grad(x, on);
     if (status != DYNC_OK) dync__tracer_fail(t, status);

@@ -22,6 +22,8 @@ typedef struct dync__tracer {
     int lo, hi;                          /* calls of the piece being cut */
     int frames_before;                   /* compiles of the function when the call began */
     int split;                           /* the cut has one more end after so many of them; 0: none */
+    const dync__effect *at_split;        /* what is done there, to of_split; NULL: nothing */
+    dync__tensor *of_split;
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
@@ -180,7 +182,7 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *);                        
 DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
-DYNC__FN dync_status dync__tracer_split(dync__tracer *, const dync__tensor *made);   /* cuts there and here; no break */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);   /* cuts there (and does that) and here; no break */
 DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);

@@ -162,7 +162,10 @@ static dync_status dync__composite_run(const dync__opcall *call, dync__info *out
         const dync__tensor *t = run.out[i];
         out[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
         for (int a = 0; a < n && out[i].alias < 0; a++)
-            if (arg[a]->storage == t->storage) out[i].alias = a;
+            if (arg[a]->storage == t->storage) {
+                out[i].alias = a;
+                out[i].view = t != arg[a];
+            }
         dync__unref(run.out[i]);
     }
     return DYNC_OK;

@@ -578,7 +578,7 @@ DYNC__FN dync_status dync__i_like_arg1(const dync__opcall *call, dync__info *out
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
 {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
-    *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0};
+    *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
     return DYNC_OK;
 }
 
@@ -964,6 +964,7 @@ DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *ou
 {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
+    out->view = false;
     if (call->op == DYNC__OP_contiguous && dync__layout_is_contiguous(&t->lay)) return DYNC_OK;
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
@@ -1001,13 +1002,14 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
     dync__tensor *arg[DYNC__MAX_ARGS];
+    for (int i = 0; i < call->row->nout; i++) info[i].view = false;
     DYNC__TRY(dync__op_infer(call, info));
     int n = dync__opcall_tensors(call, arg, DYNC__MAX_ARGS);
     call->nout = call->row->nout;
     for (int i = 0; i < call->nout; i++) {
         dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
         bool same = base && (call->row->cls == DYNC__INPLACE ||
-                             (call->row->cls == DYNC__COMPOSITE && base->lay.ndim == info[i].lay.ndim &&
+                             (call->row->cls == DYNC__COMPOSITE && !info[i].view && base->lay.ndim == info[i].lay.ndim &&
                               memcmp(&base->lay, &info[i].lay, sizeof base->lay) == 0));
         if (same && call->op != DYNC__OP_set_) {
             dync__ref(base);

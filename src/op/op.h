@@ -40,6 +40,7 @@ typedef struct dync__info {           /* what an output will be */
     int dtype, device;
     dync__layout lay;
     int alias;                        /* argument whose storage it shares (views, in-place), -1 fresh */
+    bool view;                        /* of a composite: a tensor of its own, though it may look as the argument does */
 } dync__info;
 typedef struct dync__opcall {
     const struct dync__op_row *row;
