@@ -86,6 +86,7 @@ typedef struct dync__aot_graphs {
     int n_saved;
     const dync_node *last_forward;       /* of the joint graph */
     char *backward_error;                /* why some outputs have no backward; owned */
+    dync_status backward_status;
     DYNC__VEC(int) broken;               /* those outputs, numbered as in tangent_of */
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;

@@ -274,7 +274,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     const dync__aot_graphs *g = &s->code->g;
     DYNC__TRY(dync__aot_saved_check(s));
     for (int i = 0; i < g->broken.n; i++)
-        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
+        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
     if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
@@ -285,7 +285,7 @@ static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
 {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
-    if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
+    if (s->code->g.backward_error) return dync__fail(s->code->g.backward_status, "%s", s->code->g.backward_error);
     const dync__aot_code *form = s->code->form;
     v->word(v, s->part->id);
     for (int i = 0; form && i < form->syms->symbol.n; i++) v->layout(v, 1, &s->value[i], NULL);

@@ -192,7 +192,8 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
     return DYNC_OK;
 }
 
-/* Gradients of outputs from..to. An error of the tape's (a saved value was written since) is one of backward's, not of the call. */
+/* Gradients of outputs from..to. An error of the tape's (a saved value was written since) or of a rule's (a gradient cannot be written into an
+ * expanded view) is one of backward's, not of the call: DYNC_ERR_AUTOGRAD, and kept. */
 static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b, int from, int to)
 {
     dync__error_guard guard;
@@ -203,10 +204,11 @@ static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b, int fr
                                               false, true);
     dync__tls.grad_enabled_off = grad_off;
     dync__error_slot inner = dync__error_guard_end(&guard);
-    if (status == DYNC_ERR_AUTOGRAD && inner.status == DYNC_ERR_AUTOGRAD) {
+    if (status == inner.status && (status == DYNC_ERR_AUTOGRAD || status == DYNC_ERR_VALUE)) {
         dync__strfree(j->into->backward_error);
         j->into->backward_error = dync__strdup(inner.message);
-        return j->into->backward_error ? status : DYNC_ERR_MEMORY;
+        j->into->backward_status = status;
+        return j->into->backward_error ? DYNC_ERR_AUTOGRAD : DYNC_ERR_MEMORY;
     }
     if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
     return status;
@@ -313,11 +315,15 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
     memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
     DYNC__TRY(dync__graph_output_list(g->graph, n, all));
-    if (!j->how->joint) DYNC__TRY(dync__joint_tidy(g->graph));
-    const dync__arg *list = g->graph->node.at[g->graph->node.n - 1]->args[0].as.list;
+    if (j->how->joint) return DYNC_OK;
+    DYNC__TRY(dync__joint_tidy(g->graph));
+    const dync__arg *list = g->graph->node.at[--g->graph->node.n]->args[0].as.list;
     for (int i = 0; i < g->n_fw_out; i++) g->fw_out[i] = list[i].as.node;
     for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
-    return DYNC_OK;
+    DYNC__TRY(dync__joint_fresh_values(j, g));       /* equal values have become one */
+    memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
+    if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
+    return dync__graph_output_list(g->graph, n, all);
 }
 
 static dync_status dync__joint_run(dync__joint *j, dync_graph *g)

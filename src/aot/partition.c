@@ -85,7 +85,10 @@ static dync_status dync__partition_placeholder(dync_graph *g, dync_node *old)
 }
 static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
 {
-    return dync__partition_copied(old, dync__graph_copy_call(g, old, dync__partition_map, NULL));
+    dync_node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
+    if (n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE)      /* of an input that was saved as a copy it begins elsewhere */
+        n->info[0].lay.offset += n->args[0].as.node->info[0].lay.offset - old->args[0].as.node->info[0].lay.offset;
+    return dync__partition_copied(old, n);
 }
 
 static void dync__partition_clear(dync_graph *joint)

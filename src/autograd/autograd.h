@@ -60,6 +60,7 @@ DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
+DYNC__FN bool dync__tensor_shares_history(const dync__tensor *, const dync__tensor *);    /* one is a view of the other, or both of a third */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward went through a part of it and freed what that had saved */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
 DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */

@@ -194,6 +194,13 @@ DYNC__FN void dync__grad_meta_no_view(dync__tensor *t)
     t->grad->view_kind = DYNC__VIEW_NONE;
 }
 
+DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__tensor *b)
+{
+    const dync__tensor *x = a->grad && a->grad->view_kind == DYNC__VIEW_NORMAL ? a->grad->base : a;
+    const dync__tensor *y = b->grad && b->grad->view_kind == DYNC__VIEW_NORMAL ? b->grad->base : b;
+    return x == y;
+}
+
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
 {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;

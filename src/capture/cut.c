@@ -471,25 +471,16 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
 
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
 
-/* The node whose memory a value lies on. */
-static const dync_node *dync__node_memory(const dync_node *n)
-{
-    while (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__INPLACE) && n->args[0].kind == DYNC__A_NODE)
-        n = n->args[0].as.node;
-    return n;
-}
-
 DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
 {
-    const dync_node *at = fake->node ? dync__node_memory(fake->node) : NULL;
-    int env = !at ? fake->node_output : at->kind == DYNC__N_PLACEHOLDER ? at->env : -1;
-    const dync__tensor *real = env >= 0 ? t->real.at[env] : NULL;
     for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
-        const dync_node *n = t->graph->node.at[i], *of;
+        const dync_node *n = t->graph->node.at[i], *self;
         if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE || n->args[0].kind != DYNC__A_NODE) continue;
-        of = dync__node_memory(n->args[0].as.node);
-        bool shares = real && of->kind == DYNC__N_PLACEHOLDER && of->env >= 0 && t->real.at[of->env] && t->real.at[of->env]->storage == real->storage;
-        if (of == at || shares) return n;
+        self = n->args[0].as.node;
+        const dync__tensor *x = self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
+        for (int k = 0; k < t->made.n && !x; k++)
+            if (t->made.at[k]->node == self) x = t->made.at[k];
+        if (x && dync__tracer_same_memory(t, x, fake)) return n;
     }
     return NULL;
 }

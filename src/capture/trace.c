@@ -268,6 +268,44 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
 
 static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
+/* The real storage that a fake one stands for; NULL: none, it is of this graph. */
+static const dync__storage *dync__tracer_real_storage(const dync__tracer *t, const dync__storage *fake)
+{
+    for (int i = 0; i < t->fake.n; i++)
+        if (t->fake.at[i]->storage == fake && t->real.at[i]) return t->real.at[i]->storage;
+    return NULL;
+}
+
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a, const dync__tensor *b)
+{
+    const dync__storage *real = a->storage == b->storage ? NULL : dync__tracer_real_storage(t, a->storage);
+    return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
+}
+
+/* A write has given self a history: so have its base and the other views of that. */
+static const dync_node *dync__tracer_base(const dync__tensor *x)
+{
+    const dync_node *n = x->node;
+    while (n && n->op >= 0 && n->op != DYNC__OP_detach && (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
+           n->args[0].kind == DYNC__A_NODE)
+        n = n->args[0].as.node;
+    return n;
+}
+static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
+{
+    const dync_node *base = dync__tracer_base(self);
+    int env = !base ? self->node_output : base->kind == DYNC__N_PLACEHOLDER ? base->env : -1;
+    for (int i = 0; i < t->made.n + t->fake.n; i++) {
+        dync__tensor *x = i < t->made.n ? t->made.at[i] : t->fake.at[i - t->made.n];
+        const dync_node *its = dync__tracer_base(x);
+        int other = !its ? x->node_output : its->kind == DYNC__N_PLACEHOLDER ? its->env : -1;
+        if (x == self || !dync__tracer_same_memory(t, x, self)) continue;
+        bool real = env >= 0 && other >= 0 && t->real.at[env] && t->real.at[other];
+        bool same = real ? dync__tensor_shares_history(t->real.at[env], t->real.at[other]) : its == base && env == other;
+        if (same) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
+    }
+}
+
 /* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where there are several. */
 static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_node *n)
 {
@@ -277,7 +315,10 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
         if (!x) continue;
         bool floats = dync__dtype_is_float(x->dtype);
         if (c->row->cls == DYNC__INPLACE) {
-            if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
+            if (grad && floats) {
+                if (!(x->flags & DYNC__T_REQUIRES_GRAD)) dync__tracer_spread(t, x);
+                x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
+            }
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
             continue;                               /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
         }

@@ -183,6 +183,7 @@ DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *i
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);   /* cuts there (and does that) and here; no break */
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *, const dync__tensor *);
 DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
