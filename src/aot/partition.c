@@ -83,11 +83,27 @@ static dync_status dync__partition_placeholder(dync_graph *g, dync_node *old)
 {
     return dync__partition_copied(old, dync__graph_copy_placeholder(g, old, old->name));
 }
+/* A view of a value that was saved as a copy lies as that does. */
+static dync_status dync__partition_view(dync_node *n)
+{
+    const dync__info *of = &n->args[0].as.node->info[0];
+    dync__storage memory = {.size_bytes = SIZE_MAX / 2};
+    dync__tensor x = {.dtype = (uint8_t)of->dtype, .flags = DYNC__T_FAKE, .device = (uint16_t)of->device, .lay = of->lay, .storage = &memory};
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args};
+    dync__info info;
+    DYNC__TRY(dync__numel(x.lay.ndim, x.lay.shape, &x.numel));
+    memcpy(args, n->args, (size_t)n->nargs * sizeof *args);
+    args[0] = dync__arg_t(&x);
+    DYNC__TRY(dync__op_infer(&c, &info));
+    n->info[0].lay = info.lay;
+    return DYNC_OK;
+}
+
 static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
 {
     dync_node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
-    if (n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE)      /* of an input that was saved as a copy it begins elsewhere */
-        n->info[0].lay.offset += n->args[0].as.node->info[0].lay.offset - old->args[0].as.node->info[0].lay.offset;
+    if (n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE) DYNC__TRY(dync__partition_view(n));
     return dync__partition_copied(old, n);
 }
 

@@ -51,12 +51,12 @@ static dync_tensor *hooked(dync_tensor *t, dync_hook fn)
     X(clone, dync_clone(a)) X(contiguous, dync_contiguous(a)) X(cat, n ? dync_cat(dync_tuple(a, a), 0) : dync_neg(a))                       \
     X(stack, dync_stack(dync_tuple(a, dync_sin(a)), 0)) X(index_select, n ? dync_index_select(a, 0, dync_zeros(dync_shape(2), .dtype = DYNC_I64)) : a) \
     /* views */                                                                                                                             \
-    X(transpose, n < 2 ? dync_unsqueeze(a, 0) : dync_transpose(a, 0, -1)) X(select, n ? dync_select(a, (int)(r % n), -1) : dync_alias_of(a)) \
-    X(slice, n ? dync_slice(a, (int)(r % n), r / 8 % 2, DYNC_END, 1 + r / 16 % 2) : dync_alias_of(a))                                         \
-    X(narrow, n ? dync_narrow(a, (int)(r % n), 0, (dync_size(a, (int)(r % n)) + 1) / 2) : dync_alias_of(a)) X(unsqueeze, dync_unsqueeze(a, (int)(r % (n + 1))))  \
+    X(transpose, n < 2 ? dync_unsqueeze(a, 0) : dync_transpose(a, 0, -1)) X(select, n ? dync_select(a, (int)(r % n), -1) : same_data(a)) \
+    X(slice, n ? dync_slice(a, (int)(r % n), r / 8 % 2, DYNC_END, 1 + r / 16 % 2) : same_data(a))                                         \
+    X(narrow, n ? dync_narrow(a, (int)(r % n), 0, (dync_size(a, (int)(r % n)) + 1) / 2) : same_data(a)) X(unsqueeze, dync_unsqueeze(a, (int)(r % (n + 1))))  \
     X(squeeze, dync_squeeze(a, n ? (int)(r % n) : 0)) X(view, dync_reshape(a, dync_shape(-1))) X(reshape, dync_reshape(a, dync_shape(1, -1)))    \
-    X(expand, n && n < 4 ? dync_expand(dync_unsqueeze(a, 0), expanded(a)) : dync_alias_of(a)) X(diagonal, n > 1 ? dync_diagonal(a, 0, 0, 1) : dync_alias_of(a)) \
-    X(as_strided, n ? dync_as_strided(r % 4 ? a = dync_clone(a) : dync_detach(a), dync_shape(dync_size(a, 0)), dync_shape(dync_stride(a, 0)), 0) : dync_alias_of(a)) \
+    X(expand, n && n < 4 ? dync_expand(dync_unsqueeze(a, 0), expanded(a)) : same_data(a)) X(diagonal, n > 1 ? dync_diagonal(a, 0, 0, 1) : same_data(a)) \
+    X(as_strided, n ? dync_as_strided(r % 4 ? a = dync_clone(a) : dync_detach(a), dync_shape(dync_size(a, 0)), dync_shape(dync_stride(a, 0)), 0) : same_data(a)) \
     X(permute, n == 3 ? dync_permute(a, dync_shape(2, 0, 1)) : dync_movedim(a, dync_shape(0), dync_shape(-1))) X(detach, dync_detach(a))         \
     X(chunk, n ? dync_as_tensor(dync_at(dync_chunk(a, 2, 0), (int)(r % 2))) : a) X(unbind, n ? dync_as_tensor(dync_at(dync_unbind(a, 0), 0)) : a)     \
     /* in place */                                                                                                                          \
@@ -85,7 +85,7 @@ static dync_dims expanded(dync_tensor *a)
     d.d[0] = 2;
     return d;
 }
-static dync_tensor *dync_alias_of(dync_tensor *a) { return dync_unsqueeze(a, 0); }
+static dync_tensor *same_data(dync_tensor *a) { return dync_unsqueeze(a, 0); }
 
 static dync_tensor *apply(const ins *i, dync_tensor *a, dync_tensor *b)
 {
