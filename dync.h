@@ -5687,7 +5687,8 @@ typedef struct dync__storage {
 
 enum { DYNC__T_REQUIRES_GRAD = 1 /* leaf flag or made by a differentiable op */, DYNC__T_FAKE = 2, DYNC__T_PARAMETER = 4,
        DYNC__T_NAMED = 8, DYNC__T_NUMBER = 16 /* capture/: a symbolic number, 0-dim int64 or float64 */,
-       DYNC__T_KEPT = 32 /* a fake that a script hands out: one thread at a time has it */ };
+       DYNC__T_KEPT = 32 /* a fake that a script hands out: one thread at a time has it */,
+       DYNC__T_WRITTEN = 64 /* capture/: a fake that has a history since it was written in place: no leaf */ };
 typedef struct dync__tensor {
     int32_t refs;                     /* 0: the slot is free; then numel is the next free slot of the shared list */
     uint32_t generation, slot;
@@ -23489,6 +23490,7 @@ typedef struct dync__info {           /* what an output will be */
     int dtype, device;
     dync__layout lay;
     int alias;                        /* argument whose storage it shares (views, in-place), -1 fresh */
+    bool view;                        /* of a composite: a tensor of its own, though it may look as the argument does */
 } dync__info;
 typedef struct dync__opcall {
     const struct dync__op_row *row;
@@ -24811,7 +24813,10 @@ static dync_status dync__composite_run(const dync__opcall *call, dync__info *out
         const dync__tensor *t = run.out[i];
         out[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
         for (int a = 0; a < n && out[i].alias < 0; a++)
-            if (arg[a]->storage == t->storage) out[i].alias = a;
+            if (arg[a]->storage == t->storage) {
+                out[i].alias = a;
+                out[i].view = t != arg[a];
+            }
         dync__unref(run.out[i]);
     }
     return DYNC_OK;
@@ -28514,7 +28519,7 @@ DYNC__FN dync_status dync__i_like_arg1(const dync__opcall *call, dync__info *out
 /* ---- views -------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out) {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
-    *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0};
+    *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
     return DYNC_OK;
 }
 static dync_status dync__infer_dim(const dync__arg *a, int ndim, int *out) {
@@ -28838,6 +28843,7 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
 DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *out) {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
+    out->view = false;
     if (call->op == DYNC__OP_contiguous && dync__layout_is_contiguous(&t->lay)) return DYNC_OK;
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
@@ -28866,13 +28872,14 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out) {
 DYNC__FN dync_status dync__op_fake(dync__opcall *call) {
     dync__info info[DYNC__MAX_OUT];
     dync__tensor *arg[DYNC__MAX_ARGS];
+    for (int i = 0; i < call->row->nout; i++) info[i].view = false;
     DYNC__TRY(dync__op_infer(call, info));
     int n = dync__opcall_tensors(call, arg, DYNC__MAX_ARGS);
     call->nout = call->row->nout;
     for (int i = 0; i < call->nout; i++) {
         dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
         bool same = base && (call->row->cls == DYNC__INPLACE ||
-                             (call->row->cls == DYNC__COMPOSITE && base->lay.ndim == info[i].lay.ndim &&
+                             (call->row->cls == DYNC__COMPOSITE && !info[i].view && base->lay.ndim == info[i].lay.ndim &&
                               memcmp(&base->lay, &info[i].lay, sizeof base->lay) == 0));
         if (same && call->op != DYNC__OP_set_) {
             dync__ref(base);
@@ -30560,12 +30567,24 @@ static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const 
     l->attr[0] = call->args[gates].as.i;
     l->attr[1] = (call->args[gates + 1].as.i ? 1 : 0) + (pb->fast_math ? 2 : 0);
 }
+static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x, dync__operand *dense) {
+    if (dync__layout_is_contiguous(&(*x)->lay)) return DYNC_OK;
+    DYNC__TRY(dync__lower_temp(pb, (*x)->dtype, (*x)->lay.ndim, (*x)->lay.shape, dense));
+    DYNC__TRY(dync__lower_copy(pb, *x, dense));
+    *x = dense;
+    return DYNC_OK;
+}
 DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     static const uint8_t to[4] = {DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES};
     dync__lower_rnn l;
+    dync__operand dense;
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_rnn_begin(&l, pb, call, 5);
-    for (int i = 0; i < 5; i++) dync__lower_rnn_add(&l, DYNC__RNN_IN + i, dync__lower_operand(call, in, i), false);
+    for (int i = 0; i < 5; i++) {
+        const dync__operand *x = dync__lower_operand(call, in, i);
+        if (i == 2 && x) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense));             /* the bias is read as a row */
+        dync__lower_rnn_add(&l, DYNC__RNN_IN + i, x, false);
+    }
     for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
     return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
 }
@@ -30574,16 +30593,12 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
                                     DYNC__RNN_GATES};
     static const uint8_t to[3] = {DYNC__RNN_IN, DYNC__RNN_GH0, DYNC__RNN_GC0};
     dync__lower_rnn l;
-    dync__operand dense;
+    dync__operand dense[2];
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_rnn_begin(&l, pb, call, 8);
     for (int i = 0; i < 8; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);
-        if (x && (i == 5 || i == 6) && !dync__layout_is_contiguous(&x->lay)) {      /* states, read one step back */
-            DYNC__TRY(dync__lower_temp(pb, x->dtype, x->lay.ndim, x->lay.shape, &dense));
-            DYNC__TRY(dync__lower_copy(pb, x, &dense));
-            x = &dense;
-        }
+        if (x && (i == 5 || i == 6)) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense[i - 5]));      /* states, read one step back */
         dync__lower_rnn_add(&l, from[i], x, false);
     }
     for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
@@ -31262,6 +31277,7 @@ DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
+DYNC__FN bool dync__tensor_shares_history(const dync__tensor *, const dync__tensor *);    /* one is a view of the other, or both of a third */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward went through a part of it and freed what that had saved */
 DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
 DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */
@@ -31379,6 +31395,7 @@ DYNC__FN const char *dync__gnode_name(const dync__gnode *, char *buf, size_t cap
 DYNC__FN dync_status dync__gnode_freed_error(void);
 DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *);      /* made where there is none; NULL + DYNC_ERR_MEMORY */
 DYNC__FN void dync__grad_meta_set_node(dync__tensor *, dync__gnode *, int nr);   /* meta exists; takes a reference of its own */
+DYNC__FN void dync__grad_meta_no_view(dync__tensor *);              /* made by something that does not show its inside */
 DYNC__FN bool dync__is_float_dtype(int dtype);
 DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf);   /* owned; NULL + error */
 DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *taken_grad);
@@ -33082,7 +33099,9 @@ static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b) { retur
 /* Of convolution_backward(gy, x, w): its results are linear in each of the three. */
 DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g) {
     static const bool for_x[3] = {true, false, false}, for_w[3] = {false, true, false};
-    dync_tensor *gx = g->grad_out[0], *gw = g->grad_out[1], *gb = g->grad_out[2], *h = NULL;
+    dync_tensor *part[3], *h = NULL;
+    for (int i = 0; i < 3; i++) part[i] = g->call->args[7 + i].as.i ? g->grad_out[i] : NULL;       /* what was not asked for is empty */
+    dync_tensor *gx = part[0], *gw = part[1], *gb = part[2];
     if (dync__ga_needed(g, 0)) {
         if (gx) h = dync__g_conv(g, gx, dync__ga_tensor(g, 2));
         if (gw) h = dync__g_plus(h, dync__g_conv(g, dync__ga_tensor(g, 1), gw));
@@ -33189,8 +33208,13 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors) {
         args[i] = g->call->args[i];
         if (i >= n_tensors) continue;
         dync_tensor *t = dync__ga_tensor(g, i);
+        bool wanted = t && dync__ga_needed(g, i);
+        if (wanted && !dync_requires_grad(t)) {          /* a saved value without its history */
+            if (!(t = dync_detach(t))) return dync_error();
+            dync__tensor_set_requires_grad(dync__open(t), true);
+        }
         args[i] = dync__arg_t(t ? dync__open(t) : NULL);
-        if (!t || !dync__ga_needed(g, i)) continue;
+        if (!wanted) continue;
         place[n] = i;
         in[n++] = dync_v_tensor(t);
     }
@@ -33890,6 +33914,17 @@ DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int n
     t->flags |= DYNC__T_REQUIRES_GRAD;
     dync__gnode_unref(before);
 }
+DYNC__FN void dync__grad_meta_no_view(dync__tensor *t) {
+    if (!t->grad || !t->grad->base) return;
+    dync__unref(t->grad->base);
+    t->grad->base = NULL;
+    t->grad->view_kind = DYNC__VIEW_NONE;
+}
+DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__tensor *b) {
+    const dync__tensor *x = a->grad && a->grad->view_kind == DYNC__VIEW_NORMAL ? a->grad->base : a;
+    const dync__tensor *y = b->grad && b->grad->view_kind == DYNC__VIEW_NORMAL ? b->grad->base : b;
+    return x == y;
+}
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t) {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
     const dync__grad_meta *meta = t->grad;
@@ -34442,10 +34477,8 @@ static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, 
     if (!meta) return DYNC_ERR_MEMORY;
     if (c->row->cls == DYNC__VIEW) {
         DYNC__TRY(dync__view_track(c->args[0].as.t, t, DYNC__VIEW_NORMAL));
-    } else if (meta->base) {           /* how the operator made it is its own business */
-        dync__unref(meta->base);
-        meta->base = NULL;
-        meta->view_kind = DYNC__VIEW_NONE;
+    } else {
+        dync__grad_meta_no_view(t);    /* how the operator made it is its own business */
     }
     dync__grad_meta_set_node(t, node, i);
     return DYNC_OK;
@@ -34471,6 +34504,7 @@ static dync_status dync__tape_by_copy(dync__opcall *c) {
     args[0] = c->args[0];
     args[1] = dync__arg_t(value);
     dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, c->out);
+    c->nout = status == DYNC_OK;
     dync__unref(value);
     return status;
 }
@@ -39802,6 +39836,8 @@ typedef struct dync__tracer {
     int lo, hi;                          /* calls of the piece being cut */
     int frames_before;                   /* compiles of the function when the call began */
     int split;                           /* the cut has one more end after so many of them; 0: none */
+    const dync__effect *at_split;        /* what is done there, to of_split; NULL: nothing */
+    dync__tensor *of_split;
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
@@ -39960,7 +39996,9 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *);                        
 DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                  /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
-DYNC__FN dync_status dync__tracer_split(dync__tracer *, const dync__tensor *made);   /* cuts there and here; no break */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);   /* cuts there (and does that) and here; no break */
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *, const dync__tensor *);
+DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */
@@ -42153,6 +42191,37 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args) {
     return false;
 }
 static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
+/* The real storage that a fake one stands for; NULL: none, it is of this graph. */
+static const dync__storage *dync__tracer_real_storage(const dync__tracer *t, const dync__storage *fake) {
+    for (int i = 0; i < t->fake.n; i++)
+        if (t->fake.at[i]->storage == fake && t->real.at[i]) return t->real.at[i]->storage;
+    return NULL;
+}
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a, const dync__tensor *b) {
+    const dync__storage *real = a->storage == b->storage ? NULL : dync__tracer_real_storage(t, a->storage);
+    return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
+}
+/* A write has given self a history: so have its base and the other views of that. */
+static const dync_node *dync__tracer_base(const dync__tensor *x) {
+    const dync_node *n = x->node;
+    while (n && n->op >= 0 && n->op != DYNC__OP_detach && (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
+           n->args[0].kind == DYNC__A_NODE)
+        n = n->args[0].as.node;
+    return n;
+}
+static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self) {
+    const dync_node *base = dync__tracer_base(self);
+    int env = !base ? self->node_output : base->kind == DYNC__N_PLACEHOLDER ? base->env : -1;
+    for (int i = 0; i < t->made.n + t->fake.n; i++) {
+        dync__tensor *x = i < t->made.n ? t->made.at[i] : t->fake.at[i - t->made.n];
+        const dync_node *its = dync__tracer_base(x);
+        int other = !its ? x->node_output : its->kind == DYNC__N_PLACEHOLDER ? its->env : -1;
+        if (x == self || !dync__tracer_same_memory(t, x, self)) continue;
+        bool real = env >= 0 && other >= 0 && t->real.at[env] && t->real.at[other];
+        bool same = real ? dync__tensor_shares_history(t->real.at[env], t->real.at[other]) : its == base && env == other;
+        if (same) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
+    }
+}
 /* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where there are several. */
 static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_node *n) {
     bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) && dync__args_require_grad(c->nargs, c->args);
@@ -42161,7 +42230,10 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
         if (!x) continue;
         bool floats = dync__dtype_is_float(x->dtype);
         if (c->row->cls == DYNC__INPLACE) {
-            if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
+            if (grad && floats) {
+                if (!(x->flags & DYNC__T_REQUIRES_GRAD)) dync__tracer_spread(t, x);
+                x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
+            }
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
             continue;                               /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
         }
@@ -42312,7 +42384,7 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on) {
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c) {
     if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
-    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node) return DYNC_OK;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
     const dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
     if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;
@@ -42592,11 +42664,13 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
     return DYNC_OK;
 }
 DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id) {
-    for (int i = 0; i < t->effects.n; i++) {
-        if (t->effects.at[i].effect.kind != DYNC__DO_HOOK || t->effects.at[i].effect.id != id) continue;
-        dync__unref(t->effects.at[i].of);
-        t->effects.n--;
-        memmove(&t->effects.at[i], &t->effects.at[i + 1], (size_t)(t->effects.n - i) * sizeof *t->effects.at);
+    for (int i = 0; i < t->before.n + t->effects.n; i++) {
+        bool early = i < t->before.n;
+        dync__effect_wait *w = early ? &t->before.at[i] : &t->effects.at[i - t->before.n];
+        if (w->effect.kind != DYNC__DO_HOOK || w->effect.id != id) continue;
+        dync__unref(w->of);
+        int *n = early ? &t->before.n : &t->effects.n, after = early ? --*n - i : --*n - (i - t->before.n);
+        memmove(w, w + 1, (size_t)after * sizeof *w);
         return true;
     }
     return false;
@@ -43477,6 +43551,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     if (!t->graph || !t->pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
+    if (t->at_split) DYNC__TRY(dync__effect_add(t, true, *t->at_split, t->of_split));
     if (dync__graph_has_writes(t->graph)) DYNC__TRY(dync__env_keep_all(t));
     const char *frame[67];
     int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)), made = t->made.n;
@@ -43493,6 +43568,7 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
         t->lo = bound[i];
         t->hi = bound[i + 1];
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
+        if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1)) status = dync__effects_begin(t);
     }
     dync__tls.grad_enabled_off = grad_off;
     dync__free(live, (size_t)(made + 1));
@@ -43502,11 +43578,28 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
-/* So that all later uses of the value are of one that has left its graph. */
-DYNC__FN dync_status dync__tracer_split(dync__tracer *t, const dync__tensor *made) {
-    t->split = made->node ? dync__node_ordinal(t, made->node) + 1 : 0;
+DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake) {
+    for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
+        const dync_node *n = t->graph->node.at[i], *self;
+        if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE || n->args[0].kind != DYNC__A_NODE) continue;
+        self = n->args[0].as.node;
+        const dync__tensor *x = self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
+        for (int k = 0; k < t->made.n && !x; k++)
+            if (t->made.at[k]->node == self) x = t->made.at[k];
+        if (x && dync__tracer_same_memory(t, x, fake)) return n;
+    }
+    return NULL;
+}
+/* So that all later uses of the value, as it is now, are of one that has left its graph. */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made, const dync__effect *then_or_null) {
+    const dync_node *written = dync__tracer_written(t, made);
+    int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0, last = written ? dync__node_ordinal(t, written) + 1 : 0;
+    t->split = DYNC__MAX(at, last);
+    t->at_split = then_or_null;
+    t->of_split = made;
     dync_status status = dync__cut_live(t, NULL, NULL);
     t->split = 0;
+    t->at_split = NULL;
     return status;
 }
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake) {
@@ -45036,15 +45129,16 @@ static bool dync__used_inside(const dync__tracer *t, int env) {
     for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
     return u.uses > 0;
 }
-/* A value of the graph leaves it before anything later uses it; no break. false: refused, or the trace begins again (then x has no place). */
-static bool dync__trace_expose(dync__tracer *t, dync__tensor *x) {
+/* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and one that the graph has written after
+ * that: no break. false: refused, or the trace begins again. */
+static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e) {
     int env = dync__effect_env(t, x);
-    if (env >= 0 && dync__used_inside(t, env)) {
+    if (env < 0 || dync__tracer_written(t, x)) return !dync__trace_wants_tape(t) && dync__tracer_split(t, x, &e) == DYNC_OK && dync__effect_env(t, x) >= 0;
+    if (dync__used_inside(t, env)) {
         dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
         return false;
     }
-    if (env >= 0) return true;
-    return !dync__trace_wants_tape(t) && dync__tracer_split(t, x) == DYNC_OK && dync__effect_env(t, x) >= 0;
+    return dync__effect_add(t, true, e, x) == DYNC_OK;
 }
 /* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id) {
@@ -45060,8 +45154,8 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id) 
     }
     dync_status status = t->taped ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
     if (t->taped && dync__effect_env(t, x) < 0) t->inner = "a hook on a value";
-    else if (!dync__trace_expose(t, x)) return true;
-    else if (status == DYNC_OK) status = dync__effect_add(t, false, e, x);
+    else if (t->taped) status = status == DYNC_OK ? dync__effect_add(t, false, e, x) : status;
+    else if (!dync__trace_on_value(t, x, e)) return true;
     if (status != DYNC_OK) dync__tracer_fail(t, status);
     else *id = e.id;
     return true;
@@ -45088,9 +45182,7 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status) {
         return *status != DYNC_OK;
     }
     *status = DYNC_ERR_RUNTIME;
-    if (!dync__trace_expose(t, x)) return true;
-    *status = dync__effect_add(t, false, e, x);
-    if (*status != DYNC_OK) dync__tracer_fail(t, *status);
+    if (dync__trace_on_value(t, x, e)) *status = DYNC_OK;
     return true;
 }
 static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf) {
@@ -45098,7 +45190,7 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf) {
     dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
     if (!x || t->taped) return false;
     const dync__tensor *real = x->node ? NULL : t->real.at[x->node_output];
-    *leaf = real ? dync__tensor_is_leaf(real) : !(x->flags & DYNC__T_REQUIRES_GRAD);
+    *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN) : !(x->flags & DYNC__T_REQUIRES_GRAD);
     return true;
 }
 /* A node of the captured program; the mode at the end is left behind after every run (tnode.grad_mode_after). */
@@ -45127,7 +45219,7 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     *result = same ? h : NULL;
     if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
     int env = dync__effect_env(t, x);
-    if (!t->taped && (env < 0 || t->holder.at[env]) && (dync__trace_wants_tape(t) || dync__tracer_split(t, x) != DYNC_OK)) return true;
+    if (!t->taped && (env < 0 || t->holder.at[env]) && (dync__trace_wants_tape(t) || dync__tracer_split(t, x, NULL) != DYNC_OK)) return true;
     dync_status status = dync__effect_add(t, !t->taped, e, x);
     dync__tensor_set_requires_grad(x, on);
     if (status != DYNC_OK) dync__tracer_fail(t, status);
@@ -46965,6 +47057,7 @@ typedef enum {
 typedef struct dync__aot_actual {
     uint8_t kind;
     bool passed;                         /* the forward graph has an input for it */
+    bool apart;                          /* USER in a group with a BASE: on its memory, no view of it (detached) */
     int from;
     int same_as;                         /* USER: earlier input that was the very same tensor, or -1 */
     int group;                           /* USER: actual of the memory it lies on, or -1 */
@@ -47009,7 +47102,9 @@ typedef struct dync__aot_graphs {
     DYNC__VEC(int) grad_of;              /* actual input of each gradient */
     int n_saved;
     const dync_node *last_forward;       /* of the joint graph */
-    char *backward_error;                /* why there is no backward graph though there should be; owned */
+    char *backward_error;                /* why some outputs have no backward; owned */
+    dync_status backward_status;
+    DYNC__VEC(int) broken;               /* those outputs, numbered as in tangent_of */
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;
 } dync__aot_graphs;
@@ -47341,6 +47436,7 @@ static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tens
 static dync_node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t) {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     dync__layout rel = dync__functional_rel(s, t);
+    info.lay.offset = rel.offset + s->base->info[0].lay.offset;
     dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
                          dync__arg_i(rel.offset)};
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
@@ -47372,6 +47468,13 @@ static dync_status dync__functional_args(dync__functional *f, int n, const dync_
     }
     return DYNC_OK;
 }
+/* as_strided sees the memory of an input beyond the elements of the input itself, which is all that a graph is given. */
+static bool dync__functional_beyond(const dync__functional *f, const dync__opcall *c) {
+    const dync__tensor *view = c->out[0];
+    const dync__fstore *s = view->storage->trace;
+    if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK) return false;
+    return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset || dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
+}
 /* Outputs of a recorded call: fakes with nodes. */
 static dync_status dync__functional_record(dync__functional *f, dync__opcall *c) {
     dync__arg args[DYNC__MAX_ARGS];
@@ -47380,10 +47483,21 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
     if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__op_fake(c));
+    if (c->row->cls == DYNC__VIEW && dync__functional_beyond(f, c)) {
+        dync__unref(c->out[0]);
+        c->out[0] = NULL;
+        return dync__functional_refuse(f, "as_strided of an input, beyond its elements");
+    }
     for (int i = 0; i < c->nout; i++)
         if (c->out[i]) info[i] = (dync__info){.dtype = c->out[i]->dtype, .device = c->out[i]->device, .lay = c->out[i]->lay, .alias = -1};
-    if (c->row->cls == DYNC__VIEW) info[0].alias = 0;
-    dync_node *n = dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
+    if (c->row->cls == DYNC__VIEW) {                 /* the value of an input begins elsewhere once it was written */
+        info[0].alias = 0;
+        info[0].lay.offset += args[0].as.node->info[0].lay.offset - c->args[0].as.t->lay.offset;
+    }
+    /* strides and offset of as_strided are those of the memory, not of what stands for a value now */
+    const dync__fstore *s = c->op == DYNC__OP_as_strided ? c->args[0].as.t->storage->trace : NULL;
+    dync_node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
+                           : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
     if (!n) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;
@@ -47415,13 +47529,14 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
             return dync__functional_refuse(f, "a part of a strided input is written in place");
         }
         s->base = dync__functional_emit(f, DYNC__OP_as_strided_scatter, 5, args, &info, 1);
-        if (whole) node = s->base;
+        if (whole || !in_form) node = whole ? s->base : NULL;
     } else {
         s->base = node;
     }
     if (!s->base) return DYNC_ERR_MEMORY;
     s->generation++;
-    dync__functional_own(f, self, node);
+    dync__functional_own(f, self, node ? node : s->base);
+    if (!node) self->node_output = -1;               /* in other strides: a view is made when it is asked for */
     return DYNC_OK;
 }
 /* Runs a functional operator through this handler (not the tape); one owned result. */
@@ -47602,7 +47717,7 @@ static void dync__joint_share(dync__joint *j) {
         if (x && j->as_rows && a[i].same_as < 0 && a[i].group == -1 && !dync__layout_is_dense(&x->lay)) a[i].group = -2 - i;
     }
 }
-/* The tensor that every input of a group is a view of, or is; NULL where there is none. */
+/* The tensor that every input of a group with a history is a view of, or is; NULL where there is none. Others only lie on its memory. */
 static dync__tensor *dync__group_base(const dync__joint *j, int mark) {
     dync__tensor *base = NULL;
     for (int i = 0; i < j->into->n_inputs && j->training; i++) {
@@ -47613,12 +47728,16 @@ static dync__tensor *dync__group_base(const dync__joint *j, int mark) {
             base = x->grad->base;
         }
     }
-    for (int i = 0; i < j->into->n_inputs && base; i++) {
-        if (j->into->actual.at[i].group != mark) continue;
-        const dync__tensor *x = dync__joint_example(j, i);
-        if (!(x->grad && x->grad->base) && x != base) return NULL;
-    }
     return base;
+}
+static bool dync__group_apart(const dync__tensor *x, const dync__tensor *base) { return !(x->grad && x->grad->base) && x != base; }
+/* An input on the memory of another one, with a history of its own or none. */
+static dync__tensor *dync__group_alias(dync__joint *j, int i, dync__tensor *on) {
+    dync__tensor *t = dync__functional_alias(&j->f, on, &j->into->actual.at[i].lay);
+    if (!t || !j->training || !dync__tensor_requires_grad(dync__joint_example(j, i))) return t;
+    dync__tensor_set_requires_grad(t, true);
+    j->leaf[i] = t;
+    return dync__joint_entry(j, t);
 }
 static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *base) {
     dync__aot_graphs *g = j->into;
@@ -47638,6 +47757,10 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
         if (i == b) continue;
+        if ((g->actual.at[i].apart = dync__group_apart(dync__joint_example(j, i), base))) {
+            if (!(j->seen[i] = dync__group_alias(j, i, j->seen[b]))) return DYNC_ERR_MEMORY;
+            continue;
+        }
         const dync__layout *lay = &g->actual.at[i].lay;
         dync_dims size = {.n = lay->ndim}, stride = {.n = lay->ndim};
         memcpy(size.d, lay->shape, (size_t)lay->ndim * sizeof *lay->shape);
@@ -47669,13 +47792,7 @@ static dync_status dync__group_as_row(dync__joint *j, int mark) {
     for (int i = 0; i < g->n_inputs; i++) {
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
-        dync__tensor *t = dync__functional_alias(&j->f, j->seen[b], &g->actual.at[i].lay);
-        if (t && j->training && dync__tensor_requires_grad(dync__joint_example(j, i))) {
-            dync__tensor_set_requires_grad(t, true);
-            j->leaf[i] = t;
-            t = dync__joint_entry(j, t);
-        }
-        if (!(j->seen[i] = t)) return DYNC_ERR_MEMORY;
+        if (!(j->seen[i] = dync__group_alias(j, i, j->seen[b]))) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
@@ -47835,7 +47952,7 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j) {
         if (g->actual.at[i].passed && dync__functional_mutated(j->seen[i])) DYNC__TRY(dync__joint_written(j, i, dync__joint_new_history(j, i)));
     for (int i = 0; i < g->n_inputs; i++) {             /* parts of rows: their data are back, their history is not */
         const dync__aot_actual *a = &g->actual.at[i];
-        if (a->same_as < 0 && a->group >= 0 && g->actual.at[a->group].kind == DYNC__AOT_FLAT && dync__joint_new_history(j, i))
+        if (a->same_as < 0 && a->group >= 0 && (a->apart || g->actual.at[a->group].kind == DYNC__AOT_FLAT) && dync__joint_new_history(j, i))
             DYNC__TRY(dync__joint_written(j, i, true));
     }
     return DYNC_OK;
@@ -47856,6 +47973,7 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a) {
     dync__vec_free(&a->out);
     dync__vec_free(&a->tangent_of);
     dync__vec_free(&a->grad_of);
+    dync__vec_free(&a->broken);
     dync__strfree(a->backward_error);
     memset(a, 0, sizeof *a);
 }
@@ -47944,14 +48062,19 @@ static const dync_node *dync__joint_root(const dync_node *n) {
     while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
     return n;
 }
-/* A value with memory of its own must not come out on that of an input or of an earlier value: its node may be theirs after a copy_. */
+/* A value with memory of its own must not come out on that of an input or of an earlier value, nor a new value of an input on that of one that
+ * is written too: its node may be theirs after a copy_. */
 static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g) {
-    for (int i = j->into->mutated.n; i < g->n_fw_out; i++) {
+    for (int i = 0; i < g->n_fw_out; i++) {
         const dync_node *root = dync__joint_root(g->fw_out[i]);
         int k0 = i - j->into->mutated.n;
-        if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
-        bool taken = root->kind == DYNC__N_PLACEHOLDER;
-        for (int k = j->into->mutated.n; k < i && !taken; k++) taken = dync__joint_root(g->fw_out[k]) == root;
+        bool taken = false;
+        for (int k = 0; k < g->n_mutated && k0 < 0; k++) taken = taken || g->mutated[k] == root;       /* written before it would be read */
+        if (k0 >= 0) {
+            if (j->into->value.at[k0].over != DYNC__AOT_OWN || !(j->value[k0]->flags & DYNC__T_FAKE)) continue;
+            taken = root->kind == DYNC__N_PLACEHOLDER;
+            for (int k = j->into->mutated.n; k < i && !taken; k++) taken = dync__joint_root(g->fw_out[k]) == root;
+        }
         if (!taken) continue;
         dync__arg arg = dync__arg_node(g->fw_out[i]);
         dync__info info = g->fw_out[i]->info[0];
@@ -48002,21 +48125,43 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
     }
     return DYNC_OK;
 }
-/* An error of the tape's (a saved value was written since) is one of backward's, not of the call. */
-static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b) {
+/* Gradients of outputs from..to. An error of the tape's (a saved value was written since) or of a rule's (a gradient cannot be written into an
+ * expanded view) is one of backward's, not of the call: DYNC_ERR_AUTOGRAD, and kept. */
+static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b, int from, int to) {
     dync__error_guard guard;
     bool grad_off = dync__tls.grad_enabled_off;
     dync__error_guard_begin(&guard);
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__tape_gradients(b->n_out, b->out, j->how->no_tangents ? NULL : b->tangent, b->n_wrt, b->wrt, b->grad, false, false, true);
+    dync_status status = dync__tape_gradients(to - from, b->out + from, j->how->no_tangents ? NULL : b->tangent + from, b->n_wrt, b->wrt, b->grad, true,
+                                              false, true);
     dync__tls.grad_enabled_off = grad_off;
     dync__error_slot inner = dync__error_guard_end(&guard);
-    if (status == DYNC_ERR_AUTOGRAD && inner.status == DYNC_ERR_AUTOGRAD) {
+    if (status == inner.status && (status == DYNC_ERR_AUTOGRAD || status == DYNC_ERR_VALUE)) {
+        dync__strfree(j->into->backward_error);
         j->into->backward_error = dync__strdup(inner.message);
-        return j->into->backward_error ? DYNC_OK : DYNC_ERR_MEMORY;
+        j->into->backward_status = status;
+        return j->into->backward_error ? DYNC_ERR_AUTOGRAD : DYNC_ERR_MEMORY;
     }
     if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
     return status;
+}
+/* Of all outputs; where that is an error, of those that have a backward. */
+static dync_status dync__joint_walk_all(dync__joint *j, dync__joint_grads *b) {
+    dync_status status = dync__joint_walk(j, b, 0, b->n_out);
+    int n = 0;
+    for (int i = 0; i < b->n_out && status == DYNC_ERR_AUTOGRAD; i++) {
+        dync_status one = dync__joint_walk(j, b, i, i + 1);
+        if (one == DYNC_OK) {
+            b->out[n] = b->out[i];
+            b->tangent[n++] = b->tangent[i];
+            for (int k = 0; k < b->n_wrt; k++) dync__unref(b->grad[k]);
+        } else if (one != DYNC_ERR_AUTOGRAD || !dync__vec_push(&j->into->broken, j->into->tangent_of.at[i])) {
+            status = one != DYNC_ERR_AUTOGRAD ? one : DYNC_ERR_MEMORY;
+        }
+        memset(b->grad, 0, (size_t)b->n_wrt * sizeof *b->grad);
+    }
+    if (status != DYNC_ERR_AUTOGRAD) return status;
+    return n ? dync__joint_walk(j, b, 0, n) : DYNC_OK;
 }
 static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g) {
     dync__joint_grads b;
@@ -48038,7 +48183,7 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g) {
     j->into->training = b.n_out > 0;
     j->into->last_forward = g->graph->node.at[g->graph->node.n - 1];
     g->n_tangents = b.n_out;
-    dync_status status = b.n_out && b.n_wrt ? dync__joint_walk(j, &b) : DYNC_OK;
+    dync_status status = b.n_out && b.n_wrt ? dync__joint_walk_all(j, &b) : DYNC_OK;
     for (int i = 0; i < b.n_wrt; i++) {
         if (!b.grad[i]) continue;
         if (status == DYNC_OK) {
@@ -48088,11 +48233,15 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g) {
     memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
     DYNC__TRY(dync__graph_output_list(g->graph, n, all));
-    if (!j->how->joint) DYNC__TRY(dync__joint_tidy(g->graph));
-    const dync__arg *list = g->graph->node.at[g->graph->node.n - 1]->args[0].as.list;
+    if (j->how->joint) return DYNC_OK;
+    DYNC__TRY(dync__joint_tidy(g->graph));
+    const dync__arg *list = g->graph->node.at[--g->graph->node.n]->args[0].as.list;
     for (int i = 0; i < g->n_fw_out; i++) g->fw_out[i] = list[i].as.node;
     for (int i = 0; i < g->n_grads; i++) g->grad[i] = list[g->n_fw_out + i].as.node;
-    return DYNC_OK;
+    DYNC__TRY(dync__joint_fresh_values(j, g));       /* equal values have become one */
+    memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
+    if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
+    return dync__graph_output_list(g->graph, n, all);
 }
 static dync_status dync__joint_run(dync__joint *j, dync_graph *g) {
     dync__joint_graph joint;
@@ -48344,7 +48493,7 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
     dync__tls.grad_enabled_off = off;
     if (status == DYNC_ERR_UNSUPPORTED) return dync__fail(status, "dync_aot_export: not functional: %s", why ? why : "?");
     if (status != DYNC_OK) return status;
-    if (a.backward_error) status = dync__fail(DYNC_ERR_AUTOGRAD, "%s", a.backward_error);
+    if (a.backward_error) status = dync__fail(a.backward_status, "%s", a.backward_error);
     for (int i = 0; i < a.actual.n && status == DYNC_OK; i++)
         if (a.actual.at[i].kind == DYNC__AOT_BASE || a.actual.at[i].kind == DYNC__AOT_FLAT)
             status = dync__fail(DYNC_ERR_RUNTIME, "dync_aot_export: inputs that share memory, one of them written");
@@ -48545,8 +48694,26 @@ static dync_status dync__partition_copied(dync_node *old, dync_node *n) {
 static dync_status dync__partition_placeholder(dync_graph *g, dync_node *old) {
     return dync__partition_copied(old, dync__graph_copy_placeholder(g, old, old->name));
 }
+/* A view of a value that was saved as a copy lies as that does. */
+static dync_status dync__partition_view(dync_node *n) {
+    const dync__info *of = &n->args[0].as.node->info[0];
+    dync__storage memory = {.size_bytes = SIZE_MAX / 2};
+    dync__tensor x = {.dtype = (uint8_t)of->dtype, .flags = DYNC__T_FAKE, .device = (uint16_t)of->device, .lay = of->lay, .storage = &memory};
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args};
+    dync__info info;
+    DYNC__TRY(dync__numel(x.lay.ndim, x.lay.shape, &x.numel));
+    memcpy(args, n->args, (size_t)n->nargs * sizeof *args);
+    args[0] = dync__arg_t(&x);
+    DYNC__TRY(dync__op_infer(&c, &info));
+    n->info[0].lay = info.lay;
+    return DYNC_OK;
+}
 static dync_status dync__partition_copy(dync_graph *g, dync_node *old) {
-    return dync__partition_copied(old, dync__graph_copy_call(g, old, dync__partition_map, NULL));
+    dync_node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
+    bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
+    if (view && memcmp(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay, sizeof n->info[0].lay) != 0) DYNC__TRY(dync__partition_view(n));
+    return dync__partition_copied(old, n);
 }
 static void dync__partition_clear(dync_graph *joint) {
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
@@ -49359,7 +49526,8 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     dync__aot_saved *s = state;
     const dync__aot_graphs *g = &s->code->g;
     DYNC__TRY(dync__aot_saved_check(s));
-    if (g->backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", g->backward_error);
+    for (int i = 0; i < g->broken.n; i++)
+        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
     if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
@@ -49369,7 +49537,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
 static dync_status dync__aot_visit(void *state, dync__gvisitor *v) {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
-    if (s->code->g.backward_error) return dync__fail(DYNC_ERR_AUTOGRAD, "%s", s->code->g.backward_error);
+    if (s->code->g.backward_error) return dync__fail(s->code->g.backward_status, "%s", s->code->g.backward_error);
     const dync__aot_code *form = s->code->form;
     v->word(v, s->part->id);
     for (int i = 0; form && i < form->syms->symbol.n; i++) v->layout(v, 1, &s->value[i], NULL);
@@ -49441,7 +49609,10 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
     bool *requires = (bool *)(edge + n_actual);
     memset(edge, 0, (size_t)room * sizeof *edge);
     for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
-    for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
+    for (int i = 0; i < p->n_tangents; i++) {
+        requires[p->tangent[i]] = true;
+        if (outputs[p->tangent[i]]) dync__grad_meta_no_view(outputs[p->tangent[i]]);
+    }
     dync__aot_saved *s = dync__aot_saved_new(c, p, saved);
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;
@@ -49636,6 +49807,13 @@ static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *con
     dync__tensor *base = x->grad ? x->grad->base : NULL;
     return base && dync__same_layout(&base->lay, &a->lay) ? base : NULL;
 }
+/* A hook on the way from a view to its base, which a joint graph of the base would pass by. */
+static bool dync__aot_hooked(const dync__tensor *x, const dync__tensor *base) {
+    const dync__gnode *n = x->grad->node, *end = base->grad ? base->grad->node : NULL;
+    for (; n && n != end; n = n->n_in ? n->edge[0].node : NULL)
+        if (n->hook.n) return true;
+    return false;
+}
 static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual) {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__aot_actual *a = &g->actual.at[i];
@@ -49645,7 +49823,8 @@ static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
             const dync__tensor *base = actual[a->group];
             if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
-            if (on_base && !(in[i]->grad && in[i]->grad->base == base)) return false;
+            if (on_base && (in[i]->grad && in[i]->grad->base == base) == a->apart) return false;
+            if (on_base && !a->apart && dync__aot_hooked(in[i], base)) return false;
         }
     }
     return true;
@@ -49729,6 +49908,15 @@ static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *con
     }
     return DYNC_OK;
 }
+/* A new value that is an input as it was (copy_) must not give that one a history. */
+static dync_status dync__aot_own(dync__tensor **t) {
+    if ((*t)->refs == 1) return DYNC_OK;
+    dync__tensor *own = dync__tensor_alias(*t, (*t)->dtype, &(*t)->lay);
+    if (!own) return DYNC_ERR_MEMORY;
+    dync__unref(*t);
+    *t = own;
+    return DYNC_OK;
+}
 /* ---- a call --------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual, dync__tensor *const *passed, dync__tensor **out) {
     const dync__aot_graphs *g = &c->g;
@@ -49738,6 +49926,8 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
     dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
     if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
+    for (int i = 0; status == DYNC_OK && i < g->mutated.n; i++)
+        if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);
     bool grad_off = dync__tls.grad_enabled_off;
     if (c->turns_grad_on) dync__tls.grad_enabled_off = false;
     if (status == DYNC_OK && g->training) status = dync__aot_attach(c, g->actual.n, actual, fw_out, fw_out + g->mutated.n + g->value.n, random);

@@ -176,8 +176,13 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
         args[i] = g->call->args[i];
         if (i >= n_tensors) continue;
         dync_tensor *t = dync__ga_tensor(g, i);
+        bool wanted = t && dync__ga_needed(g, i);
+        if (wanted && !dync_requires_grad(t)) {          /* a saved value without its history */
+            if (!(t = dync_detach(t))) return dync_error();
+            dync__tensor_set_requires_grad(dync__open(t), true);
+        }
         args[i] = dync__arg_t(t ? dync__open(t) : NULL);
-        if (!t || !dync__ga_needed(g, i)) continue;
+        if (!wanted) continue;
         place[n] = i;
         in[n++] = dync_v_tensor(t);
     }

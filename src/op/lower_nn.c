@@ -247,13 +247,27 @@ static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const 
     l->attr[1] = (call->args[gates + 1].as.i ? 1 : 0) + (pb->fast_math ? 2 : 0);
 }
 
+static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x, dync__operand *dense)
+{
+    if (dync__layout_is_contiguous(&(*x)->lay)) return DYNC_OK;
+    DYNC__TRY(dync__lower_temp(pb, (*x)->dtype, (*x)->lay.ndim, (*x)->lay.shape, dense));
+    DYNC__TRY(dync__lower_copy(pb, *x, dense));
+    *x = dense;
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     static const uint8_t to[4] = {DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES};
     dync__lower_rnn l;
+    dync__operand dense;
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_rnn_begin(&l, pb, call, 5);
-    for (int i = 0; i < 5; i++) dync__lower_rnn_add(&l, DYNC__RNN_IN + i, dync__lower_operand(call, in, i), false);
+    for (int i = 0; i < 5; i++) {
+        const dync__operand *x = dync__lower_operand(call, in, i);
+        if (i == 2 && x) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense));             /* the bias is read as a row */
+        dync__lower_rnn_add(&l, DYNC__RNN_IN + i, x, false);
+    }
     for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
     return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, 2 + DYNC__RNN_ROLES, l.attr);
 }
@@ -264,16 +278,12 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
                                     DYNC__RNN_GATES};
     static const uint8_t to[3] = {DYNC__RNN_IN, DYNC__RNN_GH0, DYNC__RNN_GC0};
     dync__lower_rnn l;
-    dync__operand dense;
+    dync__operand dense[2];
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_rnn_begin(&l, pb, call, 8);
     for (int i = 0; i < 8; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);
-        if (x && (i == 5 || i == 6) && !dync__layout_is_contiguous(&x->lay)) {      /* states, read one step back */
-            DYNC__TRY(dync__lower_temp(pb, x->dtype, x->lay.ndim, x->lay.shape, &dense));
-            DYNC__TRY(dync__lower_copy(pb, x, &dense));
-            x = &dense;
-        }
+        if (x && (i == 5 || i == 6)) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense[i - 5]));      /* states, read one step back */
         dync__lower_rnn_add(&l, from[i], x, false);
     }
     for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);

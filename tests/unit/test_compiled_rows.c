@@ -127,17 +127,20 @@ static bool same_memory(const outcome *a, const outcome *b, int i)
     const dync__tensor *x = dync__open(a->at[i]), *y = dync__open(b->at[i]);
     for (int k = 0; k < i; k++) {
         const dync__tensor *p = dync__open(a->at[k]), *q = dync__open(b->at[k]);
+        if (!x->numel || !p->numel) continue;
         if ((x->storage == p->storage) != (y->storage == q->storage) || (x == p) != (y == q)) return false;
         if (x->storage == p->storage && (x->lay.offset != y->lay.offset || memcmp(x->lay.stride, y->lay.stride, (size_t)x->lay.ndim * 8) != 0)) return false;
     }
     return true;
 }
-static const char *differs(const outcome *a, const outcome *b, int n_params)
+/* inside: a row that only others call: what its results look like is its own business, what they are is not. */
+static const char *differs(const outcome *a, const outcome *b, int n_params, bool inside)
 {
-    if (a->status != b->status) return b->status == DYNC_OK ? "an error that does not come" : b->message;
+    if (a->status != b->status) return b->status == DYNC_OK ? a->message : b->message;
     if (a->n != b->n) return *b->message ? b->message : "number of outputs";
     for (int i = 0; i < a->n && a->status == DYNC_OK; i++) {
         if (!near_enough(dync__open(a->at[i]), dync__open(b->at[i]))) return i < a->n_in ? "an input" : "an output";
+        if (inside) continue;
         if (dync_requires_grad(a->at[i]) != dync_requires_grad(b->at[i])) return "requires_grad";
         if (dync_is_leaf(a->at[i]) != dync_is_leaf(b->at[i])) return "is_leaf";
         if (!same_memory(a, b, i)) return "memory";
@@ -167,7 +170,7 @@ static bool compare(dync_compiled *f, job *j, const sample *s, const variant *v,
         is_call = want.status == DYNC_OK || v->how.scale == 1;
         if (is_call) {
             outcome got = run_once(f, j, &compiled, v);
-            const char *what = differs(&want, &got, plain.n_params);
+            const char *what = differs(&want, &got, plain.n_params, dync__op_info(plain.op)->flags & DYNC__OP_PRIVATE);
             if (!EXPECT(what == NULL)) printf("    %s(%s), %s, on %s: %s\n", s->op, s->args, v->name, backend, what);
         }
     }
