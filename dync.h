@@ -9716,7 +9716,10 @@ static int dync__fold_identity(dync__lb *b, dync__inst *in) {
     if (in->prim == DYNC__P_select) return dync__fold_select(b, in);
     if ((in->prim == DYNC__P_min || in->prim == DYNC__P_max) && in->arg[0] == in->arg[1]) return in->arg[0];
     if (n_args == 1) return dync__fold_unary(b, in);
-    if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') return -1;
+    if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') {
+        bool itself = in->arg[0] == in->arg[1] && !dync__fold_is_float(dync__lb_type(b, in->arg[0])); /* NaN is not itself */
+        return itself ? dync__lb_i(b, DYNC_BOOL, in->prim == DYNC__P_le || in->prim == DYNC__P_eq) : -1;
+    }
     return dync__fold_is_float(in->type) ? dync__fold_float(b, in) : dync__fold_int(b, in);
 }
 static int dync__fold_add(dync__lb *b, const dync__inst *original, bool across) {
@@ -12525,7 +12528,8 @@ enum {
     DYNC__INTERP_LANES = 512,            /* of a tile, fewer where many values are live */
     DYNC__INTERP_L1_BYTES = 24 * 1024,
     DYNC__INTERP_KEEP_BYTES = 256 * 1024,
-    DYNC__INTERP_CHEAP = 6               /* instructions worth repeating rather than keeping */
+    DYNC__INTERP_CHEAP = 6,              /* instructions worth repeating rather than keeping */
+    DYNC__INTERP_DEAR = 200              /* the same where a row buffer would be huge */
 };
 
 typedef DYNC__VEC(dync__interp_step) dync__interp_steps;
@@ -12533,6 +12537,7 @@ typedef struct dync__ib {
     const dync__kernel *k;
     dync__arena *arena;
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
+    int cheap;                           /* values up to this cost are computed again */
     int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
     bool has_reduce, whole, serial, failed; /* whole: a tile holds whole rows */
     bool sectioned;                      /* sections keep their order */
@@ -12889,7 +12894,7 @@ DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
 #if DYNC__JIT_X86
 
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
-enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX };                          /* streams: a buffer, a row buffer, numbers */
+enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
@@ -12909,6 +12914,7 @@ typedef struct dync__xred {
     bool ordered, in_regs;             /* ordered: float sums and products, whose order of additions is fixed */
     int8_t reg[DYNC__XG_UNROLL];
     int32_t acc, level;                /* in the frame */
+    int32_t where;                     /* argmax, argmin: of the accumulated extremes, in the frame */
     dync__xrm identity;
 } dync__xred;
 typedef DYNC__VEC(int32_t) dync__xlist;
@@ -12940,6 +12946,8 @@ typedef struct dync__xg {
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
     int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t place;                     /* frame: inner indices before the lane loop at hand */
+    int line;                          /* the instruction whose one index leads the stream at hand; -1 */
     int32_t frame, stage, stage2, saved_sp, keys;  /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     DYNC__VEC(int32_t) free_spill;
     const char *why;                   /* not compiled: the reason */
@@ -12976,6 +12984,8 @@ DYNC__FN int dync__xg_temp_k(dync__xg *);
 DYNC__FN int dync__xg_src(dync__xg *, int value);                       /* its register: loads it where it is not in one */
 DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *, int value);              /* the same, or memory where that saves a load */
 DYNC__FN int dync__xg_src_k(dync__xg *, int value);
+DYNC__FN dync__xrm dync__xg_home(dync__xg *, int value);                /* its memory, where no register of this list holds it */
+DYNC__FN bool dync__xg_is_here(const dync__xg *, int value);            /* made in the list at hand */
 DYNC__FN bool dync__xg_in_memory(const dync__xg *, int value);          /* would src_rm give memory? */
 DYNC__FN bool dync__xg_dies(const dync__xg *, int value);               /* last used by this instruction, and in a register of its own */
 DYNC__FN void dync__xg_release(dync__xg *);                             /* registers of operands that die here may hold the result */
@@ -12992,6 +13002,7 @@ DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once:
 DYNC__FN void dync__xg_bf16_bits(dync__xg *, int to, int from);         /* rounded, in the low halves */
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
+DYNC__FN void dync__xg_gather(dync__xg *, int inst);
 DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);         /* a lazy one: into this register */
 DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);            /* address of vector u of a dense stream; may use rax */
 DYNC__FN void dync__xg_store(dync__xg *, int inst);
@@ -13001,6 +13012,7 @@ DYNC__FN void dync__xg_slot_store(dync__xg *, int inst);
 DYNC__FN int dync__xg_tail_k(dync__xg *);                               /* the mask of vector u, in a temporary */
 DYNC__FN int dync__xg_tail_v(dync__xg *, bool wide);
 /* ---- x86_reduce.c ---- */
+DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);         /* argmax or argmin: g->place counts */
 DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
 DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
@@ -13781,7 +13793,7 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i) {
     return dync__x_constant(&g->a, bits, dync__xg_type_wide(type) ? 8 : 4);
 }
 /* Memory of a value that no register holds: a constant, a slot of another list, a spilled or unloaded one. */
-static dync__xrm dync__xg_home(dync__xg *g, int v) {
+DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v) {
     const dync__inst *in = dync__xg_inst(g, v);
     if (in->prim == DYNC__P_const_) {
         if (g->pool_at[v] < 0) {
@@ -13796,7 +13808,7 @@ static dync__xrm dync__xg_home(dync__xg *g, int v) {
     }
     return dync__xg_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
 }
-static bool dync__xg_is_here(const dync__xg *g, int v) { return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_; }
+DYNC__FN bool dync__xg_is_here(const dync__xg *g, int v) { return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_; }
 DYNC__FN int dync__xg_src(dync__xg *g, int value) {
     int v = dync__xg_root(g, value), r;
     if (g->hoist[v] >= 0) return g->hoist[v];
@@ -13930,10 +13942,14 @@ DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide) {
 }
 static int dync__xg_base(dync__xg *g, int stream) {
     const dync__xstream *s = &g->stream.at[stream];
-    if (g->in_phase && s->gpr >= 0) return s->gpr;
+    int base = g->in_phase && s->gpr >= 0 ? s->gpr : DYNC__RAX;
     bool framed = g->in_phase && s->pointer >= 0;
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
-              framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    if (base == DYNC__RAX)
+        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
+                  framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    if (g->line < 0) return base;
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_home(g, dync__xg_root(g, g->line)), 0);
+    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, s->bytes, 0), 0);
     return DYNC__RAX;
 }
 DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream) {
@@ -13952,6 +13968,26 @@ static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm fr
     static const int store[] = {0, DYNC__X_MOV8_M, DYNC__X_MOV16_M, 0, DYNC__X_MOV32_M, 0, 0, 0, DYNC__X_MOV_M};
     dync__x_i(&g->a, load[bytes], DYNC__RSI, from, 0);
     dync__x_i(&g->a, store[bytes], DYNC__RSI, to, 0);
+}
+/* A loop over those of vector u's lanes that the tail has: rbp counts to rdx. Returns the label behind it. */
+static int dync__xg_some_begin(dync__xg *g) {
+    dync__xasm *a = &g->a;
+    int done = dync__x_label(a), few = dync__x_label(a);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->tail_count), 0);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), g->u * g->V);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_jump(a, DYNC__CC_LE, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_bind(a, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    return done;
+}
+static void dync__xg_some_end(dync__xg *g, int more, int done) {
+    dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), 1);
+    dync__x_i(&g->a, DYNC__X_CMP, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(&g->a, DYNC__CC_L, more);
+    dync__x_bind(&g->a, done);
 }
 /* Between memory and the stage: V elements, or those of the tail. */
 static void dync__xg_stage(dync__xg *g, int stream, bool load) {
@@ -13976,25 +14012,14 @@ static void dync__xg_stage(dync__xg *g, int stream, bool load) {
         }
         return;
     }
-    int done = dync__x_label(a), more = dync__x_label(a), few = dync__x_label(a);
+    int more = dync__x_label(a), done = dync__xg_some_begin(g);
     dync__xrm stage = dync__x_index(DYNC__RSP, DYNC__RBP, bytes, g->stage);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->tail_count), 0);
-    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), g->u * g->V);
-    dync__x_jump(a, DYNC__CC_LE, done);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RDX), g->V);
-    dync__x_jump(a, DYNC__CC_LE, few);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RDX), g->V);
-    dync__x_bind(a, few);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
     dync__x_bind(a, more);
     /* rsp cannot be an index, rbp is */
     dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
     if (strided) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
     else dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), bytes);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), 1);
-    dync__x_i(a, DYNC__X_CMP, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
-    dync__x_jump(a, DYNC__CC_L, more);
-    dync__x_bind(a, done);
+    dync__xg_some_end(g, more, done);
 }
 /* ---- loads ----------------------------------------------------------------------------------- */
 static const int dync__xg_load_insn[] = {0, DYNC__X_MOVDQU8, DYNC__X_MOVDQU16, 0, DYNC__X_MOVUPS, 0, 0, 0, DYNC__X_MOVUPD};
@@ -14096,6 +14121,48 @@ DYNC__FN void dync__xg_load(dync__xg *g, int i) {
     if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
     else if (dync__xg_waits(g, i)) g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
     else dync__xg_load_now(g, i, dync__xg_def(g, i));
+}
+/* Elements at the access plus an index: one index for all lanes moves the stream; else lane by lane, through the frame. */
+DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int stream = g->stream_of[i], index = dync__xg_root(g, in->arg[0]);
+    const dync__xstream *s = &g->stream.at[stream];
+    if (!g->single && !g->vertical && !dync__xg_is_here(g, index)) {
+        int to = dync__xg_def(g, i);
+        g->line = index;
+        dync__xg_load_now(g, i, to);
+        g->line = -1;
+        return;
+    }
+    dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, DYNC_I64), dync__xg_src(g, index), 0, dync__xg_at(g->stage), 0, 0);
+    int base = dync__xg_base(g, stream), lanes = g->single ? 1 : g->V;
+    bool moves = !dync__xg_is_same(g, s);
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_index(DYNC__RAX, DYNC__RSI, s->bytes, 0);
+    if (moves) {
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+    } else if (base != DYNC__RAX) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(base), 0);
+    }
+    if (!g->masked || g->single) {
+        for (int l = 0; l < lanes; l++) {
+            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
+            dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2 + l * s->bytes), memory);
+            if (moves && l + 1 < lanes) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+        }
+    } else {
+        int more = dync__x_label(a), done = dync__xg_some_begin(g);
+        dync__x_bind(a, more);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_index(DYNC__RSP, DYNC__RBP, 8, g->stage), 0);
+        dync__xg_copy_one(g, s->bytes, dync__x_index(DYNC__RSP, DYNC__RBP, s->bytes, g->stage2), memory);
+        if (moves) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+        dync__xg_some_end(g, more, done);
+    }
+    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__xg_def(g, i);
+    if (g->single) dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
+    else dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
 }
 /* ---- stores ---------------------------------------------------------------------------------- */
 /* Lanes of 32 bits to `bytes` each, side by side. */
@@ -14230,10 +14297,14 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i) {
     const char *cannot = NULL;
     if (in->buf >= 0 && g->b->k->buf.at[in->buf].dtype == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C)) return "f16 without F16C";
     switch (in->prim) {
-    case DYNC__P_loadx: case DYNC__P_storex: return "an index that is data";
+    case DYNC__P_storex: return "scattered writes";
+    case DYNC__P_loadx: {
+        const dync__buf *buf = &g->b->k->buf.at[in->buf];
+        return buf->size >= 0 ? "an index to be checked" : buf->dtype == DYNC_BOOL || buf->mode & DYNC__BUF_OUT ? "such an indexed load" : NULL;
+    }
     case DYNC__P_random: return in->imm.i ? "normal random numbers" : g->isa == 1 && in->type == DYNC_F64 ? "random f64" : NULL;
     case DYNC__P_reduce:
-        if (in->imm.i >= DYNC__R_ARGMAX) return "argmax";
+        if (in->imm.i >= DYNC__R_ARGMAX) return dync__xg_arg_type(g, i) == DYNC_BOOL ? "argmax of BOOL" : NULL;
         return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64" : NULL;
     case DYNC__P_wrap: return in->imm.i == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C) ? "f16 without F16C" : NULL;
     case DYNC__P_cast: {
@@ -14854,6 +14925,144 @@ static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync_
         dync__x_v(a, insn, vl, acc, acc, x, 0, k);
     }
 }
+/* ---- argmax, argmin: I64 keys that order as the values do, and where the greatest stands ---------------------------------------- */
+static bool dync__xr_is_arg(const dync__xred *r) { return r->kind >= DYNC__R_ARGMAX; }
+DYNC__FN bool dync__xg_has_places(const dync__xg *g, int phase) {
+    for (int i = 0; i < g->red.n; i++)
+        if (g->red.at[i].phase == phase && dync__xr_is_arg(&g->red.at[i])) return true;
+    return false;
+}
+/* NaN is the greatest key; -0 and 0 are one; of argmin the order is turned round. */
+static int dync__xr_key(dync__xg *g, const dync__xred *r, int value) {
+    dync__xasm *a = &g->a;
+    int type = dync__xg_inst(g, value)->type, vl = dync__xg_vl(g, type), x = dync__xg_src(g, value), t = dync__xg_temp(g), m;
+    bool wide = dync__xg_type_wide(type), least = r->kind == DYNC__R_ARGMIN;
+    if (dync__xg_type_float(type)) {
+        dync__xrm sign = dync__xg_const(g, type, -0.0, 0), greatest = dync__xg_const(g, wide ? DYNC_I64 : DYNC_I32, 0, wide ? INT64_MAX : INT32_MAX);
+        if (least) dync__x_v(a, DYNC__X_XORPS, vl, t, x, sign, 0, 0);
+        dync__x_v(a, wide ? DYNC__X_ADDPD : DYNC__X_ADDPS, vl, t, least ? t : x, dync__xg_const(g, type, 0.0, 0), 0, 0);
+        m = dync__xg_temp(g);
+        if (!wide) {
+            dync__x_v(a, DYNC__X_PSRAD, vl, 0, m, dync__x_reg(t), 31, 0);
+            dync__x_v(a, DYNC__X_PSRLD, vl, 0, m, dync__x_reg(m), 1, 0);
+        } else {
+            if (g->isa == 2) {
+                dync__x_v(a, DYNC__X_PSRAVQ, vl, m, t, dync__x_constant(a, 63, 8), 0, 0);
+            } else {
+                dync__x_v(a, DYNC__X_XORPS, vl, m, m, dync__x_reg(m), 0, 0);
+                dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, m, dync__x_reg(t), 0, 0);
+            }
+            dync__x_v(a, DYNC__X_PSRLQ, vl, 0, m, dync__x_reg(m), 1, 0);
+        }
+        dync__x_v(a, DYNC__X_XORPS, vl, t, t, dync__x_reg(m), 0, 0);
+        if (g->isa == 2) {
+            int k = dync__xg_temp_k(g);
+            dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, k, x, dync__x_reg(x), 3 /* unordered */, 0);
+            dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, t, 0, greatest, 0, k);
+        } else {
+            dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), 3, 0);
+            dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, greatest, m << 4, 0);
+        }
+    } else if (least) {
+        dync__x_v(a, DYNC__X_XORPS, vl, t, x, dync__x_constant(a, 0xff, 1), 0, 0);
+    } else {
+        t = x;
+    }
+    if (wide) return t;
+    m = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_PMOVSXDQ, dync__xg_vl(g, DYNC_I64), m, 0, dync__x_reg(t), 0, 0);
+    return m;
+}
+static int dync__xr_places(dync__xg *g) {
+    dync__xasm *a = &g->a;
+    int t = dync__xg_temp(g), vl = dync__xg_vl(g, DYNC_I64);
+    int64_t lane[8] = {0};
+    if (!g->vertical) {
+        for (int l = 0; l < 8; l++) lane[l] = l;
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_ADD, DYNC__RAX, dync__xg_at(g->place), 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->stage), 0);
+    }
+    dync__x_v(a, DYNC__X_BROADCASTQ, vl, t, 0, dync__xg_at(g->vertical ? g->place : g->stage), 0, 0);
+    if (!g->vertical) dync__x_v(a, DYNC__X_PADDQ, vl, t, t, dync__x_constant64(a, lane), 0, 0);
+    return t;
+}
+static void dync__xr_take_place(dync__xg *g, const dync__xred *r, int value) {
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64), u = g->u % r->n_acc, key = dync__xr_key(g, r, value), at = dync__xr_places(g);
+    int acc = r->in_regs ? r->reg[u] : dync__xg_temp(g);
+    dync__xrm home = dync__xg_at(r->acc + 64 * u), where = dync__xg_at(r->where + 64 * u);
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, home, 0, 0);
+    if (g->isa == 2) {
+        int k = dync__xg_temp_k(g);
+        dync__x_v(a, DYNC__X_PCMPQ, vl, k, key, dync__x_reg(acc), 6 /* greater */, g->masked ? dync__xg_tail_k(g) : 0);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, acc, 0, dync__x_reg(key), 0, k);
+        dync__x_v(a, DYNC__X_MOVUPD_M, vl, at, 0, where, 0, k);
+    } else {
+        int m = dync__xg_temp(g);
+        dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, key, dync__x_reg(acc), 0, 0);
+        if (g->masked) dync__x_v(a, DYNC__X_ANDPS, vl, m, m, dync__xg_at(g->tail_mask64 + 64 * g->u), 0, 0);
+        dync__x_v(a, DYNC__X_BLENDVPD, vl, acc, acc, dync__x_reg(key), m << 4, 0);
+        dync__x_v(a, DYNC__X_MASKMOVPD_M, vl, at, m, where, 0, 0);
+    }
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, acc, 0, home, 0, 0);
+}
+/* x and its place become y and its own where y is greater, or equal and before it. k, tie: two masks' worth of scratch. */
+static void dync__xr_better(dync__xg *g, int vl, int x, int x_at, int y, int y_at, int k, int tie) {
+    dync__xasm *a = &g->a;
+    int m = k;
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_PCMPQ, vl, k, y, dync__x_reg(x), 6, 0);
+        dync__x_v(a, DYNC__X_PCMPQ, vl, tie, y, dync__x_reg(x), 0, 0);
+        dync__x_v(a, DYNC__X_PCMPQ, vl, tie, y_at, dync__x_reg(x_at), 1, tie);
+        dync__x_k(a, DYNC__X_KORW, k, k, dync__x_reg(tie), 0);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, x, 0, dync__x_reg(y), 0, k);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, x_at, 0, dync__x_reg(y_at), 0, k);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PCMPEQQ, vl, tie, y, dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, x_at, dync__x_reg(y_at), 0, 0);
+    dync__x_v(a, DYNC__X_ANDPS, vl, tie, tie, dync__x_reg(m), 0, 0);
+    dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, y, dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_ORPS, vl, m, m, dync__x_reg(tie), 0, 0);
+    dync__x_v(a, DYNC__X_BLENDVPD, vl, x, x, dync__x_reg(y), m << 4, 0);
+    dync__x_v(a, DYNC__X_BLENDVPD, vl, x_at, x_at, dync__x_reg(y_at), m << 4, 0);
+}
+/* The place of the first extreme in lane 0 (rows side by side: of accumulator u, in each lane). */
+static int dync__xr_found(dync__xg *g, const dync__xred *r, int u) {
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_temp(g), at = dync__xg_temp(g), y = dync__xg_temp(g), y_at = dync__xg_temp(g);
+    int m = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g), tie = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g);
+    for (int k = u; k < (g->vertical ? u + 1 : r->n_acc); k++) {
+        int to = k == u ? x : y, to_at = k == u ? at : y_at;
+        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__xg_at(r->acc + 64 * k), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS, vl, to_at, 0, dync__xg_at(r->where + 64 * k), 0, 0);
+        if (k > u) dync__xr_better(g, vl, x, at, y, y_at, m, tie);
+    }
+    for (; !g->vertical && vl >= 0; vl--) {
+        int insn = vl == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128;
+        if (vl > 0) {
+            dync__x_v(a, insn, vl, x, 0, dync__x_reg(y), 1, 0);
+            dync__x_v(a, insn, vl, at, 0, dync__x_reg(y_at), 1, 0);
+        } else {
+            dync__x_v(a, DYNC__X_MOVHLPS, 0, y, x, dync__x_reg(x), 0, 0);
+            dync__x_v(a, DYNC__X_MOVHLPS, 0, y_at, at, dync__x_reg(at), 0, 0);
+        }
+        dync__xr_better(g, DYNC__MAX(vl - 1, 0), x, at, y, y_at, m, tie);
+    }
+    /* never taken: every value is the least integer */
+    vl = dync__xg_vl(g, DYNC_I64);
+    dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, dync__x_constant(a, INT64_MAX, 8), 0, 0);
+    dync__x_v(a, DYNC__X_XORPS, vl, x, x, dync__x_reg(x), 0, 0);
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_PCMPQ, vl, m, at, dync__x_reg(y), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, at, 0, dync__x_reg(x), 0, m);
+    } else {
+        dync__x_v(a, DYNC__X_PCMPEQQ, vl, y, at, dync__x_reg(y), 0, 0);
+        dync__x_v(a, DYNC__X_BLENDVPD, vl, at, at, dync__x_reg(x), y << 4, 0);
+    }
+    return at;
+}
 /* ---- where they are -------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase) {
     for (int i = 0; i < g->red.n; i++) {
@@ -14863,11 +15072,12 @@ DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase) {
         r->n_acc = (uint8_t)(grains ? DYNC__XG_LANES / g->V : g->U);
         r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 && !(grains && g->U * g->V % DYNC__XG_LANES);
         r->acc = dync__xg_frame(g, r->n_acc * 64);
+        if (dync__xr_is_arg(r)) r->where = dync__xg_frame(g, r->n_acc * 64);
         if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
         for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__xg_pin(g);
         int kind = r->kind, type = r->type == DYNC_BOOL ? DYNC_I32 : r->type;
         double x = kind == DYNC__R_MAX ? -HUGE_VAL : kind == DYNC__R_MIN ? HUGE_VAL : kind == DYNC__R_PROD ? 1 : 0;
-        int64_t n = kind == DYNC__R_MAX   ? (type == DYNC_I64 ? INT64_MIN : INT32_MIN)
+        int64_t n = kind == DYNC__R_MAX || dync__xr_is_arg(r) ? (type == DYNC_I64 ? INT64_MIN : INT32_MIN)
                     : kind == DYNC__R_MIN ? (type == DYNC_I64 ? INT64_MAX : INT32_MAX)
                     : kind == DYNC__R_ALL ? -1
                                           : kind == DYNC__R_PROD;
@@ -14875,7 +15085,7 @@ DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase) {
     }
 }
 /* Accumulators in the frame lie side by side, one vector after another. */
-static int dync__xr_size(const dync__xg *g, const dync__xred *r) { return g->V * dync__xr_bytes(r); }
+static int dync__xr_size(const dync__xg *g, const dync__xred *r) { return dync__xr_is_arg(r) ? 64 : g->V * dync__xr_bytes(r); }
 static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl) {
     int t = r->in_regs ? 0 : dync__xg_temp(g);
     if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
@@ -14890,6 +15100,11 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool le
         int vl = dync__xg_vl(g, r->type);
         if (r->phase != phase || r->ordered != ordered) continue;
         dync__xr_set(g, r, vl);
+        if (dync__xr_is_arg(r)) {
+            int t = dync__xg_temp(g);
+            dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant(&g->a, INT64_MAX, 8), 0, 0);
+            for (int k = 0; k < r->n_acc; k++) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->where + 64 * k), 0, 0);
+        }
         if (levels && r->ordered) {
             int t = dync__xg_temp(g);
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
@@ -14918,6 +15133,10 @@ DYNC__FN void dync__xg_reduce(dync__xg *g, int i) {
     const dync__xred *r = dync__xr_of(g, i);
     int value = dync__xg_inst(g, i)->arg[0], vl = dync__xg_vl(g, r->type);
     bool indexed = r->ordered && !g->vertical && !r->in_regs, blend = g->masked && g->isa == 1;
+    if (dync__xr_is_arg(r)) {
+        dync__xr_take_place(g, r, value);
+        return;
+    }
     int x = dync__xg_in_k(g, r->type) ? 0 : dync__xg_src(g, value);
     int acc = r->in_regs ? r->reg[g->u % r->n_acc] : dync__xg_temp(g), size = dync__xr_size(g, r);
     dync__xrm at = dync__xg_at(r->acc + g->u % r->n_acc * size);
@@ -15069,15 +15288,21 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
         const dync__xred *r = &g->red.at[i];
         int vl = dync__xg_vl(g, r->type), slot = g->slot[r->inst];
         if (r->phase != phase || slot < 0) continue;
+        for (int k = 0; dync__xr_is_arg(r) && r->in_regs && k < r->n_acc; k++)
+            dync__x_v(a, DYNC__X_MOVUPS_M, vl, r->reg[k], 0, dync__xg_at(r->acc + 64 * k), 0, 0);
         if (!g->vertical) {
-            int x = r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
+            int x = dync__xr_is_arg(r) ? dync__xr_found(g, r, 0) : r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
             dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
             dync__xr_to_slot(g, r, x, slot);
             dync__xg_drop_temps(g);
             continue;
         }
         for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
-        for (int u = 0; u < g->U; u++) {
+        for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
+            dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
+            dync__xg_drop_temps(g);
+        }
+        for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
             int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
             if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
@@ -15115,6 +15340,7 @@ static void dync__xg_emit_inst(dync__xg *g, int i) {
     }
     switch (in->prim) {
     case DYNC__P_load: dync__xg_load(g, i); break;
+    case DYNC__P_loadx: dync__xg_gather(g, i); break;
     case DYNC__P_store: dync__xg_store(g, i); break;
     case DYNC__P_index: dync__xg_index(g, i); break;
     case DYNC__P_reduce: dync__xg_reduce(g, i); break;
@@ -15304,6 +15530,10 @@ static void dync__xg_lanes(dync__xg *g, dync__xrm end) {
     g->masked = false;
     dync__x_bind(a, done);
 }
+static void dync__xg_clear(dync__xg *g, int32_t at) {
+    dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+    dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(at), 0);
+}
 /* A row: the last inner loop in lanes; sums grain by grain. */
 static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     dync__xasm *a = &g->a;
@@ -15322,10 +15552,9 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
-    if (ordered) {
-        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
-        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(grains), 0);
-    }
+    if (ordered) dync__xg_clear(g, grains);
+    bool places = dync__xg_has_places(g, phase);
+    if (places) dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES), end = dync__xg_at(grains + 8);
     dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
@@ -15348,6 +15577,10 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RCX, end, 0);
         dync__x_i(a, DYNC__X_CMP, DYNC__RCX, lanes, 0);
         dync__x_jump(a, DYNC__CC_L, grain);
+    }
+    if (places) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, lanes, 0);
+        dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_at(g->place), 0);
     }
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
@@ -15372,15 +15605,14 @@ static void dync__xg_column_phase(dync__xg *g, int phase) {
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
     dync__xg_reduce_init(g, phase, true, true);
-    if (ordered) {
-        dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
-        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(added), 0);
-    }
+    if (ordered) dync__xg_clear(g, added);
+    dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     g->masked = masked;
     dync__xg_emit_list(g);
     dync__xg_reset(g);
     if (ordered) dync__xg_vertical_carry(g, phase, added);
+    if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
     dync__xg_reduce_end(g, phase, 0);
@@ -15461,6 +15693,8 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     g->stage = dync__xg_frame(g, 64);
     g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
+    g->place = dync__xg_frame(g, 8);
+    g->line = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     dync__xg_unhoist(g);
@@ -15889,7 +16123,7 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     dync__xg *g = j->g;
     dync__xstream s;
     for (int i = 0; i < g->stream.n; i++)
-        if (kind != DYNC__XS_KEEP && g->stream.at[i].kind == kind && g->stream.at[i].access == access && g->stream.at[i].buf == buf) return i;
+        if (kind != DYNC__XS_KEEP && kind != DYNC__XS_GATHER && g->stream.at[i].kind == kind && g->stream.at[i].access == access && g->stream.at[i].buf == buf) return i;
     memset(&s, 0, sizeof s);
     s.kind = (uint8_t)kind;
     s.access = access;
@@ -15912,7 +16146,7 @@ static void dync__jb_streams(dync__jb *j) {
         if (!b->needed[i]) continue;
         if (in->prim == DYNC__P_index) j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_INDEX, in->access, -1, i, 1);
         else if (in->buf >= 0)
-            j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_MEM, in->access, in->buf, i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
+            j->g->stream_of[i] = dync__jb_stream(j, in->prim == DYNC__P_loadx ? DYNC__XS_GATHER : DYNC__XS_MEM, in->access, in->buf, i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
         if (b->keep[i]) j->g->keep_stream[i] = dync__jb_stream(j, DYNC__XS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
         if (in->prim == DYNC__P_reduce) {
             dync__xred r;
@@ -15920,7 +16154,7 @@ static void dync__jb_streams(dync__jb *j) {
             r.inst = i;
             r.phase = dync__ib_phase(b, i);
             r.kind = (uint8_t)in->imm.i;
-            r.type = dync__ib_inst(b, in->arg[0])->type;
+            r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__ib_inst(b, in->arg[0])->type;
             r.ordered = dync__xg_type_float(r.type) && (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
         }
@@ -16085,7 +16319,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     dync__jit_stream *out = &jit->stream[s];
     int D = j->rows.n, K = j->inner.n;
     memset(out, 0, sizeof *out);
-    out->buf = st->kind == DYNC__XS_MEM ? st->buf : st->kind == DYNC__XS_KEEP ? -1 : -2;
+    out->buf = st->kind == DYNC__XS_KEEP ? -1 : st->kind == DYNC__XS_INDEX ? -2 : st->buf;
     if (st->kind == DYNC__XS_KEEP) {
         out->at = *keep;
         *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
@@ -16879,12 +17113,12 @@ DYNC__FN bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int 
 static int dync__ib_repeat_cost(const dync__ib *b, int i, int user) {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
-    int cost = 1, too_much = 1000;
+    int cost = 1, too_much = 2 * DYNC__INTERP_DEAR;
     if (b->level[i] < 2) return 0;
     if (b->keep[i]) return 1;
     if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
     if (in->buf >= 0 && dync__ib_stored_between(b, in->buf, i, user)) return too_much;
-    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0 && cost <= DYNC__INTERP_CHEAP; a--)
+    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0 && cost <= b->cheap; a--)
         cost += dync__ib_repeat_cost(b, arg[a], user);
     return cost;
 }
@@ -16899,8 +17133,9 @@ DYNC__FN void dync__ib_mark_kept(dync__ib *b) {
             continue;
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = arg[a], phase = dync__ib_phase(b, i);
+            while (dync__ib_inst(b, v)->prim == DYNC__P_bitcast) v = dync__ib_inst(b, v)->arg[0]; /* the same bits */
             if (b->level[v] < 2 || dync__ib_phase(b, v) == phase || b->keep[v]) continue;
-            if (dync__ib_repeat_cost(b, v, i) <= DYNC__INTERP_CHEAP) continue;
+            if (dync__ib_repeat_cost(b, v, i) <= b->cheap) continue;
             b->keep[v] = 1;
             b->keep_off[v] = b->keep_bytes;
             b->keep_bytes += (int64_t)dync__type_bytes(dync__ib_inst(b, v)->type) * b->n_inner;
@@ -16934,7 +17169,7 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store) {
         b->keep[v])
         return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load ||
-        in->prim == DYNC__P_bitcast)
+        in->prim == DYNC__P_loadx || in->prim == DYNC__P_bitcast)
         return false;
     if (dync__ib_list(b, v) != dync__ib_list(b, store) ||
         !dync__ib_is_dense(b, st->access, b->level[v]))
@@ -16953,6 +17188,7 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store) {
  * than a huge row buffer. */
 DYNC__FN void dync__ib_plan(dync__ib *b) {
     b->split = b->k->n_outer;
+    b->cheap = DYNC__INTERP_CHEAP;
     if (!b->sectioned && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
     b->n_rows = dync__ib_product(b, 0, b->split);
     b->n_inner = dync__ib_product(b, b->split, b->k->n_dims);
@@ -16963,7 +17199,10 @@ DYNC__FN void dync__ib_plan(dync__ib *b) {
     while (b->mode == DYNC__INTERP_VERTICAL && b->keep_bytes * b->rows > DYNC__INTERP_KEEP_BYTES) {
         b->inner = 1;
         b->rows /= 2;
-        if (b->rows < 32) {
+        if (b->rows < 32 && b->cheap < DYNC__INTERP_DEAR) { /* rather twice than along columns */
+            b->cheap = DYNC__INTERP_DEAR;
+            dync__ib_set_tile(b);
+        } else if (b->rows < 32) {
             b->mode = DYNC__INTERP_CHUNK;
             b->rows = 1;
             b->inner = DYNC__MIN(b->n_inner, b->lanes);

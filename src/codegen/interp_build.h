@@ -9,7 +9,8 @@ enum {
     DYNC__INTERP_LANES = 512,            /* of a tile, fewer where many values are live */
     DYNC__INTERP_L1_BYTES = 24 * 1024,
     DYNC__INTERP_KEEP_BYTES = 256 * 1024,
-    DYNC__INTERP_CHEAP = 6               /* instructions worth repeating rather than keeping */
+    DYNC__INTERP_CHEAP = 6,              /* instructions worth repeating rather than keeping */
+    DYNC__INTERP_DEAR = 200              /* the same where a row buffer would be huge */
 };
 
 typedef DYNC__VEC(dync__interp_step) dync__interp_steps;
@@ -17,6 +18,7 @@ typedef struct dync__ib {
     const dync__kernel *k;
     dync__arena *arena;
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
+    int cheap;                           /* values up to this cost are computed again */
     int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
     bool has_reduce, whole, serial, failed; /* whole: a tile holds whole rows */
     bool sectioned;                      /* sections keep their order */

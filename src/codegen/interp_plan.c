@@ -222,12 +222,12 @@ static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
-    int cost = 1, too_much = 1000;
+    int cost = 1, too_much = 2 * DYNC__INTERP_DEAR;
     if (b->level[i] < 2) return 0;
     if (b->keep[i]) return 1;
     if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
     if (in->buf >= 0 && dync__ib_stored_between(b, in->buf, i, user)) return too_much;
-    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0 && cost <= DYNC__INTERP_CHEAP; a--)
+    for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0 && cost <= b->cheap; a--)
         cost += dync__ib_repeat_cost(b, arg[a], user);
     return cost;
 }
@@ -244,8 +244,9 @@ DYNC__FN void dync__ib_mark_kept(dync__ib *b)
             continue;
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
             int v = arg[a], phase = dync__ib_phase(b, i);
+            while (dync__ib_inst(b, v)->prim == DYNC__P_bitcast) v = dync__ib_inst(b, v)->arg[0]; /* the same bits */
             if (b->level[v] < 2 || dync__ib_phase(b, v) == phase || b->keep[v]) continue;
-            if (dync__ib_repeat_cost(b, v, i) <= DYNC__INTERP_CHEAP) continue;
+            if (dync__ib_repeat_cost(b, v, i) <= b->cheap) continue;
             b->keep[v] = 1;
             b->keep_off[v] = b->keep_bytes;
             b->keep_bytes += (int64_t)dync__type_bytes(dync__ib_inst(b, v)->type) * b->n_inner;
@@ -285,7 +286,7 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store)
         b->keep[v])
         return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load ||
-        in->prim == DYNC__P_bitcast)
+        in->prim == DYNC__P_loadx || in->prim == DYNC__P_bitcast)
         return false;
     if (dync__ib_list(b, v) != dync__ib_list(b, store) ||
         !dync__ib_is_dense(b, st->access, b->level[v]))
@@ -306,6 +307,7 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store)
 DYNC__FN void dync__ib_plan(dync__ib *b)
 {
     b->split = b->k->n_outer;
+    b->cheap = DYNC__INTERP_CHEAP;
     if (!b->sectioned && dync__ib_product(b, 0, b->k->n_dims) > 0) dync__ib_split_pointwise(b);
     b->n_rows = dync__ib_product(b, 0, b->split);
     b->n_inner = dync__ib_product(b, b->split, b->k->n_dims);
@@ -316,7 +318,10 @@ DYNC__FN void dync__ib_plan(dync__ib *b)
     while (b->mode == DYNC__INTERP_VERTICAL && b->keep_bytes * b->rows > DYNC__INTERP_KEEP_BYTES) {
         b->inner = 1;
         b->rows /= 2;
-        if (b->rows < 32) {
+        if (b->rows < 32 && b->cheap < DYNC__INTERP_DEAR) { /* rather twice than along columns */
+            b->cheap = DYNC__INTERP_DEAR;
+            dync__ib_set_tile(b);
+        } else if (b->rows < 32) {
             b->mode = DYNC__INTERP_CHUNK;
             b->rows = 1;
             b->inner = DYNC__MIN(b->n_inner, b->lanes);

@@ -126,7 +126,7 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     dync__xg *g = j->g;
     dync__xstream s;
     for (int i = 0; i < g->stream.n; i++)
-        if (kind != DYNC__XS_KEEP && g->stream.at[i].kind == kind && g->stream.at[i].access == access && g->stream.at[i].buf == buf) return i;
+        if (kind != DYNC__XS_KEEP && kind != DYNC__XS_GATHER && g->stream.at[i].kind == kind && g->stream.at[i].access == access && g->stream.at[i].buf == buf) return i;
     memset(&s, 0, sizeof s);
     s.kind = (uint8_t)kind;
     s.access = access;
@@ -151,7 +151,7 @@ static void dync__jb_streams(dync__jb *j)
         if (!b->needed[i]) continue;
         if (in->prim == DYNC__P_index) j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_INDEX, in->access, -1, i, 1);
         else if (in->buf >= 0)
-            j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_MEM, in->access, in->buf, i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
+            j->g->stream_of[i] = dync__jb_stream(j, in->prim == DYNC__P_loadx ? DYNC__XS_GATHER : DYNC__XS_MEM, in->access, in->buf, i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
         if (b->keep[i]) j->g->keep_stream[i] = dync__jb_stream(j, DYNC__XS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
         if (in->prim == DYNC__P_reduce) {
             dync__xred r;
@@ -159,7 +159,7 @@ static void dync__jb_streams(dync__jb *j)
             r.inst = i;
             r.phase = dync__ib_phase(b, i);
             r.kind = (uint8_t)in->imm.i;
-            r.type = dync__ib_inst(b, in->arg[0])->type;
+            r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__ib_inst(b, in->arg[0])->type;
             r.ordered = dync__xg_type_float(r.type) && (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
         }
@@ -348,7 +348,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     dync__jit_stream *out = &jit->stream[s];
     int D = j->rows.n, K = j->inner.n;
     memset(out, 0, sizeof *out);
-    out->buf = st->kind == DYNC__XS_MEM ? st->buf : st->kind == DYNC__XS_KEEP ? -1 : -2;
+    out->buf = st->kind == DYNC__XS_KEEP ? -1 : st->kind == DYNC__XS_INDEX ? -2 : st->buf;
     if (st->kind == DYNC__XS_KEEP) {
         out->at = *keep;
         *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);

@@ -30,6 +30,7 @@ static void dync__xg_emit_inst(dync__xg *g, int i)
     }
     switch (in->prim) {
     case DYNC__P_load: dync__xg_load(g, i); break;
+    case DYNC__P_loadx: dync__xg_gather(g, i); break;
     case DYNC__P_store: dync__xg_store(g, i); break;
     case DYNC__P_index: dync__xg_index(g, i); break;
     case DYNC__P_reduce: dync__xg_reduce(g, i); break;
@@ -247,6 +248,12 @@ static void dync__xg_lanes(dync__xg *g, dync__xrm end)
     dync__x_bind(a, done);
 }
 
+static void dync__xg_clear(dync__xg *g, int32_t at)
+{
+    dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+    dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(at), 0);
+}
+
 /* A row: the last inner loop in lanes; sums grain by grain. */
 static void dync__xg_row_phase(dync__xg *g, int phase, int most)
 {
@@ -266,10 +273,9 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
-    if (ordered) {
-        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
-        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(grains), 0);
-    }
+    if (ordered) dync__xg_clear(g, grains);
+    bool places = dync__xg_has_places(g, phase);
+    if (places) dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES), end = dync__xg_at(grains + 8);
     dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
@@ -292,6 +298,10 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
         dync__x_i(a, DYNC__X_MOV, DYNC__RCX, end, 0);
         dync__x_i(a, DYNC__X_CMP, DYNC__RCX, lanes, 0);
         dync__x_jump(a, DYNC__CC_L, grain);
+    }
+    if (places) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, lanes, 0);
+        dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_at(g->place), 0);
     }
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
@@ -318,15 +328,14 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
     dync__xg_reduce_init(g, phase, true, true);
-    if (ordered) {
-        dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
-        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(added), 0);
-    }
+    if (ordered) dync__xg_clear(g, added);
+    dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     g->masked = masked;
     dync__xg_emit_list(g);
     dync__xg_reset(g);
     if (ordered) dync__xg_vertical_carry(g, phase, added);
+    if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
     dync__xg_reduce_end(g, phase, 0);
@@ -420,6 +429,8 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->stage = dync__xg_frame(g, 64);
     g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
+    g->place = dync__xg_frame(g, 8);
+    g->line = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     dync__xg_unhoist(g);

@@ -16,7 +16,7 @@
 #if DYNC__JIT_X86
 
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
-enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX };                          /* streams: a buffer, a row buffer, numbers */
+enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
@@ -36,6 +36,7 @@ typedef struct dync__xred {
     bool ordered, in_regs;             /* ordered: float sums and products, whose order of additions is fixed */
     int8_t reg[DYNC__XG_UNROLL];
     int32_t acc, level;                /* in the frame */
+    int32_t where;                     /* argmax, argmin: of the accumulated extremes, in the frame */
     dync__xrm identity;
 } dync__xred;
 typedef DYNC__VEC(int32_t) dync__xlist;
@@ -67,6 +68,8 @@ typedef struct dync__xg {
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
     int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t place;                     /* frame: inner indices before the lane loop at hand */
+    int line;                          /* the instruction whose one index leads the stream at hand; -1 */
     int32_t frame, stage, stage2, saved_sp, keys;  /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     DYNC__VEC(int32_t) free_spill;
     const char *why;                   /* not compiled: the reason */
@@ -103,6 +106,8 @@ DYNC__FN int dync__xg_temp_k(dync__xg *);
 DYNC__FN int dync__xg_src(dync__xg *, int value);                       /* its register: loads it where it is not in one */
 DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *, int value);              /* the same, or memory where that saves a load */
 DYNC__FN int dync__xg_src_k(dync__xg *, int value);
+DYNC__FN dync__xrm dync__xg_home(dync__xg *, int value);                /* its memory, where no register of this list holds it */
+DYNC__FN bool dync__xg_is_here(const dync__xg *, int value);            /* made in the list at hand */
 DYNC__FN bool dync__xg_in_memory(const dync__xg *, int value);          /* would src_rm give memory? */
 DYNC__FN bool dync__xg_dies(const dync__xg *, int value);               /* last used by this instruction, and in a register of its own */
 DYNC__FN void dync__xg_release(dync__xg *);                             /* registers of operands that die here may hold the result */
@@ -119,6 +124,7 @@ DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once:
 DYNC__FN void dync__xg_bf16_bits(dync__xg *, int to, int from);         /* rounded, in the low halves */
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
+DYNC__FN void dync__xg_gather(dync__xg *, int inst);
 DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);         /* a lazy one: into this register */
 DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);            /* address of vector u of a dense stream; may use rax */
 DYNC__FN void dync__xg_store(dync__xg *, int inst);
@@ -128,6 +134,7 @@ DYNC__FN void dync__xg_slot_store(dync__xg *, int inst);
 DYNC__FN int dync__xg_tail_k(dync__xg *);                               /* the mask of vector u, in a temporary */
 DYNC__FN int dync__xg_tail_v(dync__xg *, bool wide);
 /* ---- x86_reduce.c ---- */
+DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);         /* argmax or argmin: g->place counts */
 DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
 DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);

@@ -25,10 +25,14 @@ DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
 static int dync__xg_base(dync__xg *g, int stream)
 {
     const dync__xstream *s = &g->stream.at[stream];
-    if (g->in_phase && s->gpr >= 0) return s->gpr;
+    int base = g->in_phase && s->gpr >= 0 ? s->gpr : DYNC__RAX;
     bool framed = g->in_phase && s->pointer >= 0;
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
-              framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    if (base == DYNC__RAX)
+        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
+                  framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    if (g->line < 0) return base;
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_home(g, dync__xg_root(g, g->line)), 0);
+    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, s->bytes, 0), 0);
     return DYNC__RAX;
 }
 
@@ -56,6 +60,30 @@ static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm fr
     dync__x_i(&g->a, store[bytes], DYNC__RSI, to, 0);
 }
 
+/* A loop over those of vector u's lanes that the tail has: rbp counts to rdx. Returns the label behind it. */
+static int dync__xg_some_begin(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int done = dync__x_label(a), few = dync__x_label(a);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->tail_count), 0);
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), g->u * g->V);
+    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_jump(a, DYNC__CC_LE, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RDX), g->V);
+    dync__x_bind(a, few);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    return done;
+}
+
+static void dync__xg_some_end(dync__xg *g, int more, int done)
+{
+    dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), 1);
+    dync__x_i(&g->a, DYNC__X_CMP, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+    dync__x_jump(&g->a, DYNC__CC_L, more);
+    dync__x_bind(&g->a, done);
+}
+
 /* Between memory and the stage: V elements, or those of the tail. */
 static void dync__xg_stage(dync__xg *g, int stream, bool load)
 {
@@ -80,25 +108,14 @@ static void dync__xg_stage(dync__xg *g, int stream, bool load)
         }
         return;
     }
-    int done = dync__x_label(a), more = dync__x_label(a), few = dync__x_label(a);
+    int more = dync__x_label(a), done = dync__xg_some_begin(g);
     dync__xrm stage = dync__x_index(DYNC__RSP, DYNC__RBP, bytes, g->stage);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->tail_count), 0);
-    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), g->u * g->V);
-    dync__x_jump(a, DYNC__CC_LE, done);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RDX), g->V);
-    dync__x_jump(a, DYNC__CC_LE, few);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RDX), g->V);
-    dync__x_bind(a, few);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
     dync__x_bind(a, more);
     /* rsp cannot be an index, rbp is */
     dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
     if (strided) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
     else dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), bytes);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), 1);
-    dync__x_i(a, DYNC__X_CMP, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
-    dync__x_jump(a, DYNC__CC_L, more);
-    dync__x_bind(a, done);
+    dync__xg_some_end(g, more, done);
 }
 
 /* ---- loads ----------------------------------------------------------------------------------- */
@@ -217,6 +234,50 @@ DYNC__FN void dync__xg_load(dync__xg *g, int i)
     if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
     else if (dync__xg_waits(g, i)) g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
     else dync__xg_load_now(g, i, dync__xg_def(g, i));
+}
+
+/* Elements at the access plus an index: one index for all lanes moves the stream; else lane by lane, through the frame. */
+DYNC__FN void dync__xg_gather(dync__xg *g, int i)
+{
+    const dync__inst *in = dync__xg_inst(g, i);
+    dync__xasm *a = &g->a;
+    int stream = g->stream_of[i], index = dync__xg_root(g, in->arg[0]);
+    const dync__xstream *s = &g->stream.at[stream];
+    if (!g->single && !g->vertical && !dync__xg_is_here(g, index)) {
+        int to = dync__xg_def(g, i);
+        g->line = index;
+        dync__xg_load_now(g, i, to);
+        g->line = -1;
+        return;
+    }
+    dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, DYNC_I64), dync__xg_src(g, index), 0, dync__xg_at(g->stage), 0, 0);
+    int base = dync__xg_base(g, stream), lanes = g->single ? 1 : g->V;
+    bool moves = !dync__xg_is_same(g, s);
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_index(DYNC__RAX, DYNC__RSI, s->bytes, 0);
+    if (moves) {
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+    } else if (base != DYNC__RAX) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(base), 0);
+    }
+    if (!g->masked || g->single) {
+        for (int l = 0; l < lanes; l++) {
+            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
+            dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2 + l * s->bytes), memory);
+            if (moves && l + 1 < lanes) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+        }
+    } else {
+        int more = dync__x_label(a), done = dync__xg_some_begin(g);
+        dync__x_bind(a, more);
+        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_index(DYNC__RSP, DYNC__RBP, 8, g->stage), 0);
+        dync__xg_copy_one(g, s->bytes, dync__x_index(DYNC__RSP, DYNC__RBP, s->bytes, g->stage2), memory);
+        if (moves) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+        dync__xg_some_end(g, more, done);
+    }
+    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__xg_def(g, i);
+    if (g->single) dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
+    else dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
 }
 
 /* ---- stores ---------------------------------------------------------------------------------- */

@@ -23,10 +23,14 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i)
     const char *cannot = NULL;
     if (in->buf >= 0 && g->b->k->buf.at[in->buf].dtype == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C)) return "f16 without F16C";
     switch (in->prim) {
-    case DYNC__P_loadx: case DYNC__P_storex: return "an index that is data";
+    case DYNC__P_storex: return "scattered writes";
+    case DYNC__P_loadx: {
+        const dync__buf *buf = &g->b->k->buf.at[in->buf];
+        return buf->size >= 0 ? "an index to be checked" : buf->dtype == DYNC_BOOL || buf->mode & DYNC__BUF_OUT ? "such an indexed load" : NULL;
+    }
     case DYNC__P_random: return in->imm.i ? "normal random numbers" : g->isa == 1 && in->type == DYNC_F64 ? "random f64" : NULL;
     case DYNC__P_reduce:
-        if (in->imm.i >= DYNC__R_ARGMAX) return "argmax";
+        if (in->imm.i >= DYNC__R_ARGMAX) return dync__xg_arg_type(g, i) == DYNC_BOOL ? "argmax of BOOL" : NULL;
         return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64" : NULL;
     case DYNC__P_wrap: return in->imm.i == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C) ? "f16 without F16C" : NULL;
     case DYNC__P_cast: {

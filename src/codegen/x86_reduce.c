@@ -56,6 +56,158 @@ static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync_
     }
 }
 
+/* ---- argmax, argmin: I64 keys that order as the values do, and where the greatest stands ---------------------------------------- */
+
+static bool dync__xr_is_arg(const dync__xred *r) { return r->kind >= DYNC__R_ARGMAX; }
+
+DYNC__FN bool dync__xg_has_places(const dync__xg *g, int phase)
+{
+    for (int i = 0; i < g->red.n; i++)
+        if (g->red.at[i].phase == phase && dync__xr_is_arg(&g->red.at[i])) return true;
+    return false;
+}
+
+/* NaN is the greatest key; -0 and 0 are one; of argmin the order is turned round. */
+static int dync__xr_key(dync__xg *g, const dync__xred *r, int value)
+{
+    dync__xasm *a = &g->a;
+    int type = dync__xg_inst(g, value)->type, vl = dync__xg_vl(g, type), x = dync__xg_src(g, value), t = dync__xg_temp(g), m;
+    bool wide = dync__xg_type_wide(type), least = r->kind == DYNC__R_ARGMIN;
+    if (dync__xg_type_float(type)) {
+        dync__xrm sign = dync__xg_const(g, type, -0.0, 0), greatest = dync__xg_const(g, wide ? DYNC_I64 : DYNC_I32, 0, wide ? INT64_MAX : INT32_MAX);
+        if (least) dync__x_v(a, DYNC__X_XORPS, vl, t, x, sign, 0, 0);
+        dync__x_v(a, wide ? DYNC__X_ADDPD : DYNC__X_ADDPS, vl, t, least ? t : x, dync__xg_const(g, type, 0.0, 0), 0, 0);
+        m = dync__xg_temp(g);
+        if (!wide) {
+            dync__x_v(a, DYNC__X_PSRAD, vl, 0, m, dync__x_reg(t), 31, 0);
+            dync__x_v(a, DYNC__X_PSRLD, vl, 0, m, dync__x_reg(m), 1, 0);
+        } else {
+            if (g->isa == 2) {
+                dync__x_v(a, DYNC__X_PSRAVQ, vl, m, t, dync__x_constant(a, 63, 8), 0, 0);
+            } else {
+                dync__x_v(a, DYNC__X_XORPS, vl, m, m, dync__x_reg(m), 0, 0);
+                dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, m, dync__x_reg(t), 0, 0);
+            }
+            dync__x_v(a, DYNC__X_PSRLQ, vl, 0, m, dync__x_reg(m), 1, 0);
+        }
+        dync__x_v(a, DYNC__X_XORPS, vl, t, t, dync__x_reg(m), 0, 0);
+        if (g->isa == 2) {
+            int k = dync__xg_temp_k(g);
+            dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, k, x, dync__x_reg(x), 3 /* unordered */, 0);
+            dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, t, 0, greatest, 0, k);
+        } else {
+            dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), 3, 0);
+            dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, greatest, m << 4, 0);
+        }
+    } else if (least) {
+        dync__x_v(a, DYNC__X_XORPS, vl, t, x, dync__x_constant(a, 0xff, 1), 0, 0);
+    } else {
+        t = x;
+    }
+    if (wide) return t;
+    m = dync__xg_temp(g);
+    dync__x_v(a, DYNC__X_PMOVSXDQ, dync__xg_vl(g, DYNC_I64), m, 0, dync__x_reg(t), 0, 0);
+    return m;
+}
+
+static int dync__xr_places(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    int t = dync__xg_temp(g), vl = dync__xg_vl(g, DYNC_I64);
+    int64_t lane[8] = {0};
+    if (!g->vertical) {
+        for (int l = 0; l < 8; l++) lane[l] = l;
+        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
+        dync__x_i(a, DYNC__X_ADD, DYNC__RAX, dync__xg_at(g->place), 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->stage), 0);
+    }
+    dync__x_v(a, DYNC__X_BROADCASTQ, vl, t, 0, dync__xg_at(g->vertical ? g->place : g->stage), 0, 0);
+    if (!g->vertical) dync__x_v(a, DYNC__X_PADDQ, vl, t, t, dync__x_constant64(a, lane), 0, 0);
+    return t;
+}
+
+static void dync__xr_take_place(dync__xg *g, const dync__xred *r, int value)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64), u = g->u % r->n_acc, key = dync__xr_key(g, r, value), at = dync__xr_places(g);
+    int acc = r->in_regs ? r->reg[u] : dync__xg_temp(g);
+    dync__xrm home = dync__xg_at(r->acc + 64 * u), where = dync__xg_at(r->where + 64 * u);
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, home, 0, 0);
+    if (g->isa == 2) {
+        int k = dync__xg_temp_k(g);
+        dync__x_v(a, DYNC__X_PCMPQ, vl, k, key, dync__x_reg(acc), 6 /* greater */, g->masked ? dync__xg_tail_k(g) : 0);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, acc, 0, dync__x_reg(key), 0, k);
+        dync__x_v(a, DYNC__X_MOVUPD_M, vl, at, 0, where, 0, k);
+    } else {
+        int m = dync__xg_temp(g);
+        dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, key, dync__x_reg(acc), 0, 0);
+        if (g->masked) dync__x_v(a, DYNC__X_ANDPS, vl, m, m, dync__xg_at(g->tail_mask64 + 64 * g->u), 0, 0);
+        dync__x_v(a, DYNC__X_BLENDVPD, vl, acc, acc, dync__x_reg(key), m << 4, 0);
+        dync__x_v(a, DYNC__X_MASKMOVPD_M, vl, at, m, where, 0, 0);
+    }
+    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, acc, 0, home, 0, 0);
+}
+
+/* x and its place become y and its own where y is greater, or equal and before it. k, tie: two masks' worth of scratch. */
+static void dync__xr_better(dync__xg *g, int vl, int x, int x_at, int y, int y_at, int k, int tie)
+{
+    dync__xasm *a = &g->a;
+    int m = k;
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_PCMPQ, vl, k, y, dync__x_reg(x), 6, 0);
+        dync__x_v(a, DYNC__X_PCMPQ, vl, tie, y, dync__x_reg(x), 0, 0);
+        dync__x_v(a, DYNC__X_PCMPQ, vl, tie, y_at, dync__x_reg(x_at), 1, tie);
+        dync__x_k(a, DYNC__X_KORW, k, k, dync__x_reg(tie), 0);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, x, 0, dync__x_reg(y), 0, k);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, x_at, 0, dync__x_reg(y_at), 0, k);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PCMPEQQ, vl, tie, y, dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, x_at, dync__x_reg(y_at), 0, 0);
+    dync__x_v(a, DYNC__X_ANDPS, vl, tie, tie, dync__x_reg(m), 0, 0);
+    dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, y, dync__x_reg(x), 0, 0);
+    dync__x_v(a, DYNC__X_ORPS, vl, m, m, dync__x_reg(tie), 0, 0);
+    dync__x_v(a, DYNC__X_BLENDVPD, vl, x, x, dync__x_reg(y), m << 4, 0);
+    dync__x_v(a, DYNC__X_BLENDVPD, vl, x_at, x_at, dync__x_reg(y_at), m << 4, 0);
+}
+
+/* The place of the first extreme in lane 0 (rows side by side: of accumulator u, in each lane). */
+static int dync__xr_found(dync__xg *g, const dync__xred *r, int u)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_temp(g), at = dync__xg_temp(g), y = dync__xg_temp(g), y_at = dync__xg_temp(g);
+    int m = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g), tie = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g);
+    for (int k = u; k < (g->vertical ? u + 1 : r->n_acc); k++) {
+        int to = k == u ? x : y, to_at = k == u ? at : y_at;
+        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__xg_at(r->acc + 64 * k), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS, vl, to_at, 0, dync__xg_at(r->where + 64 * k), 0, 0);
+        if (k > u) dync__xr_better(g, vl, x, at, y, y_at, m, tie);
+    }
+    for (; !g->vertical && vl >= 0; vl--) {
+        int insn = vl == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128;
+        if (vl > 0) {
+            dync__x_v(a, insn, vl, x, 0, dync__x_reg(y), 1, 0);
+            dync__x_v(a, insn, vl, at, 0, dync__x_reg(y_at), 1, 0);
+        } else {
+            dync__x_v(a, DYNC__X_MOVHLPS, 0, y, x, dync__x_reg(x), 0, 0);
+            dync__x_v(a, DYNC__X_MOVHLPS, 0, y_at, at, dync__x_reg(at), 0, 0);
+        }
+        dync__xr_better(g, DYNC__MAX(vl - 1, 0), x, at, y, y_at, m, tie);
+    }
+    /* never taken: every value is the least integer */
+    vl = dync__xg_vl(g, DYNC_I64);
+    dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, dync__x_constant(a, INT64_MAX, 8), 0, 0);
+    dync__x_v(a, DYNC__X_XORPS, vl, x, x, dync__x_reg(x), 0, 0);
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_PCMPQ, vl, m, at, dync__x_reg(y), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPD, vl, at, 0, dync__x_reg(x), 0, m);
+    } else {
+        dync__x_v(a, DYNC__X_PCMPEQQ, vl, y, at, dync__x_reg(y), 0, 0);
+        dync__x_v(a, DYNC__X_BLENDVPD, vl, at, at, dync__x_reg(x), y << 4, 0);
+    }
+    return at;
+}
+
 /* ---- where they are -------------------------------------------------------------------------- */
 
 DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
@@ -67,11 +219,12 @@ DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
         r->n_acc = (uint8_t)(grains ? DYNC__XG_LANES / g->V : g->U);
         r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 && !(grains && g->U * g->V % DYNC__XG_LANES);
         r->acc = dync__xg_frame(g, r->n_acc * 64);
+        if (dync__xr_is_arg(r)) r->where = dync__xg_frame(g, r->n_acc * 64);
         if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
         for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__xg_pin(g);
         int kind = r->kind, type = r->type == DYNC_BOOL ? DYNC_I32 : r->type;
         double x = kind == DYNC__R_MAX ? -HUGE_VAL : kind == DYNC__R_MIN ? HUGE_VAL : kind == DYNC__R_PROD ? 1 : 0;
-        int64_t n = kind == DYNC__R_MAX   ? (type == DYNC_I64 ? INT64_MIN : INT32_MIN)
+        int64_t n = kind == DYNC__R_MAX || dync__xr_is_arg(r) ? (type == DYNC_I64 ? INT64_MIN : INT32_MIN)
                     : kind == DYNC__R_MIN ? (type == DYNC_I64 ? INT64_MAX : INT32_MAX)
                     : kind == DYNC__R_ALL ? -1
                                           : kind == DYNC__R_PROD;
@@ -80,7 +233,7 @@ DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
 }
 
 /* Accumulators in the frame lie side by side, one vector after another. */
-static int dync__xr_size(const dync__xg *g, const dync__xred *r) { return g->V * dync__xr_bytes(r); }
+static int dync__xr_size(const dync__xg *g, const dync__xred *r) { return dync__xr_is_arg(r) ? 64 : g->V * dync__xr_bytes(r); }
 
 static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
 {
@@ -99,6 +252,11 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool le
         int vl = dync__xg_vl(g, r->type);
         if (r->phase != phase || r->ordered != ordered) continue;
         dync__xr_set(g, r, vl);
+        if (dync__xr_is_arg(r)) {
+            int t = dync__xg_temp(g);
+            dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant(&g->a, INT64_MAX, 8), 0, 0);
+            for (int k = 0; k < r->n_acc; k++) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->where + 64 * k), 0, 0);
+        }
         if (levels && r->ordered) {
             int t = dync__xg_temp(g);
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
@@ -132,6 +290,10 @@ DYNC__FN void dync__xg_reduce(dync__xg *g, int i)
     const dync__xred *r = dync__xr_of(g, i);
     int value = dync__xg_inst(g, i)->arg[0], vl = dync__xg_vl(g, r->type);
     bool indexed = r->ordered && !g->vertical && !r->in_regs, blend = g->masked && g->isa == 1;
+    if (dync__xr_is_arg(r)) {
+        dync__xr_take_place(g, r, value);
+        return;
+    }
     int x = dync__xg_in_k(g, r->type) ? 0 : dync__xg_src(g, value);
     int acc = r->in_regs ? r->reg[g->u % r->n_acc] : dync__xg_temp(g), size = dync__xr_size(g, r);
     dync__xrm at = dync__xg_at(r->acc + g->u % r->n_acc * size);
@@ -299,15 +461,21 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
         const dync__xred *r = &g->red.at[i];
         int vl = dync__xg_vl(g, r->type), slot = g->slot[r->inst];
         if (r->phase != phase || slot < 0) continue;
+        for (int k = 0; dync__xr_is_arg(r) && r->in_regs && k < r->n_acc; k++)
+            dync__x_v(a, DYNC__X_MOVUPS_M, vl, r->reg[k], 0, dync__xg_at(r->acc + 64 * k), 0, 0);
         if (!g->vertical) {
-            int x = r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
+            int x = dync__xr_is_arg(r) ? dync__xr_found(g, r, 0) : r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
             dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
             dync__xr_to_slot(g, r, x, slot);
             dync__xg_drop_temps(g);
             continue;
         }
         for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
-        for (int u = 0; u < g->U; u++) {
+        for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
+            dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
+            dync__xg_drop_temps(g);
+        }
+        for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
             int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
             if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);

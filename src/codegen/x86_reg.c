@@ -214,7 +214,7 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i)
 }
 
 /* Memory of a value that no register holds: a constant, a slot of another list, a spilled or unloaded one. */
-static dync__xrm dync__xg_home(dync__xg *g, int v)
+DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v)
 {
     const dync__inst *in = dync__xg_inst(g, v);
     if (in->prim == DYNC__P_const_) {
@@ -231,7 +231,7 @@ static dync__xrm dync__xg_home(dync__xg *g, int v)
     return dync__xg_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
 }
 
-static bool dync__xg_is_here(const dync__xg *g, int v) { return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_; }
+DYNC__FN bool dync__xg_is_here(const dync__xg *g, int v) { return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_; }
 
 DYNC__FN int dync__xg_src(dync__xg *g, int value)
 {

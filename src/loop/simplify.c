@@ -255,7 +255,10 @@ static int dync__fold_identity(dync__lb *b, dync__inst *in)
     if (in->prim == DYNC__P_select) return dync__fold_select(b, in);
     if ((in->prim == DYNC__P_min || in->prim == DYNC__P_max) && in->arg[0] == in->arg[1]) return in->arg[0];
     if (n_args == 1) return dync__fold_unary(b, in);
-    if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') return -1;
+    if (in->type == DYNC_BOOL && dync__prim_info(in->prim)->result == 'B') {
+        bool itself = in->arg[0] == in->arg[1] && !dync__fold_is_float(dync__lb_type(b, in->arg[0])); /* NaN is not itself */
+        return itself ? dync__lb_i(b, DYNC_BOOL, in->prim == DYNC__P_le || in->prim == DYNC__P_eq) : -1;
+    }
     return dync__fold_is_float(in->type) ? dync__fold_float(b, in) : dync__fold_int(b, in);
 }
 

@@ -62,10 +62,30 @@ TEST__UNUSED static int random_dtype(void)
     return often[test_random() % (sizeof often / sizeof often[0])];
 }
 
+/* Line `at` of a table along one loop, `at` from the others: what index_select and embedding are. */
+TEST__UNUSED static void add_line(random_kernel *g, int n_dims)
+{
+    int along = test_random_int(0, n_dims - 1), lines = test_random_int(1, 9), id = g->k->buf.n;
+    int64_t step[DYNC__LOOP_MAX_DIMS] = {0}, other[DYNC__LOOP_MAX_DIMS] = {0}, length = g->k->extent[along];
+    if (length < 1) return;
+    int64_t element = test_random() % 3 ? 1 : lines, line = element == 1 ? length : 1;
+    step[along] = element;
+    for (int d = 0; d < n_dims; d++) other[d] = d == along ? 0 : test_random_int(0, 3);
+    int buf = dync__kernel_buf(g->k, id, random_dtype(), DYNC__BUF_IN, test_random() % 4 ? -1 : length * lines, NULL);
+    g->elements[buf] = length * lines;
+    int at = dync__lb_op(&g->b, DYNC__P_rem, dync__lb_index(&g->b, dync__kernel_access(g->k, test_random_int(0, 5), other)), dync__lb_i(&g->b, DYNC_I64, lines), -1);
+    at = dync__lb_op(&g->b, DYNC__P_mul, at, dync__lb_i(&g->b, DYNC_I64, line), -1);
+    keep_value(g, dync__lb_loadx(&g->b, buf, dync__kernel_access(g->k, 0, step), at), true);
+}
+
 TEST__UNUSED static void add_load(random_kernel *g, int n_dims)
 {
     int64_t elements;
     if (g->k->buf.n >= MAX_BUFS - 3) return;
+    if (n_dims > 0 && test_random() % 12 == 0) {
+        add_line(g, n_dims);
+        return;
+    }
     int access = random_access(g, n_dims, true, &elements);
     int id = g->k->buf.n, buf = dync__kernel_buf(g->k, id, random_dtype(), DYNC__BUF_IN, elements, NULL);
     g->elements[buf] = elements;
@@ -76,6 +96,7 @@ TEST__UNUSED static void add_load(random_kernel *g, int n_dims)
         if (base < 0 && n_dims > 0) stride[test_random_int(0, n_dims - 1)] = 0;
         int at = dync__lb_op(&g->b, DYNC__P_rem, dync__lb_index(&g->b, access), dync__lb_i(&g->b, DYNC_I64, elements), -1);
         at = dync__lb_op(&g->b, DYNC__P_abs, at, -1, -1);
+        if (test_random() % 4) g->k->buf.at[buf].size = -1;
         keep_value(g, dync__lb_loadx(&g->b, buf, dync__kernel_access(g->k, 0, stride), at), true);
         return;
     }

@@ -184,6 +184,55 @@ TEST(random_numbers)
         }
 }
 
+/* argmax and argmin: few different values, so that there are ties, with NaN, infinities and -0 among them; rows one at a time and side by side. */
+TEST(places_of_extremes)
+{
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_U8};
+    n_jitted = n_declined = 0;
+    for (int i = 0; i < 200; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int64_t rows = test_random_int(1, 70), columns = test_random_int(1, i % 5 ? 90 : 700), extent[] = {rows, columns}, stride[] = {0, 0}, out[] = {1, 0};
+            int64_t elements[] = {rows * columns, rows};
+            bool across = i % 3 == 0;
+            stride[0] = across ? 1 : columns;
+            stride[1] = across ? rows : 1;
+            dync__kernel *k = dync__kernel_new(&arena, "places", 1, 2, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int x = dync__lb_load(&b, dync__kernel_buf(k, 0, types[test_random_int(0, 5)], DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, stride));
+            int at = dync__lb_reduce(&b, test_random() % 2 ? DYNC__R_ARGMAX : DYNC__R_ARGMIN, x);
+            b.section = 2;
+            dync__lb_store(&b, dync__kernel_buf(k, 1, DYNC_I64, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, out), at);
+            EXPECT(agree(k, elements, (int)(i % 4 == 0) * 2, isa, true));
+            dync__arena_free(&arena);
+        }
+    EXPECT_EQ_INT(n_declined, 0);
+}
+
+/* Lines and elements that an index picks. */
+TEST(indexed_loads)
+{
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_I8};
+    n_jitted = n_declined = 0;
+    for (int i = 0; i < 300; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int64_t rows = test_random_int(1, 40), columns = test_random_int(1, 130), lines = test_random_int(1, 9), extent[] = {rows, columns};
+            int64_t elements[] = {lines * columns, rows * columns}, along[] = {0, 1}, none[] = {0, 0}, every[] = {columns, 1}, by_row[] = {1, 0}, skewed[] = {3, 7};
+            int type = types[test_random_int(0, 5)];
+            dync__kernel *k = dync__kernel_new(&arena, "picked", 0, 2, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int at = dync__lb_index(&b, dync__kernel_access(k, 0, i % 2 ? by_row : skewed));
+            at = dync__lb_op(&b, DYNC__P_mul, dync__lb_op(&b, DYNC__P_rem, at, dync__lb_i(&b, DYNC_I64, lines), -1), dync__lb_i(&b, DYNC_I64, columns), -1);
+            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, i % 3 ? along : none), at);
+            if (i % 5 == 0) x = dync__lb_op(&b, DYNC__P_add, x, x, -1);
+            dync__lb_store(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, every), x);
+            EXPECT(agree(k, elements, 0, isa, true));
+            dync__arena_free(&arena);
+        }
+    EXPECT(n_declined <= n_jitted / 100);
+}
+
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
 static const char chain[] = "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
                             "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
