@@ -268,6 +268,12 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
     return DYNC__GEMM_BLOCKS;
 }
 
+DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col)
+{
+    if (n <= 1 || (b_col != 1 && b_row == 1 && m <= 3)) return false;
+    return b_col != 1 || (m > DYNC__GEMM_FEW && k * n * dync__gt_bytes(type) > DYNC__GEMM_NEAR);
+}
+
 static void dync__gemm_follow(const dync__gemm *g)
 {
     size_t bytes = (size_t)(14 * g->k * dync__gt_bytes(g->type));

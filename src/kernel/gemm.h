@@ -19,6 +19,8 @@ typedef struct dync__gemm {
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
 /* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks of k. */
+/* Would a b that is multiplied many times better be packed? */
+DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col);
 DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
 DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row, int64_t b_col, void *to);
 /* to[p, line] = from[line, p], p < k; to_step, line_step, k_step in bytes, any. */

@@ -98,4 +98,92 @@ TEST(epilogues_are_found)
         }
 }
 
+/* ---- b packed once ------------------------------------------------------------------------------------------------------------- */
+
+static dync_tensor *linear(dync_tensor *x, dync_tensor *w) { return dync_relu(dync_linear(x, w, NULL)); }
+
+static void as_eager(dync_compiled *f, dync_tensor *x, dync_tensor *w)
+{
+    for (int i = 0; i < 3; i++)            /* seen, packed, used */
+        DYNC_SCOPE {
+            dync_tensor *want = linear(x, w), *got = dync_call(f, x, w);
+            EXPECT(want && got && dync_allclose(got, want, 1e-5, 1e-5));
+        }
+}
+
+TEST(packed_weights_follow_their_tensor)
+{
+    static float lent[96 * 64];
+    DYNC_SCOPE {
+        dync_set_grad_enabled(false);
+        dync_tensor *x = dync_randn(dync_shape(20, 64)), *w = dync_randn(dync_shape(96, 64)), *v = dync_randn(dync_shape(96, 64));
+        dync_compiled *f = dync_compile(linear, .args = "x, w");
+        as_eager(f, x, w);
+        as_eager(f, x, v);
+        as_eager(f, x, w);
+        dync_mul_(w, 2);
+        as_eager(f, x, w);
+        dync_copy_(dync_select(w, 0, 3), dync_select(v, 0, 5));
+        as_eager(f, x, w);
+        dync_compiled *into = dync_compile(linear, .args = "x, w");
+        EXPECT_OK(dync_call_into(into, w, dync_randn(dync_shape(96, 10)), dync_randn(dync_shape(64, 10))));
+        as_eager(f, x, w);
+        float *p = dync_data(w);
+        as_eager(f, x, w);
+        p[77] += 3;
+        as_eager(f, x, w);
+        for (int i = 0; i < 96 * 64; i++) lent[i] = (float)(i % 7);
+        dync_tensor *b = dync_wrap(lent, dync_shape(96, 64));
+        as_eager(f, x, b);
+        lent[100] = -9;
+        as_eager(f, x, b);
+        for (int i = 0; i < 6; i++)          /* new tensors in old memory */
+            DYNC_SCOPE as_eager(f, x, dync_randn(dync_shape(96, 64)));
+        dync_compiled_free(f);
+        dync_compiled_free(into);
+        dync_set_grad_enabled(true);
+    }
+}
+
+static dync_tensor *loss_of(dync_module *m, dync_tensor *x) { return dync_mean(dync_mul(dync_forward_call(m, x), dync_forward_call(m, x)), DYNC_ALL, false); }
+static dync_optim *optimizer;
+static dync_module *trained;
+static dync_tensor *train_step(dync_tensor *x)
+{
+    dync_optim_zero_grad(optimizer);
+    dync_tensor *loss = loss_of(trained, x);
+    dync_backward(loss);
+    dync_optim_step(optimizer);
+    return loss;
+}
+
+/* The same parameters in compiled training steps and compiled inference. */
+TEST(packed_weights_follow_training)
+{
+    for (int whole = 0; whole < 2; whole++)
+        DYNC_SCOPE {
+            trained = dync_sequential(dync_nn_linear(40, 64, true), dync_nn_relu(), dync_nn_linear(64, 33, true));
+            optimizer = dync_sgd(trained, .lr = 0.1);
+            dync_tensor *x = dync_randn(dync_shape(24, 40));
+            dync_compiled *infer = dync_compile(trained), *step = dync_compile(train_step, .args = "x", .fullgraph = whole);
+            float first = 0, last = 0;
+            for (int i = 0; i < 12; i++)
+                DYNC_SCOPE {
+                    dync_tensor *loss = dync_call(step, x);
+                    last = (float)dync_item(loss);
+                    if (i == 0) first = last;
+                    for (int k = 0; k < 1 + i % 4; k++)
+                        DYNC_NO_GRAD {
+                            dync_tensor *want = dync_forward_call(trained, x), *got = dync_call(infer, x);
+                            EXPECT(want && got && dync_allclose(got, want, 1e-5, 1e-5));
+                        }
+                }
+            EXPECT(last < first);
+            dync_compiled_free(infer);
+            dync_compiled_free(step);
+            dync_optim_free(optimizer);
+            dync_module_free(trained);
+        }
+}
+
 TEST_MAIN
