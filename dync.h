@@ -36345,6 +36345,7 @@ struct dync_graph {
     DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
     struct dync__symtab *syms;        /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
+    DYNC__VEC(int32_t) over;          /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it there and give none */
     bool failed;                      /* sticky: no memory */
     bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     void *user;                       /* capture: owner */
@@ -50173,6 +50174,10 @@ static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor 
     bool grad_off = dync__tls.grad_enabled_off;
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->mutated.n && status == DYNC_OK; i++) {
+        if (!fw_out[i]) {                /* written where it belongs */
+            actual[g->mutated.at[i].input]->storage->version++;
+            continue;
+        }
         dync__arg args[2] = {dync__arg_t(actual[g->mutated.at[i].input]), dync__arg_t(fw_out[i])};
         dync__tensor *same = NULL;
         dync__tls.grad_enabled_off = !g->mutated.at[i].with_grad;
@@ -50381,6 +50386,17 @@ static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dy
     dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
+/* Tells a forward graph without backward which inputs its first outputs are new values of. */
+static dync_status dync__aot_tell_over(const dync__aot_graphs *g) {
+    if (g->training || g->bw) return DYNC_OK;
+    for (int i = g->fw->over.n; i < g->mutated.n; i++) {
+        const dync__aot_mutation *m = &g->mutated.at[i];
+        int32_t place = m->with_grad || !g->actual.at[m->input].passed ? -1 : 0;
+        for (int k = 0; place >= 0 && k < m->input; k++) place += g->actual.at[k].passed;
+        if (!dync__avec_push(&g->fw->arena, &g->fw->over, place)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
 /* Those of its sides that are not compiled yet. */
 static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
     const dync__aot_graphs *g = &c->g;
@@ -50392,6 +50408,7 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
         c->part[i].id = from->id;
         c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
     }
+    DYNC__TRY(dync__aot_tell_over(g));
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)
         if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
@@ -50927,18 +50944,68 @@ typedef struct dync__lowerer {
     int64_t *bias;                       /* where the slot of a node's base begins: inputs are bound at their first element */
     int *base;                           /* node whose slot a node lies on (itself where it is no view) */
     bool *leaves;                        /* base nodes whose slot must be an output of the plan */
+    int *over_after;                     /* node after which output i is written over the input it is the new value of; -1: it is not */
 } dync__lowerer;
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+/* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
+static int dync__lower_last_use(const dync__lowerer *w, const dync__arg *a, int input, int at) {
+    int last = a->kind == DYNC__A_NODE && w->base[a->as.node->index] == input ? at : -1;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) last = DYNC__MAX(last, dync__lower_last_use(w, &a->as.list[i], input, at));
+    return last;
+}
+/* Does an output lie on the memory of this input? */
+static bool dync__lower_leaves(const dync__lowerer *w, const dync__arg *out, int input) {
+    for (int i = 0; i < out->n; i++)
+        if (w->base[out->as.list[i].as.node->index] == input) return true;
+    return false;
+}
+/* Outputs that may be written over their inputs, each after the last reader. The copy fuses into the kernel that computes the value, where
+ * that reads nothing else of the input. */
+static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out) {
+    w->over_after = dync__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *w->over_after);
+    if (!w->over_after) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < out->n; i++) {
+        const dync_node *value = out->as.list[i].as.node, *input;
+        w->over_after[i] = -1;
+        if (i >= w->g->over.n || w->g->over.at[i] < 0 || w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER) continue;
+        input = w->g->node.at[w->g->over.at[i]];
+        const dync__info *to = &input->info[0], *from = &value->info[0];
+        if (!value->has_info || dync__lower_leaves(w, out, input->index) || to->dtype != from->dtype || !dync__layout_is_dense(&to->lay) || to->lay.ndim != from->lay.ndim ||
+            memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) != 0)
+            continue;
+        w->over_after[i] = value->index;
+        for (int k = value->index + 1; k < w->g->node.n - 1; k++)
+            for (int a = 0; a < w->g->node.at[k]->nargs; a++)
+                w->over_after[i] = DYNC__MAX(w->over_after[i], dync__lower_last_use(w, &w->g->node.at[k]->args[a], input->index, k));
+    }
+    return DYNC_OK;
+}
+static dync_status dync__lower_write_over(dync__lowerer *w, int node) {
+    const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
+    for (int i = 0; i < w->g->over.n; i++) {
+        if (w->over_after[i] != node) continue;
+        int from = out->as.list[i].as.node->index;
+        dync__operand to = w->value[w->g->over.at[i]][0];
+        dync__arg arg = dync__arg_t(w->fake[from]);
+        dync__opcall copy = {.row = dync__op_info(DYNC__OP_clone), .op = DYNC__OP_clone, .nargs = 1, .args = &arg, .nout = 1};
+        to.written = true;
+        w->pb.origin = "copy_";
+        DYNC__TRY(dync__op_lower(&w->pb, &copy, w->value[from], 1, &to));
+    }
+    return DYNC_OK;
+}
 /* ---- which slots leave -------------------------------------------------------------------------------------------------------- */
-static void dync__lower_bases(dync__lowerer *w, const bool *used) {
+static dync_status dync__lower_bases(dync__lowerer *w, const bool *used) {
     for (int i = 0; i < w->g->node.n; i++) {
         const dync_node *n = w->g->node.at[i];
         w->base[i] = i;
         if (dync__node_is_view(n) && n->args[0].kind == DYNC__A_NODE) w->base[i] = w->base[n->args[0].as.node->index];
     }
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
+    DYNC__TRY(dync__lower_over(w, out));
     for (int i = 0; i < out->n; i++)
-        if (!used || used[i]) w->leaves[w->base[out->as.list[i].as.node->index]] = true;
+        if ((!used || used[i]) && w->over_after[i] < 0) w->leaves[w->base[out->as.list[i].as.node->index]] = true;
+    return DYNC_OK;
 }
 /* ---- arguments ------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in, dync__arg *out, dync__operand *operand, int *n_operands) {
@@ -51028,6 +51095,7 @@ static dync_status dync__lower_nodes(dync__lowerer *w) {
         else if (n->op < 0) return dync__fail(DYNC_ERR_INTERNAL, "lower: %s is no operator of the table", n->name);
         else if (dync__node_is_view(n)) DYNC__TRY(dync__lower_view(w, n));
         else DYNC__TRY(dync__lower_call(w, n, leaves));
+        DYNC__TRY(dync__lower_write_over(w, i));
     }
     return DYNC_OK;
 }
@@ -51051,7 +51119,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
         const dync__operand *v = &w->value[n->index][0];
         const dync__slot *s = &w->pb.slot.at[v->slot];
         l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = DYNC_CPU, .lay = v->lay};
-        if (used && !used[i]) continue;
+        if ((used && !used[i]) || w->over_after[i] >= 0) continue;
         if (s->kind == DYNC__SLOT_INPUT) l->out[i].input = s->index;
         l->out[i].output = s->kind == DYNC__SLOT_OUTPUT ? s->index : -1;
     }
@@ -51083,8 +51151,8 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     w->leaves = dync__arena_alloc(&w->arena, n * sizeof *w->leaves);
     dync_status status = w->value && w->fake && w->base && w->bias && w->leaves ? DYNC_OK : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
-        dync__lower_bases(w, used);
-        status = dync__lower_nodes(w);
+        status = dync__lower_bases(w, used);
+        if (status == DYNC_OK) status = dync__lower_nodes(w);
     }
     if (status == DYNC_OK) status = dync__lower_outputs(w, used, out);
     for (int i = 0; w->fake && i < g->node.n; i++) dync__unref(w->fake[i]);
@@ -55610,6 +55678,7 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
     dync__hook_aot *a = dync__calloc(sizeof *a);
     dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
     dync_status status = DYNC_ERR_MEMORY;
+    g->over.n = 0;                       /* it runs twice on the same inputs */
     if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options ? options : "")))
         status = inner->compile(inner->user, g, is_backward, options, &a->inner);
     if (status != DYNC_OK) {

@@ -151,6 +151,10 @@ static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor 
     bool grad_off = dync__tls.grad_enabled_off;
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->mutated.n && status == DYNC_OK; i++) {
+        if (!fw_out[i]) {                /* written where it belongs */
+            actual[g->mutated.at[i].input]->storage->version++;
+            continue;
+        }
         dync__arg args[2] = {dync__arg_t(actual[g->mutated.at[i].input]), dync__arg_t(fw_out[i])};
         dync__tensor *same = NULL;
         dync__tls.grad_enabled_off = !g->mutated.at[i].with_grad;
@@ -397,6 +401,19 @@ static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dy
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 
+/* Tells a forward graph without backward which inputs its first outputs are new values of. */
+static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
+{
+    if (g->training || g->bw) return DYNC_OK;
+    for (int i = g->fw->over.n; i < g->mutated.n; i++) {
+        const dync__aot_mutation *m = &g->mutated.at[i];
+        int32_t place = m->with_grad || !g->actual.at[m->input].passed ? -1 : 0;
+        for (int k = 0; place >= 0 && k < m->input; k++) place += g->actual.at[k].passed;
+        if (!dync__avec_push(&g->fw->arena, &g->fw->over, place)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
 /* Those of its sides that are not compiled yet. */
 static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
@@ -409,6 +426,7 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
         c->part[i].id = from->id;
         c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
     }
+    DYNC__TRY(dync__aot_tell_over(g));
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)
         if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));

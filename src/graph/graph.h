@@ -42,6 +42,7 @@ struct dync_graph {
     DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
     DYNC__VEC(dync__symbol) symbol;   /* symbolic sizes; empty where all are plain numbers */
     struct dync__symtab *syms;        /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
+    DYNC__VEC(int32_t) over;          /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it there and give none */
     bool failed;                      /* sticky: no memory */
     bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     void *user;                       /* capture: owner */

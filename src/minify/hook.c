@@ -300,6 +300,7 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
     dync__hook_aot *a = dync__calloc(sizeof *a);
     dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
     dync_status status = DYNC_ERR_MEMORY;
+    g->over.n = 0;                       /* it runs twice on the same inputs */
     if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options ? options : "")))
         status = inner->compile(inner->user, g, is_backward, options, &a->inner);
     if (status != DYNC_OK) {

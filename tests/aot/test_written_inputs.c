@@ -1,0 +1,106 @@
+/* Inputs that a compiled function writes: the new values go straight over the old ones where nothing reads those any more. Results,
+ * inputs and allocations as in eager. */
+#include "dync.h"
+#include "test.h"
+#include "tol.h"
+
+typedef dync_tensor *(*fn2)(dync_tensor *, dync_tensor *);
+
+static dync_tensor *update(dync_tensor *x, dync_tensor *y) { return dync_sum(dync_add_(x, dync_mul(y, 2)), DYNC_ALL, false); }
+static dync_tensor *old_and_new(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *before = dync_exp(x);
+    dync_add_(x, y);
+    return dync_add(before, dync_mul(x, y));
+}
+static dync_tensor *turned(dync_tensor *x, dync_tensor *y) { return dync_add(dync_copy_(x, dync_clone(dync_transpose(x, 0, 1))), y); }
+static dync_tensor *flipped(dync_tensor *x, dync_tensor *y) { return dync_mul(dync_add_(x, dync_flip(x, dync_shape(0))), y); }
+static dync_tensor *softened(dync_tensor *x, dync_tensor *y) { return dync_add(dync_copy_(x, dync_softmax(x, -1)), dync_copy_(y, dync_sub(y, dync_mean(y, dync_shape(1), true)))); }
+static dync_tensor *swapped(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *keep = dync_clone(x);
+    dync_copy_(x, y);
+    dync_copy_(y, keep);
+    return dync_sub(x, y);
+}
+static dync_tensor *product(dync_tensor *x, dync_tensor *y)
+{
+    dync_copy_(x, dync_matmul(x, y));
+    return dync_matmul(y, x);
+}
+static dync_tensor *of_both(dync_tensor *x, dync_tensor *y)
+{
+    dync_add_(x, dync_sum(y, dync_shape(0), true));
+    dync_mul_(y, dync_sum(x, dync_shape(1), true));
+    return dync_transpose(x, 0, 1);
+}
+static dync_tensor *part(dync_tensor *x, dync_tensor *y)
+{
+    dync_mul_(dync_slice(x, 1, 2, 5, 1), 3);
+    dync_fill_(dync_select(y, 0, 1), 7);
+    return dync_add(x, y);
+}
+static dync_tensor *twice(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *view = dync_reshape(x, dync_shape(-1)), *first = dync_cumsum(view, 0);
+    dync_add_(x, y);
+    dync_tensor *second = dync_cumsum(dync_reshape(x, dync_shape(-1)), 0);
+    dync_mul_(x, dync_reshape(first, dync_shape(6, 6)));
+    return dync_add(first, second);
+}
+static dync_tensor *returned(dync_tensor *x, dync_tensor *y) { return dync_relu_(dync_sub_(x, y)); }
+
+/* layout: 0 dense, 1 transposed, 2 every other column of a wider one */
+static dync_tensor *make(int layout)
+{
+    dync_tensor *t = dync_randn(layout == 2 ? dync_shape(6, 12) : dync_shape(6, 6));
+    return layout == 1 ? dync_transpose(t, 0, 1) : layout == 2 ? dync_slice(t, 1, 0, 12, 2) : t;
+}
+
+TEST(as_in_eager)
+{
+    static const fn2 fns[] = {update, old_and_new, turned, flipped, softened, swapped, product, of_both, part, twice, returned};
+    static const char *const backends[] = {"inductor", "aot_eager"};
+    dync_init((dync_init_options){.threads = 2, .seed = 3});
+    for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++)
+        for (int layout = 0; layout < 6; layout++)
+            DYNC_SCOPE {
+                dync_compiled *f = dync_compile(fns[i], .args = "x, y", .backend = backends[layout / 3], .fullgraph = true);
+                dync_tensor *x[2] = {make(layout % 3), NULL}, *y[2] = {make(0), NULL};
+                for (int k = 0; k < 3; k++) {
+                    x[1] = layout % 3 == 1 ? dync_transpose(dync_clone(dync_transpose(x[0], 0, 1)), 0, 1) : make(layout % 3);
+                    dync_copy_(x[1], x[0]);
+                    y[1] = dync_clone(y[0]);
+                    dync_tensor *want = fns[i](x[0], y[0]), *got = dync_call(f, x[1], y[1]);
+                    bool ok = EXPECT(dync_allclose(want, got, TOL_F32_CHAIN, TOL_F32_CHAIN)) & EXPECT(dync_allclose(x[0], x[1], TOL_F32_CHAIN, TOL_F32_CHAIN)) &
+                              EXPECT(dync_allclose(y[0], y[1], TOL_F32_CHAIN, TOL_F32_CHAIN));
+                    if (!ok) printf("  function %d, layout %d, call %d\n", (int)i, layout, k);
+                    dync_div_(x[0], dync_add(dync_abs(x[0]), 1));
+                    dync_div_(y[0], dync_add(dync_abs(y[0]), 1));
+                }
+                EXPECT_STATUS(dync_error(), DYNC_OK);
+                dync_compiled_free(f);
+            }
+    dync_shutdown();
+}
+
+/* One tensor as both arguments, and two views of one memory. */
+TEST(inputs_that_share_memory)
+{
+    dync_init((dync_init_options){.threads = 1, .seed = 4});
+    DYNC_SCOPE {
+        dync_compiled *f = dync_compile(old_and_new, .args = "x, y");
+        dync_tensor *a = dync_randn(dync_shape(6, 6)), *b = dync_clone(a);
+        EXPECT(dync_allclose(old_and_new(a, a), dync_call(f, b, b), TOL_F32_CHAIN, TOL_F32_CHAIN));
+        EXPECT(dync_allclose(a, b, TOL_F32_CHAIN, TOL_F32_CHAIN));
+        dync_tensor *c = dync_randn(dync_shape(12, 6)), *d = dync_clone(c);
+        dync_tensor *want = old_and_new(dync_slice(c, 0, 0, 6, 1), dync_slice(c, 0, 6, 12, 1));
+        EXPECT(dync_allclose(want, dync_call(f, dync_slice(d, 0, 0, 6, 1), dync_slice(d, 0, 6, 12, 1)), TOL_F32_CHAIN, TOL_F32_CHAIN));
+        EXPECT(dync_allclose(c, d, TOL_F32_CHAIN, TOL_F32_CHAIN));
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+    dync_shutdown();
+}
+
+TEST_MAIN
