@@ -408,12 +408,17 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
 
 DYNC_API dync_value (dync_grad_fn_call)(dync_tensor *out, dync_value grads)
 {
-    dync_value result = DYNC_NONE;
+    dync_value result = DYNC_NONE, real[2] = {dync_v_tensor(out), grads};
     dync__gedge edge = {NULL, 0};
-    dync__tensor *t = dync__open(out);
-    if (!t || dync__grad_edge(t, &edge) != DYNC_OK) return result;
-    if (edge.node && !dync__gnode_is_accumulate(edge.node)) result = dync__node_call(edge.node, edge.nr, grads);
+    dync__opaque opaque;
+    const dync__grad_intercept *traced = dync__grad_traced();
+    if (traced && traced->expose && !traced->expose(out)) return result;
+    if (!dync__opaque_begin("Tensor.grad_fn", 2, real, &opaque)) return result;
+    dync__tensor *t = dync__open(real[0].as.t);
+    if (t && dync__grad_edge(t, &edge) == DYNC_OK && edge.node && !dync__gnode_is_accumulate(edge.node))
+        result = dync__node_call(edge.node, edge.nr, real[1]);
     dync__gnode_unref(edge.node);
+    dync__opaque_end(&opaque);
     return result;
 }
 

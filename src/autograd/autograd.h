@@ -78,6 +78,7 @@ typedef struct dync__grad_intercept {
     bool (*accumulate)(dync__tensor *leaf, dync_status *status);              /* the gradient of a fake leaf is about to be read and set; false: go on */
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
+    bool (*expose)(const dync_tensor *);                  /* its node alone is wanted; false: refused */
     bool (*remove_hook)(dync_tensor *, int id);
     bool (*retain_grad)(dync_tensor *, dync_status *status);
     bool (*is_leaf)(const dync_tensor *, bool *result);

@@ -197,14 +197,12 @@ DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_
     return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
 }
 
-DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
+static int dync__grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
 {
     dync__gnode *node = NULL;
     int nr = 0;
     dync__tensor *t = dync__open(out);
-    if (!t) return -1;
-    if (!pre && !post) return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
-    if (dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
+    if (!t || dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
     if (!node) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_grad_fn_hook: the tensor has no node: no operation with gradient made it"), -1;
     int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
     bool added = (!pre || dync__hook_add(&node->hook, DYNC__HOOK_PRE, id, nr, pre, user, NULL)) &&
@@ -212,6 +210,19 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
     if (!added) dync__hook_drop(&node->hook, id);
     dync__gnode_unref(node);
     return added ? id : -1;
+}
+
+DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
+{
+    dync_value real = dync_v_tensor(out);
+    dync__opaque opaque;
+    if (!pre && !post) return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    if (traced && traced->expose && !traced->expose(out)) return -1;
+    if (!dync__opaque_begin("Tensor.grad_fn", 1, &real, &opaque)) return -1;
+    int id = dync__grad_fn_hook(real.as.t, pre, post, user);
+    dync__opaque_end(&opaque);
+    return id;
 }
 
 DYNC_API dync_status dync_retain_grad(dync_tensor *handle)

@@ -223,8 +223,9 @@ static dync_status dync__allowed_take(const dync_node *node, dync_value r, dync_
         dync_value v = list ? r.as.l->items[i] : r;
         const dync__info *info = &node->info[i];
         out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
-        fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim &&
-               memcmp(out[i]->lay.shape, info->lay.shape, (size_t)info->lay.ndim * sizeof(int64_t)) == 0;
+        fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
+        for (int d = 0; fits && d < info->lay.ndim; d++)         /* a symbolic size is whatever it is */
+            fits = out[i]->lay.shape[d] == info->lay.shape[d] || dync__is_token(info->lay.shape[d]);
     }
     if (!fits) return dync__fail(DYNC_ERR_RUNTIME, "%s was allowed in a graph: it returned another kind of result than when it was traced", node->target);
     for (int i = 0; i < node->nout; i++) dync__ref(out[i]);

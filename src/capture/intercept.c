@@ -16,6 +16,9 @@ static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
     return dync__handle(x);
 }
 
+static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
+DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
+
 /* Cuts for an opaque read of h; NULL when it was refused or failed (recorded). */
 static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason, const char *fullgraph_text)
 {
@@ -195,17 +198,31 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
     return true;
 }
 
+static void dync__read_opaque_end(void *tracer) { dync__trace_pause_end(tracer, ((dync__tracer *)tracer)->resting); }
+static bool dync__read_opaque(const char *reason, int n, dync_value *values, dync__opaque *out)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return true;
+    if (dync__tls.at.file) t->last_at = dync__tls.at;
+    uint64_t errors = dync__error_count();
+    if (t->stopped || dync__trace_break(t, reason, NULL) != DYNC_OK) return false;
+    for (int i = 0; i < n; i++) values[i] = dync__real_value(t, values[i]);
+    if (dync__error_count() != errors) return false;
+    dync__script_may_write(t);
+    t->resting = dync__trace_pause_begin(t);
+    *out = (dync__opaque){dync__read_opaque_end, t};
+    return true;
+}
+
 static const dync__read_intercept *dync__capture_reads(void)
 {
     static const dync__read_intercept reads = {.item = dync__read_item, .truth = dync__read_truth, .data = dync__read_data,
         .print = dync__read_print, .str = dync__read_str, .equal = dync__read_equal, .allclose = dync__read_allclose,
-        .from = dync__read_from, .constant = dync__read_constant};
+        .from = dync__read_from, .constant = dync__read_constant, .opaque = dync__read_opaque};
     return dync__tracing_or_replay() ? &reads : NULL;
 }
 
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
-static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
-DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
 
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t)
@@ -363,6 +380,14 @@ static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect 
     return dync__effect_add(t, true, e, x) == DYNC_OK;
 }
 
+static bool dync__trace_expose_handle(const dync_tensor *h)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->walking || t->fn->opt.fullgraph) return true;
+    dync__tensor *x = dync__trace_fake(t, h);
+    return x && dync__trace_expose(t, x);
+}
+
 /* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
 {
@@ -467,7 +492,7 @@ static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
         .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad,
-        .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
+        .apply = dync__trace_apply, .hook = dync__trace_hook, .expose = dync__trace_expose_handle, .remove_hook = dync__trace_remove_hook,
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_,
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};

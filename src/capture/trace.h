@@ -11,6 +11,7 @@ typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__number dync__number;                                                          /* number.c: a symbolic number */
 typedef struct dync__cell_now { struct dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
+typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 typedef struct dync__tracer {
     dync__handler handler;
     dync_compiled *fn;
@@ -54,6 +55,7 @@ typedef struct dync__tracer {
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
+    dync__trace_pause resting;           /* while an opaque function of another layer works */
     struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
     uint8_t scripted;                    /* DYNC__SCRIPT_... */
     bool script_is_new;
@@ -64,7 +66,6 @@ typedef struct dync__tracer {
     dync__number **operand;              /* of the operator being recorded, by argument; NULL: none is symbolic */
     dync__symtab *syms, *syms_outer;     /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__tracer;
-typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 
 enum { DYNC__SCRIPT_NONE, DYNC__SCRIPT_RECORDS, DYNC__SCRIPT_STOPPED /* recorded so far */, DYNC__SCRIPT_REPLAYS };
 /* trace.c */

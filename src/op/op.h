@@ -140,6 +140,7 @@ DYNC__FN int dync__op_common_dtype(const dync__opcall *);
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 
 /* ---- reads ------------------------------------------------------------------------------------------------------------------------------------ */
+typedef struct dync__opaque { void (*end)(void *tracer); void *tracer; } dync__opaque;     /* what dync__opaque_begin began */
 /* What the C program learns from a tensor's data, asked first when a function is being traced or the tensor is fake. capture/ installs it.
  * A function that returns true has handled the call and left the answer; one that is NULL or returns false leaves it to the plain read. */
 typedef struct dync__read_intercept {
@@ -152,7 +153,15 @@ typedef struct dync__read_intercept {
     bool (*allclose)(const dync_tensor *, const dync_tensor *, double rtol, double atol, bool *result);
     bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);  /* dync_from; borrow: dync_wrap */
     bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
+    bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
+/* Around what works on real data in no graph: files, single nodes of autograd. In a traced function the graph is cut, `values` become the
+ * real ones, and tracing rests until the end. false: refused (recorded). */
+DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out);
+DYNC__INLINE void dync__opaque_end(const dync__opaque *o)
+{
+    if (o->end) o->end(o->tracer);
+}
 #if defined(DYNC__SPLIT)
 extern const dync__read_intercept *(*dync__read_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 #else

@@ -74,6 +74,13 @@ static const dync__read_intercept *dync__public_reads(void)
     return get ? get() : NULL;
 }
 
+DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out)
+{
+    const dync__read_intercept *reads = dync__public_reads();
+    out->end = NULL;
+    return !reads || !reads->opaque || reads->opaque(reason, n, values, out);
+}
+
 /* A tensor over data in memory, copied or borrowed. */
 static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
 {

@@ -70,7 +70,7 @@ static void dync__module_json(dync__str *s, const dync_module *m)
     dync__str_add(s, "]}");
 }
 
-DYNC_API dync_status dync_module_save(dync_module *m, const char *path)
+static dync_status dync__module_save(dync_module *m, const char *path)
 {
     static const char *const keys[2] = {dync__module_key, "format"};
     dync__module_state state = {0};
@@ -144,7 +144,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
     return DYNC_OK;
 }
 
-DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path)
+static dync_status dync__module_load(dync_module *m, const char *path)
 {
     dync__st_file f = {0};
     dync__module_state state = {0};
@@ -156,6 +156,17 @@ DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path)
     dync__st_close(&f);
     return status;
 }
+
+static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn)(dync_module *, const char *), dync_module *m, const char *path)
+{
+    dync__opaque opaque;
+    if (!dync__opaque_begin(reason, 0, NULL, &opaque)) return DYNC_ERR_RUNTIME;
+    dync_status status = fn(m, path);
+    dync__opaque_end(&opaque);
+    return status;
+}
+DYNC_API dync_status dync_module_save(dync_module *m, const char *path) { return dync__module_file_opaque("torch.save", dync__module_save, m, path); }
+DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) { return dync__module_file_opaque("torch.load", dync__module_load, m, path); }
 
 /* ---- opening: the structure again ---------------------------------------------------------------------------------------------- */
 

@@ -50,7 +50,7 @@ DYNC__FN bool dync__big_endian(void)
     return *(const unsigned char *)&one != 1;
 }
 
-DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
+static dync_status dync__npy_save(dync_tensor *h, const char *path)
 {
     const dync__tensor *t = dync__open(h);
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
@@ -69,6 +69,15 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
     dync_status status = dense && !s.failed ? dync__file_write(path, s.at, s.n) : DYNC_ERR_MEMORY;
     dync__unref(dense);
     dync__str_free(&s);
+    return status;
+}
+DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
+{
+    dync_value v = dync_v_tensor(h);
+    dync__opaque opaque;
+    if (!dync__opaque_begin("numpy.save", 1, &v, &opaque)) return DYNC_ERR_RUNTIME;
+    dync_status status = dync__npy_save(v.as.t, path);
+    dync__opaque_end(&opaque);
     return status;
 }
 
@@ -199,8 +208,13 @@ DYNC_API dync_tensor *dync_npy_load(const char *path)
         dync__fail(DYNC_ERR_VALUE, "dync_npy_load: expected a path, got NULL");
         return NULL;
     }
-    if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
-    dync__tensor *t = dync__npy_read(bytes, n);
-    dync__free(bytes, n + 1);
-    return dync__give(t);
+    dync__opaque opaque;
+    if (!dync__opaque_begin("numpy.load", 0, NULL, &opaque)) return NULL;
+    dync_tensor *h = NULL;
+    if (dync__file_read(path, &bytes, &n) == DYNC_OK) {
+        h = dync__give(dync__npy_read(bytes, n));
+        dync__free(bytes, n + 1);
+    }
+    dync__opaque_end(&opaque);
+    return h;
 }

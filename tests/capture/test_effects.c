@@ -344,4 +344,65 @@ TEST(random_state)
     equal(seeds, (how){.leaf = true, .frames = 1});
     equal(seeds, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
 }
+/* ---- nodes and files in traced code: breaks, on real data ------------------------------------------------------------------------- */
+static dync_tensor *tripled(dync_tensor *g, void *user) { return (void)user, g ? dync_mul(g, 3) : NULL; }
+static dync_tensor *node_hook(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(x, y), *w = dync_sin(z);      /* used before the hook stands there: it sees that gradient too */
+    dync_grad_fn_hook(z, tripled, NULL, NULL);
+    return dync_add(w, z);
+}
+static dync_tensor *node_call(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(x, y);
+    return dync_as_tensor(dync_at(dync_grad_fn_call(z, dync_tuple(dync_ones_like(z))), 0));
+}
+static dync_tensor *by_file(dync_tensor *x, dync_tensor *y)
+{
+    dync_npy_save(dync_mul(x, 2), "build/test_effects.npy");
+    return dync_add(dync_npy_load("build/test_effects.npy"), y);
+}
+TEST(nodes_and_files_are_breaks)
+{
+    dync_tensor *(*const fn[])(dync_tensor *, dync_tensor *) = {node_hook, node_call, by_file};
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    for (int k = 0; k < 9; k++) {
+        dync_compiled *f = dync_compile(fn[k / 3], .backend = backends[k % 3]), *whole = dync_compile(fn[k / 3], .fullgraph = true);
+        for (int call = 0; call < 3; call++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true), *y = dync_randn(dync_shape(3), .requires_grad = true);
+            dync_tensor *r = dync_call(f, x, y), *want = fn[k / 3](x, y);
+            EXPECT(r && dync_allclose(r, want, 1e-5, 1e-6));
+            if (!r || k / 3 > 0) continue;
+            dync_tensor *got = dync_as_tensor(dync_at(dync_gradients(DYNC_V(r), DYNC_V(x), DYNC_V(dync_ones_like(r)), (dync_grad_options){0}), 0));
+            dync_tensor *plain = dync_as_tensor(dync_at(dync_gradients(DYNC_V(want), DYNC_V(x), DYNC_V(dync_ones_like(r)), (dync_grad_options){0}), 0));
+            EXPECT(got && plain && dync_allclose(got, plain, 1e-5, 1e-6));
+        }
+        dync_on_error(quiet, NULL);
+        EXPECT(!dync_call(whole, dync_ones(dync_shape(3), .requires_grad = true), dync_ones(dync_shape(3), .requires_grad = true)));
+        EXPECT_STATUS(dync_error(), DYNC_ERR_UNSUPPORTED);
+        EXPECT_HAS_STR(dync_error_message(), k / 3 == 2 ? "numpy.save" : "Tensor.grad_fn");
+        dync_clear_error();
+        dync_on_error(NULL, NULL);
+        dync_compiled_free(f);
+        dync_compiled_free(whole);
+    }
+    remove("build/test_effects.npy");
+}
+
+static dync_tensor *relu_of(dync_tensor *x) { return dync_relu(x); }
+static dync_tensor *allowed_of(dync_tensor *x) { return dync_sin(dync_frame(dync_allow_in_graph(relu_of), dync_add(x, 1))); }
+TEST(allowed_functions_take_symbolic_sizes)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    for (int k = 0; k < 3; k++) {
+        dync_compiled *f = dync_compile(allowed_of, .backend = backends[k]);
+        for (int n = 3; n < 7; n++) {
+            dync_tensor *x = dync_randn(dync_shape(n, n));
+            dync_tensor *r = dync_call(f, x);
+            EXPECT(r && dync_allclose(r, allowed_of(x), 1e-5, 1e-6));
+        }
+        dync_compiled_free(f);
+    }
+}
+
 TEST_MAIN
