@@ -24508,6 +24508,7 @@ DYNC__FN int dync__op_common_dtype(const dync__opcall *);
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 
 /* ---- reads ------------------------------------------------------------------------------------------------------------------------------------ */
+typedef struct dync__opaque { void (*end)(void *tracer); void *tracer; } dync__opaque;     /* what dync__opaque_begin began */
 /* What the C program learns from a tensor's data, asked first when a function is being traced or the tensor is fake. capture/ installs it.
  * A function that returns true has handled the call and left the answer; one that is NULL or returns false leaves it to the plain read. */
 typedef struct dync__read_intercept {
@@ -24520,7 +24521,15 @@ typedef struct dync__read_intercept {
     bool (*allclose)(const dync_tensor *, const dync_tensor *, double rtol, double atol, bool *result);
     bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);  /* dync_from; borrow: dync_wrap */
     bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
+    bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
+/* Around what works on real data in no graph: files, single nodes of autograd. In a traced function the graph is cut, `values` become the
+ * real ones, and tracing rests until the end. false: refused (recorded). */
+DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out);
+DYNC__INLINE void dync__opaque_end(const dync__opaque *o)
+{
+    if (o->end) o->end(o->tracer);
+}
 #if defined(DYNC__SPLIT)
 extern const dync__read_intercept *(*dync__read_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 #else
@@ -31201,6 +31210,11 @@ static const dync__read_intercept *dync__public_reads(void) {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
     return get ? get() : NULL;
 }
+DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out) {
+    const dync__read_intercept *reads = dync__public_reads();
+    out->end = NULL;
+    return !reads || !reads->opaque || reads->opaque(reason, n, values, out);
+}
 /* A tensor over data in memory, copied or borrowed. */
 static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow) {
     dync__layout lay;
@@ -31608,6 +31622,7 @@ typedef struct dync__grad_intercept {
     bool (*accumulate)(dync__tensor *leaf, dync_status *status);              /* the gradient of a fake leaf is about to be read and set; false: go on */
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
+    bool (*expose)(const dync_tensor *);                  /* its node alone is wanted; false: refused */
     bool (*remove_hook)(dync_tensor *, int id);
     bool (*retain_grad)(dync_tensor *, dync_status *status);
     bool (*is_leaf)(const dync_tensor *, bool *result);
@@ -32296,12 +32311,17 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads) {
     return result;
 }
 DYNC_API dync_value (dync_grad_fn_call)(dync_tensor *out, dync_value grads) {
-    dync_value result = DYNC_NONE;
+    dync_value result = DYNC_NONE, real[2] = {dync_v_tensor(out), grads};
     dync__gedge edge = {NULL, 0};
-    dync__tensor *t = dync__open(out);
-    if (!t || dync__grad_edge(t, &edge) != DYNC_OK) return result;
-    if (edge.node && !dync__gnode_is_accumulate(edge.node)) result = dync__node_call(edge.node, edge.nr, grads);
+    dync__opaque opaque;
+    const dync__grad_intercept *traced = dync__grad_traced();
+    if (traced && traced->expose && !traced->expose(out)) return result;
+    if (!dync__opaque_begin("Tensor.grad_fn", 2, real, &opaque)) return result;
+    dync__tensor *t = dync__open(real[0].as.t);
+    if (t && dync__grad_edge(t, &edge) == DYNC_OK && edge.node && !dync__gnode_is_accumulate(edge.node))
+        result = dync__node_call(edge.node, edge.nr, real[1]);
     dync__gnode_unref(edge.node);
+    dync__opaque_end(&opaque);
     return result;
 }
 /* ---- grad mode --------------------------------------------------------------------------------------------------------------------------- */
@@ -34033,13 +34053,11 @@ DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_
     dync__hook_entry h = {.kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
     return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
 }
-DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user) {
+static int dync__grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user) {
     dync__gnode *node = NULL;
     int nr = 0;
     dync__tensor *t = dync__open(out);
-    if (!t) return -1;
-    if (!pre && !post) return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
-    if (dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
+    if (!t || dync__hook_node(t, &node, &nr) != DYNC_OK) return -1;
     if (!node) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_grad_fn_hook: the tensor has no node: no operation with gradient made it"), -1;
     int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
     bool added = (!pre || dync__hook_add(&node->hook, DYNC__HOOK_PRE, id, nr, pre, user, NULL)) &&
@@ -34047,6 +34065,17 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
     if (!added) dync__hook_drop(&node->hook, id);
     dync__gnode_unref(node);
     return added ? id : -1;
+}
+DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user) {
+    dync_value real = dync_v_tensor(out);
+    dync__opaque opaque;
+    if (!pre && !post) return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
+    const dync__grad_intercept *traced = dync__hooks_intercept();
+    if (traced && traced->expose && !traced->expose(out)) return -1;
+    if (!dync__opaque_begin("Tensor.grad_fn", 1, &real, &opaque)) return -1;
+    int id = dync__grad_fn_hook(real.as.t, pre, post, user);
+    dync__opaque_end(&opaque);
+    return id;
 }
 DYNC_API dync_status dync_retain_grad(dync_tensor *handle) {
     dync__gnode *node = NULL;
@@ -40139,6 +40168,7 @@ typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__number dync__number;                                                          /* number.c: a symbolic number */
 typedef struct dync__cell_now { struct dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
+typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 typedef struct dync__tracer {
     dync__handler handler;
     dync_compiled *fn;
@@ -40182,6 +40212,7 @@ typedef struct dync__tracer {
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
+    dync__trace_pause resting;           /* while an opaque function of another layer works */
     struct dync__script *script;         /* what this call follows or records, or NULL (script.h) */
     uint8_t scripted;                    /* DYNC__SCRIPT_... */
     bool script_is_new;
@@ -40192,7 +40223,6 @@ typedef struct dync__tracer {
     dync__number **operand;              /* of the operator being recorded, by argument; NULL: none is symbolic */
     dync__symtab *syms, *syms_outer;     /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__tracer;
-typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 
 enum { DYNC__SCRIPT_NONE, DYNC__SCRIPT_RECORDS, DYNC__SCRIPT_STOPPED /* recorded so far */, DYNC__SCRIPT_REPLAYS };
 /* trace.c */
@@ -45160,6 +45190,8 @@ static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h) {
     if (!x || !(x = dync__tracer_adopt(t, x)) || !(x = dync__trace_real(t, x))) return NULL;
     return dync__handle(x);
 }
+static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
+DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
 /* Cuts for an opaque read of h; NULL when it was refused or failed (recorded). */
 static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason, const char *fullgraph_text) {
     if (dync__tls.at.file) t->last_at = dync__tls.at;
@@ -45312,15 +45344,27 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result) {
     if (real) *result = dync__trace_bake(t, real);
     return true;
 }
+static void dync__read_opaque_end(void *tracer) { dync__trace_pause_end(tracer, ((dync__tracer *)tracer)->resting); }
+static bool dync__read_opaque(const char *reason, int n, dync_value *values, dync__opaque *out) {
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return true;
+    if (dync__tls.at.file) t->last_at = dync__tls.at;
+    uint64_t errors = dync__error_count();
+    if (t->stopped || dync__trace_break(t, reason, NULL) != DYNC_OK) return false;
+    for (int i = 0; i < n; i++) values[i] = dync__real_value(t, values[i]);
+    if (dync__error_count() != errors) return false;
+    dync__script_may_write(t);
+    t->resting = dync__trace_pause_begin(t);
+    *out = (dync__opaque){dync__read_opaque_end, t};
+    return true;
+}
 static const dync__read_intercept *dync__capture_reads(void) {
     static const dync__read_intercept reads = {.item = dync__read_item, .truth = dync__read_truth, .data = dync__read_data,
         .print = dync__read_print, .str = dync__read_str, .equal = dync__read_equal, .allclose = dync__read_allclose,
-        .from = dync__read_from, .constant = dync__read_constant};
+        .from = dync__read_from, .constant = dync__read_constant, .opaque = dync__read_opaque};
     return dync__tracing_or_replay() ? &reads : NULL;
 }
 /* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
-static dync_tensor *dync__real_tensor(void *user, dync_tensor *h) { return dync__real_handle(user, h); }
-DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v) { return dync__value_map(v, dync__real_tensor, t); }
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t) {
     if (!t->fn->opt.fullgraph || t->taped) return false;
@@ -45443,16 +45487,24 @@ static bool dync__used_inside(const dync__tracer *t, int env) {
     for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
     return u.uses > 0;
 }
+static bool dync__hook_late(dync__tracer *t, int env) {
+    if (!dync__used_inside(t, env)) return false;
+    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
+    return true;
+}
 /* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and one that the graph has written after
  * that: no break. false: refused, or the trace begins again. */
 static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e) {
     int env = dync__effect_env(t, x);
     if (env < 0 || dync__tracer_written(t, x)) return !dync__trace_wants_tape(t) && dync__tracer_split(t, x, &e) == DYNC_OK && dync__effect_env(t, x) >= 0;
-    if (dync__used_inside(t, env)) {
-        dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
-        return false;
-    }
-    return dync__effect_add(t, true, e, x) == DYNC_OK;
+    return !dync__hook_late(t, env) && dync__effect_add(t, true, e, x) == DYNC_OK;
+}
+static bool dync__trace_expose(const dync_tensor *h) {
+    dync__tracer *t = dync__tracing();
+    if (!t || t->walking || t->fn->opt.fullgraph) return true;
+    dync__tensor *x = dync__trace_fake(t, h);
+    int env = x ? dync__effect_env(t, x) : -1;
+    return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK : !dync__hook_late(t, env));
 }
 /* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
 static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id) {
@@ -45543,7 +45595,7 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
 static const dync__grad_intercept *dync__capture_grads(void) {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
         .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad,
-        .apply = dync__trace_apply, .hook = dync__trace_hook, .remove_hook = dync__trace_remove_hook,
+        .apply = dync__trace_apply, .hook = dync__trace_hook, .expose = dync__trace_expose, .remove_hook = dync__trace_remove_hook,
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_,
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
@@ -45809,8 +45861,9 @@ static dync_status dync__allowed_take(const dync_node *node, dync_value r, dync_
         dync_value v = list ? r.as.l->items[i] : r;
         const dync__info *info = &node->info[i];
         out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
-        fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim &&
-               memcmp(out[i]->lay.shape, info->lay.shape, (size_t)info->lay.ndim * sizeof(int64_t)) == 0;
+        fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
+        for (int d = 0; fits && d < info->lay.ndim; d++)         /* a symbolic size is whatever it is */
+            fits = out[i]->lay.shape[d] == info->lay.shape[d] || dync__is_token(info->lay.shape[d]);
     }
     if (!fits) return dync__fail(DYNC_ERR_RUNTIME, "%s was allowed in a graph: it returned another kind of result than when it was traced", node->target);
     for (int i = 0; i < node->nout; i++) dync__ref(out[i]);
@@ -52971,7 +53024,7 @@ static void dync__module_json(dync__str *s, const dync_module *m) {
     }
     dync__str_add(s, "]}");
 }
-DYNC_API dync_status dync_module_save(dync_module *m, const char *path) {
+static dync_status dync__module_save(dync_module *m, const char *path) {
     static const char *const keys[2] = {dync__module_key, "format"};
     dync__module_state state = {0};
     dync__str json = {0}, file = {0};
@@ -53036,7 +53089,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
     dync__module_bump(m);
     return DYNC_OK;
 }
-DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) {
+static dync_status dync__module_load(dync_module *m, const char *path) {
     dync__st_file f = {0};
     dync__module_state state = {0};
     if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the %s is NULL", m ? "path" : "module");
@@ -53047,6 +53100,15 @@ DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) {
     dync__st_close(&f);
     return status;
 }
+static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn)(dync_module *, const char *), dync_module *m, const char *path) {
+    dync__opaque opaque;
+    if (!dync__opaque_begin(reason, 0, NULL, &opaque)) return DYNC_ERR_RUNTIME;
+    dync_status status = fn(m, path);
+    dync__opaque_end(&opaque);
+    return status;
+}
+DYNC_API dync_status dync_module_save(dync_module *m, const char *path) { return dync__module_file_opaque("torch.save", dync__module_save, m, path); }
+DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) { return dync__module_file_opaque("torch.load", dync__module_load, m, path); }
 /* ---- opening: the structure again ---------------------------------------------------------------------------------------------- */
 static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
 static const char *dync__module_text(const dync__json *obj, const char *key) {
@@ -53195,7 +53257,7 @@ DYNC__FN bool dync__big_endian(void) {
     const uint16_t one = 1;
     return *(const unsigned char *)&one != 1;
 }
-DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path) {
+static dync_status dync__npy_save(dync_tensor *h, const char *path) {
     const dync__tensor *t = dync__open(h);
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
@@ -53213,6 +53275,14 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path) {
     dync_status status = dense && !s.failed ? dync__file_write(path, s.at, s.n) : DYNC_ERR_MEMORY;
     dync__unref(dense);
     dync__str_free(&s);
+    return status;
+}
+DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path) {
+    dync_value v = dync_v_tensor(h);
+    dync__opaque opaque;
+    if (!dync__opaque_begin("numpy.save", 1, &v, &opaque)) return DYNC_ERR_RUNTIME;
+    dync_status status = dync__npy_save(v.as.t, path);
+    dync__opaque_end(&opaque);
     return status;
 }
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -53327,10 +53397,15 @@ DYNC_API dync_tensor *dync_npy_load(const char *path) {
         dync__fail(DYNC_ERR_VALUE, "dync_npy_load: expected a path, got NULL");
         return NULL;
     }
-    if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
-    dync__tensor *t = dync__npy_read(bytes, n);
-    dync__free(bytes, n + 1);
-    return dync__give(t);
+    dync__opaque opaque;
+    if (!dync__opaque_begin("numpy.load", 0, NULL, &opaque)) return NULL;
+    dync_tensor *h = NULL;
+    if (dync__file_read(path, &bytes, &n) == DYNC_OK) {
+        h = dync__give(dync__npy_read(bytes, n));
+        dync__free(bytes, n + 1);
+    }
+    dync__opaque_end(&opaque);
+    return h;
 }
 
 /* ==== program/program_file.c ==================================================================================== */

@@ -367,25 +367,29 @@ static bool dync__used_inside(const dync__tracer *t, int env)
     return u.uses > 0;
 }
 
+static bool dync__hook_late(dync__tracer *t, int env)
+{
+    if (!dync__used_inside(t, env)) return false;
+    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
+    return true;
+}
+
 /* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and one that the graph has written after
  * that: no break. false: refused, or the trace begins again. */
 static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e)
 {
     int env = dync__effect_env(t, x);
     if (env < 0 || dync__tracer_written(t, x)) return !dync__trace_wants_tape(t) && dync__tracer_split(t, x, &e) == DYNC_OK && dync__effect_env(t, x) >= 0;
-    if (dync__used_inside(t, env)) {
-        dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used before the last graph break: register it where the value is made"));
-        return false;
-    }
-    return dync__effect_add(t, true, e, x) == DYNC_OK;
+    return !dync__hook_late(t, env) && dync__effect_add(t, true, e, x) == DYNC_OK;
 }
 
-static bool dync__trace_expose_handle(const dync_tensor *h)
+static bool dync__trace_expose(const dync_tensor *h)
 {
     dync__tracer *t = dync__tracing();
     if (!t || t->walking || t->fn->opt.fullgraph) return true;
     dync__tensor *x = dync__trace_fake(t, h);
-    return x && dync__trace_expose(t, x);
+    int env = x ? dync__effect_env(t, x) : -1;
+    return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK : !dync__hook_late(t, env));
 }
 
 /* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
@@ -492,7 +496,7 @@ static const dync__grad_intercept *dync__capture_grads(void)
 {
     static const dync__grad_intercept grads = {.backward = dync__trace_backward, .gradients = dync__trace_gradients,
         .grad = dync__trace_grad, .accumulate = dync__trace_accumulate, .set_grad = dync__trace_set_grad,
-        .apply = dync__trace_apply, .hook = dync__trace_hook, .expose = dync__trace_expose_handle, .remove_hook = dync__trace_remove_hook,
+        .apply = dync__trace_apply, .hook = dync__trace_hook, .expose = dync__trace_expose, .remove_hook = dync__trace_remove_hook,
         .retain_grad = dync__trace_retain_grad, .is_leaf = dync__trace_is_leaf,
         .set_grad_enabled = dync__trace_set_grad_enabled, .requires_grad_ = dync__trace_requires_grad_,
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
