@@ -20361,7 +20361,7 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel) {
  * packed: b as dync__gemm_pack_b made it, or NULL. done: told of rows [begin, end) of c that are final, on any thread;
  * dync__gemm_run returns whether it was told of every row (once) or of none. */
 typedef struct dync__gemm {
-    int type;                          /* DYNC__GT_F32, DYNC__GT_F64 */
+    int type;                          /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
     int64_t m, n, k;
     const char *a, *b, *d, *packed;
     char *c;
@@ -20406,6 +20406,7 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const 
     char *to = to_;
     const char *from = from_;
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
+    if (type > DYNC__GT_F64) type = DYNC__GT_F32;       /* pairs and fours move as words */
     bool turn = k_step == bytes && k * bytes >= 16, copy = line_step == bytes;
     while ((turn || copy) && lines > 0 && k > 0) {
         int64_t n = DYNC__MIN(lines, copy ? 2 * lanes : lanes);
@@ -20579,21 +20580,27 @@ static bool dync__gemm_blocks(const dync__gemm *g) {
     return true;
 }
 /* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
-/* Any strides, no memory: slow and right. */
+static double dync__gemm_product(int type, const char *a, const char *b) {
+    double sum = 0;
+    if (type == DYNC__GT_F32) return (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b;
+    if (type == DYNC__GT_F64) return *(const double *)(const void *)a * *(const double *)(const void *)b;
+    for (int i = 0; i < 4; i += type == DYNC__GT_U8 ? 1 : 2)
+        sum += type == DYNC__GT_U8 ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
+                                   : dync__load_f64(a + i, DYNC_BF16) * dync__load_f64(b + i, DYNC_BF16);
+    return sum;
+}
+/* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
 static void dync__gemm_plain(const dync__gemm *g) {
+    int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : 1;
+    int dtype = g->type == DYNC__GT_U8 ? DYNC_I32 : g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
-            if (g->type == DYNC__GT_F32) {
-                const float *a = (const float *)(const void *)g->a + i * g->a_row, *b = (const float *)(const void *)g->b + j * g->b_col;
-                double sum = g->d ? (double)((const float *)(const void *)g->d)[i * g->d_row + j * (g->d == g->c ? g->c_col : 1)] : 0;
-                for (int64_t p = 0; p < g->k; p++) sum += (double)a[p * g->a_col] * (double)b[p * g->b_row];
-                ((float *)(void *)g->c)[i * g->c_row + j * g->c_col] = (float)sum;
-            } else {
-                const double *a = (const double *)(const void *)g->a + i * g->a_row, *b = (const double *)(const void *)g->b + j * g->b_col;
-                double sum = g->d ? ((const double *)(const void *)g->d)[i * g->d_row + j * (g->d == g->c ? g->c_col : 1)] : 0;
-                for (int64_t p = 0; p < g->k; p++) sum += a[p * g->a_col] * b[p * g->b_row];
-                ((double *)(void *)g->c)[i * g->c_row + j * g->c_col] = sum;
-            }
+            char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
+            double sum = g->d ? dync__load_f64(g->d + (i * g->d_row + j * d_col) * bytes, dtype) : 0;
+            for (int64_t p = 0; p < g->k; p++)
+                sum += dync__gemm_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes, g->b + (p * g->b_row + j * g->b_col) * bytes);
+            if (g->type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
+            else dync__store_f64(c, dtype, sum);
         }
     if (g->done) g->done(g->user, 0, g->m);
 }
@@ -20601,7 +20608,7 @@ static void dync__gemm_plain(const dync__gemm *g) {
 static uint8_t dync__gemm_path(const dync__gemm *g) {
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1;
-    if (g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
+    if (g->type <= DYNC__GT_F64 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
@@ -20704,7 +20711,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g) {
     if (g->m <= 0 || g->n <= 0) return false;
     if (g->k <= 0) return dync__gemm_start(g), false;
     /* a column-major result is the row-major result of the transposed product; so is a single column */
-    if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) || (g->n == 1 && g->m > 1)) {
+    if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) || (g->n == 1 && g->m > 1 && g->type <= DYNC__GT_F64)) {
         const char *a = g->a;
         if (g->d && g->d != g->c) dync__gemm_start(g);
         g->a = g->b;
@@ -20756,7 +20763,8 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
  *
  *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
  * f32 and f64 go to gemm where they lie. Half floats are converted one matrix at a time into scratch (a, b, c in f32) and rounded
- * once. Integers are multiplied plainly and wrap. Many small products are shared among threads by index. */
+ * once; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. Other integers are
+ * multiplied plainly and wrap. Many small products are shared among threads by index. */
 #define DYNC__MATMUL_PARALLEL 200000   /* multiplications of a batch from which threads are worth waking */
 typedef struct dync__mm {
     const dync__kcall *call;
@@ -20816,19 +20824,88 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
         g->n_batch = d;
     }
 }
-static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col) {
-    int64_t shape[2] = {rows, columns}, dense[2] = {columns, 1}, stride[2] = {row, col};
+/* In f32, dense in the order in which it lies; the new strides of rows and columns in step[2]. */
+static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col, int64_t *step) {
+    bool turned = row == 1 && col != 1;
+    int64_t shape[2] = {turned ? columns : rows, turned ? rows : columns}, dense[2] = {shape[1], 1}, stride[2] = {turned ? col : row, turned ? row : col};
     dync__copy_elements(2, shape, to, DYNC_F32, dense, from, dtype, stride);
+    step[0] = dense[turned];
+    step[1] = dense[!turned];
 }
 static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char *c) {
     float *wa = g->scratch, *wb = wa + g->m * g->k, *wc = wb + g->k * g->n;
-    int64_t shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
-    dync__mm_widen(wa, a, g->call->operand[0].dtype, g->m, g->k, g->a_row, g->a_col);
-    dync__mm_widen(wb, b, g->call->operand[1].dtype, g->k, g->n, g->b_row, g->b_col);
-    if (g->accumulate) dync__mm_widen(wc, c, g->dtype, g->m, g->n, g->c_row, g->c_col);
-    dync__gemm_f32(g->m, g->n, g->k, wa, g->k, 1, wb, g->n, 1, wc, g->n, 1, g->accumulate);
-    dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
+    int64_t as[2], bs[2], cs[2] = {g->n, 1}, shape[2] = {g->m, g->n}, stride[2] = {g->c_row, g->c_col};
+    dync__mm_widen(wa, a, g->call->operand[0].dtype, g->m, g->k, g->a_row, g->a_col, as);
+    dync__mm_widen(wb, b, g->call->operand[1].dtype, g->k, g->n, g->b_row, g->b_col, bs);
+    if (g->accumulate) dync__copy_elements(2, shape, wc, DYNC_F32, cs, c, g->dtype, stride);
+    dync__gemm_f32(g->m, g->n, g->k, wa, as[0], as[1], wb, bs[0], bs[1], wc, g->n, 1, g->accumulate);
+    dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, cs);
 }
+/* ---- pairs of bf16, fours of bytes --------------------------------------------------------------------------------------------- */
+static int dync__mm_narrow_type(int dtype) {
+    int type = dtype == DYNC_BF16 ? DYNC__GT_BF16 : dtype == DYNC_I8 || dtype == DYNC_U8 ? DYNC__GT_U8 : DYNC__GT_F32;
+    return type != DYNC__GT_F32 && dync__gt_can(type) ? type : DYNC__GT_F32;
+}
+/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. */
+static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, int64_t *words) {
+    int64_t group = 4 / bytes, all = (k + group - 1) / group * group;
+    if (step == 1 && k % group == 0 && line % group == 0) {
+        *words = line / group;
+        return from;
+    }
+    for (int64_t i = 0; i < lines; i++) {
+        char *out = to + i * all * bytes;
+        const char *in = from + i * line * bytes;
+        if (step == 1) memcpy(out, in, (size_t)(k * bytes));
+        for (int64_t p = 0; p < k && step != 1; p++) memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
+        memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
+    }
+    *words = all / group;
+    return to;
+}
+/* b with dense rows: the rows of a group interleaved. */
+static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n, int64_t k, int64_t bytes, int type) {
+    int64_t group = 4 / bytes, whole = k / group, lanes = 4 * (int64_t)dync__gt_lanes(type, 0);
+    for (int64_t j = 0, some; whole && j < n; j += some) {
+        some = DYNC__MIN(lanes, n - j);
+        dync__gt_args x = {.a = b + j * bytes, .c = to + 4 * j, .k = whole, .a_step = row * bytes, .c_step = 4 * n, .blocks = 1};
+        dync__gt_do(DYNC__GT_PAIR, type, 0, 1, (int)some, &x);
+    }
+    if (whole * group == k) return;
+    memset(to + whole * 4 * n, 0, (size_t)(4 * n));
+    for (int64_t p = whole * group; p < k; p++)
+        for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
+}
+static int64_t dync__mm_narrow_words(const dync__mm *g, int64_t bytes) {
+    int64_t group = 4 / bytes, k = (g->k + group - 1) / group;
+    return g->m * k + k * g->n + g->m * g->n;
+}
+static void dync__mm_narrow(const dync__mm *g, const char *a, const char *b, char *c, int type) {
+    int64_t bytes = type == DYNC__GT_U8 ? 1 : 2, group = 4 / bytes, k = (g->k + group - 1) / group;
+    char *wa = (char *)g->scratch, *wb = wa + 4 * g->m * k, *wc = wb + 4 * k * g->n;
+    int64_t shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
+    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = k, .c = wc, .a_col = 1, .b_row = 1, .b_col = 1, .c_row = g->n, .c_col = 1};
+    x.a = dync__mm_words(wa, a, g->m, g->a_row, g->k, g->a_col, bytes, &x.a_row);
+    if (g->b_col == 1 && g->n > 1) {
+        dync__mm_interleave(wb, b, g->b_row, g->n, g->k, bytes, type);
+        x.b = wb;
+        x.b_row = g->n;
+    } else {
+        x.b = dync__mm_words(wb, b, g->n, g->b_col, g->k, g->b_row, bytes, &x.b_col);
+    }
+    if (g->accumulate) {
+        if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
+        for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m * g->n; i++)
+            dync__store_i64(wc + 4 * i, DYNC_I32, ((const uint8_t *)c)[i / g->n * g->c_row + i % g->n * g->c_col]);
+        x.d = wc;
+        x.d_row = g->n;
+    }
+    dync__gemm_run(&x);
+    if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
+    for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) c[i * g->c_row + j * g->c_col] = wc[4 * (i * g->n + j)];    /* the low byte */
+}
+/* ---- integers -------------------------------------------------------------------------------------------------------------------- */
 /* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
 #define DYNC__MM_INTEGERS(T, name)                                                                   \
     static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c)            \
@@ -20943,7 +21020,9 @@ static void dync__mm_one(dync__mm *g, int64_t index) {
         b += at * g->b_step[d] * bytes;
         c += at * g->c_step[d] * bytes;
     }
+    int narrow = dync__mm_narrow_type(g->dtype);
     if (g->dtype == DYNC_F32 || g->dtype == DYNC_F64) dync__mm_float(g, index, a, b, c);
+    else if (narrow != DYNC__GT_F32) dync__mm_narrow(g, a, b, c, narrow);
     else if (dync__dtype_info(g->dtype)->kind == 'f') dync__mm_half(g, a, b, c);
     else dync__mm_integers(g, a, b, c);
 }
@@ -20952,12 +21031,12 @@ static void dync__mm_part(void *user, int part, int n_parts) {
     for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);
 }
 static dync_status dync__mm_run(dync__mm *g) {
-    bool half = g->dtype == DYNC_F16 || g->dtype == DYNC_BF16;
+    bool alone = g->call->scratch_bytes > 0;       /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
     int threads;
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
-    if (!half && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
+    if (!alone && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
         dync__pool_run(dync__mm_part, g, threads);
     else
         dync__mm_part(g, 0, 1);
@@ -20986,9 +21065,9 @@ static dync_status dync__mm_check(dync__kcall *c) {
         if (!(c->state = dync__calloc(sizeof(dync__mm_state)))) return DYNC_ERR_MEMORY;
         c->drop = dync__mm_drop;
     }
-    if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) {
-        c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
-    }
+    int64_t bytes = dync__dtype_info(y->dtype)->bytes;
+    if (dync__mm_narrow_type(y->dtype) != DYNC__GT_F32) c->scratch_bytes = (size_t)dync__mm_narrow_words(&g, bytes) * 4;
+    else if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
     return DYNC_OK;
 }
 DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c) {

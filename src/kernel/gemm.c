@@ -30,6 +30,7 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const 
     char *to = to_;
     const char *from = from_;
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
+    if (type > DYNC__GT_F64) type = DYNC__GT_F32;       /* pairs and fours move as words */
     bool turn = k_step == bytes && k * bytes >= 16, copy = line_step == bytes;
     while ((turn || copy) && lines > 0 && k > 0) {
         int64_t n = DYNC__MIN(lines, copy ? 2 * lanes : lanes);
@@ -233,22 +234,30 @@ static bool dync__gemm_blocks(const dync__gemm *g)
 
 /* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
 
-/* Any strides, no memory: slow and right. */
+static double dync__gemm_product(int type, const char *a, const char *b)
+{
+    double sum = 0;
+    if (type == DYNC__GT_F32) return (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b;
+    if (type == DYNC__GT_F64) return *(const double *)(const void *)a * *(const double *)(const void *)b;
+    for (int i = 0; i < 4; i += type == DYNC__GT_U8 ? 1 : 2)
+        sum += type == DYNC__GT_U8 ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
+                                   : dync__load_f64(a + i, DYNC_BF16) * dync__load_f64(b + i, DYNC_BF16);
+    return sum;
+}
+
+/* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
 static void dync__gemm_plain(const dync__gemm *g)
 {
+    int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : 1;
+    int dtype = g->type == DYNC__GT_U8 ? DYNC_I32 : g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
-            if (g->type == DYNC__GT_F32) {
-                const float *a = (const float *)(const void *)g->a + i * g->a_row, *b = (const float *)(const void *)g->b + j * g->b_col;
-                double sum = g->d ? (double)((const float *)(const void *)g->d)[i * g->d_row + j * (g->d == g->c ? g->c_col : 1)] : 0;
-                for (int64_t p = 0; p < g->k; p++) sum += (double)a[p * g->a_col] * (double)b[p * g->b_row];
-                ((float *)(void *)g->c)[i * g->c_row + j * g->c_col] = (float)sum;
-            } else {
-                const double *a = (const double *)(const void *)g->a + i * g->a_row, *b = (const double *)(const void *)g->b + j * g->b_col;
-                double sum = g->d ? ((const double *)(const void *)g->d)[i * g->d_row + j * (g->d == g->c ? g->c_col : 1)] : 0;
-                for (int64_t p = 0; p < g->k; p++) sum += a[p * g->a_col] * b[p * g->b_row];
-                ((double *)(void *)g->c)[i * g->c_row + j * g->c_col] = sum;
-            }
+            char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
+            double sum = g->d ? dync__load_f64(g->d + (i * g->d_row + j * d_col) * bytes, dtype) : 0;
+            for (int64_t p = 0; p < g->k; p++)
+                sum += dync__gemm_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes, g->b + (p * g->b_row + j * g->b_col) * bytes);
+            if (g->type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
+            else dync__store_f64(c, dtype, sum);
         }
     if (g->done) g->done(g->user, 0, g->m);
 }
@@ -258,7 +267,7 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1;
-    if (g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
+    if (g->type <= DYNC__GT_F64 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
@@ -378,7 +387,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     if (g->m <= 0 || g->n <= 0) return false;
     if (g->k <= 0) return dync__gemm_start(g), false;
     /* a column-major result is the row-major result of the transposed product; so is a single column */
-    if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) || (g->n == 1 && g->m > 1)) {
+    if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) || (g->n == 1 && g->m > 1 && g->type <= DYNC__GT_F64)) {
         const char *a = g->a;
         if (g->d && g->d != g->c) dync__gemm_start(g);
         g->a = g->b;

@@ -8,7 +8,7 @@
  * packed: b as dync__gemm_pack_b made it, or NULL. done: told of rows [begin, end) of c that are final, on any thread;
  * dync__gemm_run returns whether it was told of every row (once) or of none. */
 typedef struct dync__gemm {
-    int type;                          /* DYNC__GT_F32, DYNC__GT_F64 */
+    int type;                          /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
     int64_t m, n, k;
     const char *a, *b, *d, *packed;
     char *c;

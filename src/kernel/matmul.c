@@ -2,7 +2,8 @@
  *
  *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
  * f32 and f64 go to gemm where they lie. Half floats are converted one matrix at a time into scratch (a, b, c in f32) and rounded
- * once. Integers are multiplied plainly and wrap. Many small products are shared among threads by index. */
+ * once; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. Other integers are
+ * multiplied plainly and wrap. Many small products are shared among threads by index. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
@@ -70,22 +71,103 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
     }
 }
 
-static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col)
+/* In f32, dense in the order in which it lies; the new strides of rows and columns in step[2]. */
+static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col, int64_t *step)
 {
-    int64_t shape[2] = {rows, columns}, dense[2] = {columns, 1}, stride[2] = {row, col};
+    bool turned = row == 1 && col != 1;
+    int64_t shape[2] = {turned ? columns : rows, turned ? rows : columns}, dense[2] = {shape[1], 1}, stride[2] = {turned ? col : row, turned ? row : col};
     dync__copy_elements(2, shape, to, DYNC_F32, dense, from, dtype, stride);
+    step[0] = dense[turned];
+    step[1] = dense[!turned];
 }
 
 static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char *c)
 {
     float *wa = g->scratch, *wb = wa + g->m * g->k, *wc = wb + g->k * g->n;
-    int64_t shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
-    dync__mm_widen(wa, a, g->call->operand[0].dtype, g->m, g->k, g->a_row, g->a_col);
-    dync__mm_widen(wb, b, g->call->operand[1].dtype, g->k, g->n, g->b_row, g->b_col);
-    if (g->accumulate) dync__mm_widen(wc, c, g->dtype, g->m, g->n, g->c_row, g->c_col);
-    dync__gemm_f32(g->m, g->n, g->k, wa, g->k, 1, wb, g->n, 1, wc, g->n, 1, g->accumulate);
-    dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
+    int64_t as[2], bs[2], cs[2] = {g->n, 1}, shape[2] = {g->m, g->n}, stride[2] = {g->c_row, g->c_col};
+    dync__mm_widen(wa, a, g->call->operand[0].dtype, g->m, g->k, g->a_row, g->a_col, as);
+    dync__mm_widen(wb, b, g->call->operand[1].dtype, g->k, g->n, g->b_row, g->b_col, bs);
+    if (g->accumulate) dync__copy_elements(2, shape, wc, DYNC_F32, cs, c, g->dtype, stride);
+    dync__gemm_f32(g->m, g->n, g->k, wa, as[0], as[1], wb, bs[0], bs[1], wc, g->n, 1, g->accumulate);
+    dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, cs);
 }
+
+/* ---- pairs of bf16, fours of bytes --------------------------------------------------------------------------------------------- */
+
+static int dync__mm_narrow_type(int dtype)
+{
+    int type = dtype == DYNC_BF16 ? DYNC__GT_BF16 : dtype == DYNC_I8 || dtype == DYNC_U8 ? DYNC__GT_U8 : DYNC__GT_F32;
+    return type != DYNC__GT_F32 && dync__gt_can(type) ? type : DYNC__GT_F32;
+}
+
+/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. */
+static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, int64_t *words)
+{
+    int64_t group = 4 / bytes, all = (k + group - 1) / group * group;
+    if (step == 1 && k % group == 0 && line % group == 0) {
+        *words = line / group;
+        return from;
+    }
+    for (int64_t i = 0; i < lines; i++) {
+        char *out = to + i * all * bytes;
+        const char *in = from + i * line * bytes;
+        if (step == 1) memcpy(out, in, (size_t)(k * bytes));
+        for (int64_t p = 0; p < k && step != 1; p++) memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
+        memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
+    }
+    *words = all / group;
+    return to;
+}
+
+/* b with dense rows: the rows of a group interleaved. */
+static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n, int64_t k, int64_t bytes, int type)
+{
+    int64_t group = 4 / bytes, whole = k / group, lanes = 4 * (int64_t)dync__gt_lanes(type, 0);
+    for (int64_t j = 0, some; whole && j < n; j += some) {
+        some = DYNC__MIN(lanes, n - j);
+        dync__gt_args x = {.a = b + j * bytes, .c = to + 4 * j, .k = whole, .a_step = row * bytes, .c_step = 4 * n, .blocks = 1};
+        dync__gt_do(DYNC__GT_PAIR, type, 0, 1, (int)some, &x);
+    }
+    if (whole * group == k) return;
+    memset(to + whole * 4 * n, 0, (size_t)(4 * n));
+    for (int64_t p = whole * group; p < k; p++)
+        for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
+}
+
+static int64_t dync__mm_narrow_words(const dync__mm *g, int64_t bytes)
+{
+    int64_t group = 4 / bytes, k = (g->k + group - 1) / group;
+    return g->m * k + k * g->n + g->m * g->n;
+}
+
+static void dync__mm_narrow(const dync__mm *g, const char *a, const char *b, char *c, int type)
+{
+    int64_t bytes = type == DYNC__GT_U8 ? 1 : 2, group = 4 / bytes, k = (g->k + group - 1) / group;
+    char *wa = (char *)g->scratch, *wb = wa + 4 * g->m * k, *wc = wb + 4 * k * g->n;
+    int64_t shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
+    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = k, .c = wc, .a_col = 1, .b_row = 1, .b_col = 1, .c_row = g->n, .c_col = 1};
+    x.a = dync__mm_words(wa, a, g->m, g->a_row, g->k, g->a_col, bytes, &x.a_row);
+    if (g->b_col == 1 && g->n > 1) {
+        dync__mm_interleave(wb, b, g->b_row, g->n, g->k, bytes, type);
+        x.b = wb;
+        x.b_row = g->n;
+    } else {
+        x.b = dync__mm_words(wb, b, g->n, g->b_col, g->k, g->b_row, bytes, &x.b_col);
+    }
+    if (g->accumulate) {
+        if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
+        for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m * g->n; i++)
+            dync__store_i64(wc + 4 * i, DYNC_I32, ((const uint8_t *)c)[i / g->n * g->c_row + i % g->n * g->c_col]);
+        x.d = wc;
+        x.d_row = g->n;
+    }
+    dync__gemm_run(&x);
+    if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
+    for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) c[i * g->c_row + j * g->c_col] = wc[4 * (i * g->n + j)];    /* the low byte */
+}
+
+/* ---- integers -------------------------------------------------------------------------------------------------------------------- */
 
 /* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
 #define DYNC__MM_INTEGERS(T, name)                                                                   \
@@ -221,7 +303,9 @@ static void dync__mm_one(dync__mm *g, int64_t index)
         b += at * g->b_step[d] * bytes;
         c += at * g->c_step[d] * bytes;
     }
+    int narrow = dync__mm_narrow_type(g->dtype);
     if (g->dtype == DYNC_F32 || g->dtype == DYNC_F64) dync__mm_float(g, index, a, b, c);
+    else if (narrow != DYNC__GT_F32) dync__mm_narrow(g, a, b, c, narrow);
     else if (dync__dtype_info(g->dtype)->kind == 'f') dync__mm_half(g, a, b, c);
     else dync__mm_integers(g, a, b, c);
 }
@@ -234,12 +318,12 @@ static void dync__mm_part(void *user, int part, int n_parts)
 
 static dync_status dync__mm_run(dync__mm *g)
 {
-    bool half = g->dtype == DYNC_F16 || g->dtype == DYNC_BF16;
+    bool alone = g->call->scratch_bytes > 0;       /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
     int threads;
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
-    if (!half && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
+    if (!alone && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
         dync__pool_run(dync__mm_part, g, threads);
     else
         dync__mm_part(g, 0, 1);
@@ -271,9 +355,9 @@ static dync_status dync__mm_check(dync__kcall *c)
         if (!(c->state = dync__calloc(sizeof(dync__mm_state)))) return DYNC_ERR_MEMORY;
         c->drop = dync__mm_drop;
     }
-    if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) {
-        c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
-    }
+    int64_t bytes = dync__dtype_info(y->dtype)->bytes;
+    if (dync__mm_narrow_type(y->dtype) != DYNC__GT_F32) c->scratch_bytes = (size_t)dync__mm_narrow_words(&g, bytes) * 4;
+    else if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
     return DYNC_OK;
 }
 

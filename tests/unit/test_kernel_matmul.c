@@ -206,15 +206,17 @@ TEST(gemm_passes_nan_and_infinity)
 TEST(narrow_forms)
 {
     enum { K = 23, N = 37, M = 6 };
-    static uint8_t a8[M * 4 * K], b8[4 * K * N];
+    static uint8_t a8[M * 4 * K];
     static uint32_t packed[K * N], c[M * N];
-    static uint16_t a16[M * 2 * K], b16[2 * K * N];
+    static uint16_t a16[M * 2 * K];
+    guarded own[2] = {guarded_new(4 * K * N), guarded_new(4 * K * N)};
+    uint8_t *b8 = (void *)own[0].data;
+    uint16_t *b16 = (void *)own[1].data;
     static float f[M * N];
-    if (!dync__gt_can(DYNC__GT_U8)) SKIP("no narrow products here");
     for (int i = 0; i < M * 4 * K; i++) a8[i] = (uint8_t)test_random();
     for (int i = 0; i < 4 * K * N; i++) b8[i] = (uint8_t)test_random();
     for (int n = 1; n <= N; n++) {
-        int width = n > 32 ? 32 : n;
+        int width = n > 2 * dync__gt_lanes(DYNC__GT_U8, 0) ? 2 * dync__gt_lanes(DYNC__GT_U8, 0) : n;
         dync__gt_args p = {.a = b8, .c = packed, .k = K, .a_step = N, .c_step = N * 4, .blocks = 1};
         dync__gt_do(DYNC__GT_PAIR, DYNC__GT_U8, 0, 1, width, &p);
         dync__gt_args t = {.a = a8, .b = packed, .c = c, .k = K, .a_step = 4 * K, .b_step = 4 * N, .c_step = 4 * N, .blocks = 1};
@@ -226,10 +228,9 @@ TEST(narrow_forms)
                 EXPECT_EQ_INT((int32_t)c[i * N + j], sum);
             }
     }
-    if (!dync__gt_can(DYNC__GT_BF16)) return;
     for (int i = 0; i < M * 2 * K; i++) dync__store_f64(&a16[i], DYNC_BF16, test_random_real(-1, 1));
     for (int i = 0; i < 2 * K * N; i++) dync__store_f64(&b16[i], DYNC_BF16, test_random_real(-1, 1));
-    for (int n = 1; n <= 32; n++) {
+    for (int n = 1; n <= 2 * dync__gt_lanes(DYNC__GT_BF16, 0); n++) {
         dync__gt_args p = {.a = b16, .c = packed, .k = K, .a_step = N * 2, .c_step = N * 4, .blocks = 1};
         dync__gt_do(DYNC__GT_PAIR, DYNC__GT_BF16, 0, 1, n, &p);
         dync__gt_args t = {.a = a16, .b = packed, .c = f, .k = K, .a_step = 4 * K, .b_step = 4 * N, .c_step = 4 * N, .blocks = 1};
@@ -241,6 +242,7 @@ TEST(narrow_forms)
                 EXPECT_NEAR(f[i * N + j], sum, 1e-4);
             }
     }
+    guarded_free(own[0]), guarded_free(own[1]);
 }
 
 TEST(without_executable_memory)
@@ -248,6 +250,7 @@ TEST(without_executable_memory)
     dync_shutdown();                          /* no form is left */
     dync__codemem_force(DYNC__CODEMEM_REFUSED);
     for (int i = 0; i < 20; i++) check_gemm(test_random_int(1, 40), test_random_int(1, 70), test_random_int(1, 300), i & 1, i & 2, i & 4, i & 8, i & 1);
+    test__body_narrow_forms();
     dync_shutdown();
     dync__codemem_force(DYNC__CODEMEM_TWICE);
 }
@@ -280,6 +283,7 @@ static void check_matmul(int dtype, int kernel)
 {
     int64_t B = test_random_int(1, 4), C = test_random_int(1, 3), m = test_random_int(1, 9), n = test_random_int(1, 20), k = test_random_int(1, 12);
     int rank = kernel == DYNC__K_addmm ? 2 : test_random_int(2, 4);
+    if (rank == 2 && test_random() % 2) m = test_random_int(1, 40), n = test_random_int(1, 70), k = test_random_int(1, 50);
     int64_t as[4] = {B, C, m, k}, bs[4] = {B, C, k, n}, ys[4] = {B, C, m, n};
     if (test_random() % 3 == 0) bs[0] = bs[1] = 1;
     if (test_random() % 3 == 0) as[0] = 1;
@@ -313,8 +317,8 @@ static void check_matmul(int dtype, int kernel)
             sum += value(&c.operand[0], data[0], ia) * value(&c.operand[1], data[1], ib);
         }
         if (dtype == DYNC_I8) sum = (double)(int8_t)(int64_t)sum;
-        if (dtype == DYNC_U8) continue;
-        if (!EXPECT_NEAR(value(y, data[c.n - 1], at), sum, dtype == DYNC_BF16 ? 2 : 0.25)) break;
+        if (dtype == DYNC_U8) sum = (double)(uint8_t)(int64_t)sum;
+        if (!EXPECT_NEAR(value(y, data[c.n - 1], at), sum, (dtype == DYNC_BF16 ? TOL_BF16_1ULP : dtype == DYNC_F16 ? TOL_F16_1ULP : TOL_F32_1ULP) * fabs(sum))) break;
         for (int d = rank - 1; d >= 0 && ++at[d] == y->lay.shape[d]; d--) at[d] = 0;
     }
     free(scratch);
@@ -322,8 +326,8 @@ static void check_matmul(int dtype, int kernel)
 
 TEST(matmul_layouts_and_dtypes)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I8};
-    for (int i = 0; i < 700; i++) check_matmul(dtypes[i % 7], i % 3 ? DYNC__K_matmul : DYNC__K_addmm);
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I8, DYNC_U8};
+    for (int i = 0; i < 1600; i++) check_matmul(dtypes[i % 8], i % 3 ? DYNC__K_matmul : DYNC__K_addmm);
     EXPECT_EQ_INT(test__state.failures, 0);
 }
 
