@@ -24581,6 +24581,8 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *);                             
  * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
 DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in, int n_in, const dync__operand *out);
 DYNC__FN bool dync__op_can_lower(int op);
+/* In-place operators: the error where an operand shares a part of what is written (eager.c). */
+DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
@@ -27391,21 +27393,25 @@ static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tens
                  (lb->offset + b->numel) * size_b <= la->offset * size_a;
     return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
 }
+DYNC__FN dync_status dync__op_overlap(const dync__opcall *call) {
+    for (int i = 1; i < call->nargs; i++)
+        if (call->args[i].kind == DYNC__A_TENSOR && dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
+            return dync__fail(
+                DYNC_ERR_RUNTIME,
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+                "a single memory location. Please clone() the tensor before performing the operation.");
+    return DYNC_OK;
+}
 /* Operands that may share some elements with self are read from a copy; ones that surely share part of them are refused. */
 static dync_status dync__eager_inplace(dync__opcall *call) {
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *copy[DYNC__MAX_ARGS], *self;
     int n_copies = 0;
-    dync_status status = DYNC_OK;
     DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    dync_status status = dync__op_overlap(call);
     for (int i = 1; i < call->nargs && status == DYNC_OK; i++) {
         if (call->args[i].kind != DYNC__A_TENSOR) continue;
         dync__overlap how = dync__eager_overlap(self, call->args[i].as.t);
-        if (how == DYNC__OVERLAP_PART)
-            status = dync__fail(
-                DYNC_ERR_RUNTIME,
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
-                "a single memory location. Please clone() the tensor before performing the operation.");
         if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
         if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
         copy[n_copies] = dync__contiguous_copy(call->args[i].as.t);
@@ -47475,7 +47481,7 @@ typedef struct dync__inner {
     void (*destroy)(void *state);
     dync_status (*narrow)(void *state, const bool *used);      /* may be NULL */
     void *state;
-    dync__run_into run_into;                                   /* may be NULL */
+    dync__run_into run_into;                                   /* may be NULL; where it is not, run gives tensors that never were views */
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
@@ -47623,6 +47629,7 @@ typedef struct dync__joint {
 } dync__joint;
 /* A child of t on its memory, through a node that passes gradients (owned). */
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
+DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);       /* with the history of base */
 DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync_graph *);
 DYNC__FN dync_status dync__joint_outputs(dync__joint *);
 DYNC__FN dync_status dync__joint_mutations(dync__joint *);
@@ -48029,6 +48036,7 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
     dync__info check[DYNC__MAX_OUT];
     DYNC__TRY(dync__op_infer(c, check));
+    if (dync__op_overlap(c) != DYNC_OK) return dync__functional_refuse(f, "an operand shares a part of what is written: an error of the operator's");
     dync__tensor *self = c->args[0].as.t, *r = NULL;
     if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
     dync_node *old = dync__functional_node(f, self);
@@ -48169,14 +48177,16 @@ static dync__tensor *dync__group_base(const dync__joint *j, int mark) {
     for (int i = 0; i < j->into->n_inputs && j->training; i++) {
         if (j->into->actual.at[i].group != mark) continue;
         const dync__tensor *x = dync__joint_example(j, i);
-        if (x->grad && x->grad->base) {
+        if (x->grad && x->grad->base && x->grad->view_kind != DYNC__VIEW_NO_GRAD) {
             if (x->grad->view_kind != DYNC__VIEW_NORMAL || (base && base != x->grad->base)) return NULL;
             base = x->grad->base;
         }
     }
     return base;
 }
-static bool dync__group_apart(const dync__tensor *x, const dync__tensor *base) { return !(x->grad && x->grad->base) && x != base; }
+DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base) {
+    return x->grad && x->grad->base == base && x->grad->view_kind == DYNC__VIEW_NORMAL;
+}
 /* An input on the memory of another one, with a history of its own or none. */
 static dync__tensor *dync__group_alias(dync__joint *j, int i, dync__tensor *on) {
     dync__tensor *t = dync__functional_alias(&j->f, on, &j->into->actual.at[i].lay);
@@ -48203,7 +48213,7 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
         if (i == b) continue;
-        if ((g->actual.at[i].apart = dync__group_apart(dync__joint_example(j, i), base))) {
+        if ((g->actual.at[i].apart = dync__joint_example(j, i) != base && !dync__aot_views(dync__joint_example(j, i), base))) {
             if (!(j->seen[i] = dync__group_alias(j, i, j->seen[b]))) return DYNC_ERR_MEMORY;
             continue;
         }
@@ -48216,7 +48226,15 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
     dync__tls.grad_enabled_off = off;
     return DYNC_OK;
 }
+/* Two members with one history cannot be parts of a row, which has none. */
+static bool dync__group_torn(const dync__joint *j, int mark) {
+    for (int i = 0; i < j->into->n_inputs && j->training; i++)
+        for (int k = 0; k < i && j->into->actual.at[i].group == mark; k++)
+            if (j->into->actual.at[k].group == mark && dync__tensor_shares_history(dync__joint_example(j, i), dync__joint_example(j, k))) return true;
+    return false;
+}
 static dync_status dync__group_as_row(dync__joint *j, int mark) {
+    if (dync__group_torn(j, mark)) return dync__functional_refuse(&j->f, "inputs on one memory with histories of several kinds, one of them written");
     dync__aot_graphs *g = j->into;
     dync__aot_actual a = {.kind = DYNC__AOT_FLAT, .from = -2 - mark, .same_as = -1, .group = -1};
     const dync__tensor *first = dync__joint_example(j, a.from);
@@ -48323,13 +48341,18 @@ static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int inp
     if (same >= 0) return DYNC_OK;
     o->mode = base >= 0 ? dync__view_mode(t) : DYNC__AOT_DETACHED;
     if (base >= 0 || !j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
-    o->kind = DYNC__AOT_VALUE;           /* detached, then differentiated on its own: a value on the input's memory */
-    int k = dync__joint_value(j, t);
+    /* detached, then differentiated on its own: a value on the input's memory, or a view of that */
+    dync__tensor *own = t->grad->base ? t->grad->base : t;
+    int k = dync__joint_value(j, own);
     if (k < 0) return DYNC_ERR_MEMORY;
     j->into->value.at[k].over = DYNC__AOT_OVER_INPUT;
     j->into->value.at[k].index = input;
-    j->into->value.at[k].lay = o->lay;
+    j->into->value.at[k].lay = dync__layout_from(own, j->seen[input]);
     o->index = k;
+    o->kind = own == t ? DYNC__AOT_VALUE : DYNC__AOT_VIEW_OF_VALUE;
+    if (own == t) return DYNC_OK;
+    o->mode = dync__view_mode(t);
+    o->lay = dync__layout_from(t, own);
     return DYNC_OK;
 }
 static bool dync__joint_alone(const dync__joint *j, const dync__tensor *t) {
@@ -48348,20 +48371,19 @@ static dync_status dync__joint_on_value(dync__joint *j, dync__tensor *t, dync__a
     }
     int of = dync__joint_value(j, whole);
     if (of < 0) return DYNC_ERR_MEMORY;
-    o->lay = dync__layout_from(t, whole);
-    if (t->grad && t->grad->base == whole) {
-        o->kind = DYNC__AOT_VIEW_OF_VALUE;
-        o->mode = dync__view_mode(t);
-        o->index = of;
-        return DYNC_OK;
-    }
-    o->kind = DYNC__AOT_VALUE;           /* an alias with a history of its own */
-    o->index = dync__joint_value(j, t);
+    bool tracked = t->grad && t->grad->base, history = tracked && dync__tensor_requires_grad(t);
+    dync__tensor *own = tracked && (t->grad->base == whole || history) ? t->grad->base : t;
+    o->kind = own == t ? DYNC__AOT_VALUE : DYNC__AOT_VIEW_OF_VALUE;
+    o->lay = dync__layout_from(t, own);
+    if (own != t) o->mode = dync__view_mode(t);
+    o->index = of;
+    if (own == whole) return DYNC_OK;
+    o->index = dync__joint_value(j, own);             /* an alias with a history of its own */
     if (o->index < 0) return DYNC_ERR_MEMORY;
     dync__aot_value *v = &j->into->value.at[o->index];
     v->over = DYNC__AOT_OVER_VALUE;
     v->index = of;
-    v->lay = o->lay;
+    v->lay = dync__layout_from(own, whole);
     return DYNC_OK;
 }
 DYNC__FN dync_status dync__joint_outputs(dync__joint *j) {
@@ -48707,7 +48729,6 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g) {
 static dync_status dync__joint_traced(dync__joint *j, dync_graph *g) {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
     bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
-    if (!j->training) dync__tls.grad_enabled_off = true;     /* else the mode that the graph begins in */
     dync__tls.compiling = false;
     dync_status status = dync__joint_run(j, g);
     dync__arg_release(&j->result);
@@ -50055,10 +50076,7 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
     bool *requires = (bool *)(edge + n_actual);
     memset(edge, 0, (size_t)room * sizeof *edge);
     for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
-    for (int i = 0; i < p->n_tangents; i++) {
-        requires[p->tangent[i]] = true;
-        if (outputs[p->tangent[i]]) dync__grad_meta_no_view(outputs[p->tangent[i]]);
-    }
+    for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
     dync__aot_saved *s = dync__aot_saved_new(c, p, saved);
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;
@@ -50269,7 +50287,7 @@ static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
             const dync__tensor *base = actual[a->group];
             if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
-            if (on_base && (in[i]->grad && in[i]->grad->base == base) == a->apart) return false;
+            if (on_base && dync__aot_views(in[i], base) == a->apart) return false;
             if (on_base && !a->apart && dync__aot_hooked(in[i], base)) return false;
         }
     }
@@ -50319,11 +50337,12 @@ static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor 
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
-/* Values that lie on the memory of something else take its place in fw_out. */
+/* Values that lie on the memory of something else take its place in fw_out; others are no views, however they were made. */
 static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor **fw_out) {
     for (int k = 0; k < g->value.n; k++) {
         const dync__aot_value *v = &g->value.at[k];
         dync__tensor **value = &fw_out[g->mutated.n + k];
+        if (v->over == DYNC__AOT_OWN && *value) dync__grad_meta_no_view(*value);
         if (v->over == DYNC__AOT_OWN || !*value) continue;
         const dync__tensor *on = v->over == DYNC__AOT_OVER_INPUT ? actual[v->index] : fw_out[g->mutated.n + v->index];
         if (!on) continue;
@@ -50544,7 +50563,7 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)
         if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
-    if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+    if (dync__aot_is_forward(c) && c->fw.run_into) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
 static dync__aot_code *dync__aot_code_new(dync_graph *graph) {

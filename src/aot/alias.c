@@ -93,7 +93,7 @@ static dync__tensor *dync__group_base(const dync__joint *j, int mark)
     for (int i = 0; i < j->into->n_inputs && j->training; i++) {
         if (j->into->actual.at[i].group != mark) continue;
         const dync__tensor *x = dync__joint_example(j, i);
-        if (x->grad && x->grad->base) {
+        if (x->grad && x->grad->base && x->grad->view_kind != DYNC__VIEW_NO_GRAD) {
             if (x->grad->view_kind != DYNC__VIEW_NORMAL || (base && base != x->grad->base)) return NULL;
             base = x->grad->base;
         }
@@ -101,7 +101,10 @@ static dync__tensor *dync__group_base(const dync__joint *j, int mark)
     return base;
 }
 
-static bool dync__group_apart(const dync__tensor *x, const dync__tensor *base) { return !(x->grad && x->grad->base) && x != base; }
+DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base)
+{
+    return x->grad && x->grad->base == base && x->grad->view_kind == DYNC__VIEW_NORMAL;
+}
 
 /* An input on the memory of another one, with a history of its own or none. */
 static dync__tensor *dync__group_alias(dync__joint *j, int i, dync__tensor *on)
@@ -132,7 +135,7 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
         if (i == b) continue;
-        if ((g->actual.at[i].apart = dync__group_apart(dync__joint_example(j, i), base))) {
+        if ((g->actual.at[i].apart = dync__joint_example(j, i) != base && !dync__aot_views(dync__joint_example(j, i), base))) {
             if (!(j->seen[i] = dync__group_alias(j, i, j->seen[b]))) return DYNC_ERR_MEMORY;
             continue;
         }
@@ -146,8 +149,18 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
     return DYNC_OK;
 }
 
+/* Two members with one history cannot be parts of a row, which has none. */
+static bool dync__group_torn(const dync__joint *j, int mark)
+{
+    for (int i = 0; i < j->into->n_inputs && j->training; i++)
+        for (int k = 0; k < i && j->into->actual.at[i].group == mark; k++)
+            if (j->into->actual.at[k].group == mark && dync__tensor_shares_history(dync__joint_example(j, i), dync__joint_example(j, k))) return true;
+    return false;
+}
+
 static dync_status dync__group_as_row(dync__joint *j, int mark)
 {
+    if (dync__group_torn(j, mark)) return dync__functional_refuse(&j->f, "inputs on one memory with histories of several kinds, one of them written");
     dync__aot_graphs *g = j->into;
     dync__aot_actual a = {.kind = DYNC__AOT_FLAT, .from = -2 - mark, .same_as = -1, .group = -1};
     const dync__tensor *first = dync__joint_example(j, a.from);
@@ -270,13 +283,18 @@ static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int inp
     if (same >= 0) return DYNC_OK;
     o->mode = base >= 0 ? dync__view_mode(t) : DYNC__AOT_DETACHED;
     if (base >= 0 || !j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
-    o->kind = DYNC__AOT_VALUE;           /* detached, then differentiated on its own: a value on the input's memory */
-    int k = dync__joint_value(j, t);
+    /* detached, then differentiated on its own: a value on the input's memory, or a view of that */
+    dync__tensor *own = t->grad->base ? t->grad->base : t;
+    int k = dync__joint_value(j, own);
     if (k < 0) return DYNC_ERR_MEMORY;
     j->into->value.at[k].over = DYNC__AOT_OVER_INPUT;
     j->into->value.at[k].index = input;
-    j->into->value.at[k].lay = o->lay;
+    j->into->value.at[k].lay = dync__layout_from(own, j->seen[input]);
     o->index = k;
+    o->kind = own == t ? DYNC__AOT_VALUE : DYNC__AOT_VIEW_OF_VALUE;
+    if (own == t) return DYNC_OK;
+    o->mode = dync__view_mode(t);
+    o->lay = dync__layout_from(t, own);
     return DYNC_OK;
 }
 
@@ -299,20 +317,19 @@ static dync_status dync__joint_on_value(dync__joint *j, dync__tensor *t, dync__a
     }
     int of = dync__joint_value(j, whole);
     if (of < 0) return DYNC_ERR_MEMORY;
-    o->lay = dync__layout_from(t, whole);
-    if (t->grad && t->grad->base == whole) {
-        o->kind = DYNC__AOT_VIEW_OF_VALUE;
-        o->mode = dync__view_mode(t);
-        o->index = of;
-        return DYNC_OK;
-    }
-    o->kind = DYNC__AOT_VALUE;           /* an alias with a history of its own */
-    o->index = dync__joint_value(j, t);
+    bool tracked = t->grad && t->grad->base, history = tracked && dync__tensor_requires_grad(t);
+    dync__tensor *own = tracked && (t->grad->base == whole || history) ? t->grad->base : t;
+    o->kind = own == t ? DYNC__AOT_VALUE : DYNC__AOT_VIEW_OF_VALUE;
+    o->lay = dync__layout_from(t, own);
+    if (own != t) o->mode = dync__view_mode(t);
+    o->index = of;
+    if (own == whole) return DYNC_OK;
+    o->index = dync__joint_value(j, own);             /* an alias with a history of its own */
     if (o->index < 0) return DYNC_ERR_MEMORY;
     dync__aot_value *v = &j->into->value.at[o->index];
     v->over = DYNC__AOT_OVER_VALUE;
     v->index = of;
-    v->lay = o->lay;
+    v->lay = dync__layout_from(own, whole);
     return DYNC_OK;
 }
 

@@ -12,7 +12,7 @@ typedef struct dync__inner {
     void (*destroy)(void *state);
     dync_status (*narrow)(void *state, const bool *used);      /* may be NULL */
     void *state;
-    dync__run_into run_into;                                   /* may be NULL */
+    dync__run_into run_into;                                   /* may be NULL; where it is not, run gives tensors that never were views */
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
@@ -160,6 +160,7 @@ typedef struct dync__joint {
 } dync__joint;
 /* A child of t on its memory, through a node that passes gradients (owned). */
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
+DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);       /* with the history of base */
 DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync_graph *);
 DYNC__FN dync_status dync__joint_outputs(dync__joint *);
 DYNC__FN dync_status dync__joint_mutations(dync__joint *);

@@ -363,10 +363,7 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
     bool *requires = (bool *)(edge + n_actual);
     memset(edge, 0, (size_t)room * sizeof *edge);
     for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
-    for (int i = 0; i < p->n_tangents; i++) {
-        requires[p->tangent[i]] = true;
-        if (outputs[p->tangent[i]]) dync__grad_meta_no_view(outputs[p->tangent[i]]);
-    }
+    for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
     dync__aot_saved *s = dync__aot_saved_new(c, p, saved);
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;

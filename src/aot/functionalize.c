@@ -310,6 +310,7 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
     dync__info check[DYNC__MAX_OUT];
     DYNC__TRY(dync__op_infer(c, check));
+    if (dync__op_overlap(c) != DYNC_OK) return dync__functional_refuse(f, "an operand shares a part of what is written: an error of the operator's");
     dync__tensor *self = c->args[0].as.t, *r = NULL;
     if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
     dync_node *old = dync__functional_node(f, self);

@@ -347,7 +347,6 @@ static dync_status dync__joint_traced(dync__joint *j, dync_graph *g)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
     bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
-    if (!j->training) dync__tls.grad_enabled_off = true;     /* else the mode that the graph begins in */
     dync__tls.compiling = false;
     dync_status status = dync__joint_run(j, g);
     dync__arg_release(&j->result);

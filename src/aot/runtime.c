@@ -107,7 +107,7 @@ static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
             const dync__tensor *base = actual[a->group];
             if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
-            if (on_base && (in[i]->grad && in[i]->grad->base == base) == a->apart) return false;
+            if (on_base && dync__aot_views(in[i], base) == a->apart) return false;
             if (on_base && !a->apart && dync__aot_hooked(in[i], base)) return false;
         }
     }
@@ -165,12 +165,13 @@ static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor 
     return status;
 }
 
-/* Values that lie on the memory of something else take its place in fw_out. */
+/* Values that lie on the memory of something else take its place in fw_out; others are no views, however they were made. */
 static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor **fw_out)
 {
     for (int k = 0; k < g->value.n; k++) {
         const dync__aot_value *v = &g->value.at[k];
         dync__tensor **value = &fw_out[g->mutated.n + k];
+        if (v->over == DYNC__AOT_OWN && *value) dync__grad_meta_no_view(*value);
         if (v->over == DYNC__AOT_OWN || !*value) continue;
         const dync__tensor *on = v->over == DYNC__AOT_OVER_INPUT ? actual[v->index] : fw_out[g->mutated.n + v->index];
         if (!on) continue;
@@ -430,7 +431,7 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)
         if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
-    if (dync__aot_is_forward(c)) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+    if (dync__aot_is_forward(c) && c->fw.run_into) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
 

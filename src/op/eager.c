@@ -366,22 +366,28 @@ static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tens
     return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
 }
 
+DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
+{
+    for (int i = 1; i < call->nargs; i++)
+        if (call->args[i].kind == DYNC__A_TENSOR && dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
+            return dync__fail(
+                DYNC_ERR_RUNTIME,
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+                "a single memory location. Please clone() the tensor before performing the operation.");
+    return DYNC_OK;
+}
+
 /* Operands that may share some elements with self are read from a copy; ones that surely share part of them are refused. */
 static dync_status dync__eager_inplace(dync__opcall *call)
 {
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *copy[DYNC__MAX_ARGS], *self;
     int n_copies = 0;
-    dync_status status = DYNC_OK;
     DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    dync_status status = dync__op_overlap(call);
     for (int i = 1; i < call->nargs && status == DYNC_OK; i++) {
         if (call->args[i].kind != DYNC__A_TENSOR) continue;
         dync__overlap how = dync__eager_overlap(self, call->args[i].as.t);
-        if (how == DYNC__OVERLAP_PART)
-            status = dync__fail(
-                DYNC_ERR_RUNTIME,
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
-                "a single memory location. Please clone() the tensor before performing the operation.");
         if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
         if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
         copy[n_copies] = dync__contiguous_copy(call->args[i].as.t);

@@ -134,6 +134,8 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *);                             
  * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
 DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in, int n_in, const dync__operand *out);
 DYNC__FN bool dync__op_can_lower(int op);
+/* In-place operators: the error where an operand shares a part of what is written (eager.c). */
+DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */

@@ -26,13 +26,13 @@ static dync_dims shape_of(dync_tensor *t)
     for (int i = 0; i < d.n; i++) d.d[i] = dync_size(t, i);
     return d;
 }
-/* b in a form that broadcasts with a: itself, or its mean where the shapes do not go together. */
+/* b in a form that broadcasts with a: itself, or a sum where the shapes do not go together. */
 static dync_tensor *fit(dync_tensor *a, dync_tensor *b)
 {
     dync_dims x = shape_of(a), y = shape_of(b);
     bool fits = y.n <= x.n;
     for (int i = 0; i < y.n && fits; i++) fits = y.d[y.n - 1 - i] == 1 || y.d[y.n - 1 - i] == x.d[x.n - 1 - i];
-    return fits ? b : dync_mean(b, DYNC_ALL, false);
+    return fits ? b : dync_sum(dync_mul(b, 0.1), DYNC_ALL, false);
 }
 static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
 static dync_tensor *watched(dync_tensor *g, void *user) { (void)user, (void)g; return NULL; }
