@@ -1988,7 +1988,8 @@ typedef struct dync_compile_options {
     const char *backend DYNC__ZERO;    /* default "inductor" */
     const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
     const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
-    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1" */
+    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1". inductor: threads (at most), fast_math, no_fuse, autotune: kernels are
+                                        * timed when compiled, a few milliseconds each; "autotune=PATH" remembers the choices in that file */
     bool fullgraph DYNC__ZERO;         /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place. Backward inside is captured:
                                         * a whole training step is one graph */
     dync_dynamic dynamic DYNC__ZERO;   /* AUTO: a size seen with a second value becomes symbolic; OFF: never; ON: at once */
@@ -2723,6 +2724,7 @@ typedef struct dync__thread {
     uint64_t seq;                /* autograd/: the sequence number its next node gets */
     int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
     bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */
+    int most_threads;            /* pool.c: of loops that this thread begins; 0: all there are */
     bool in_pool;                /* pool.c: runs a part of a parallel loop: loops inside it run inline */
     uint64_t error_count;        /* err.c: errors recorded so far */
     struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
@@ -4992,9 +4994,10 @@ DYNC__COLD_END
  * idle one watches its state word for some tens of microseconds, then sleeps on its condition. One loop runs at a time: a
  * second caller, and loops inside a part, run alone. After fork the child has no workers and runs alone.
  *
- * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> IDLE (the worker's own). The caller
- * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker sets IDLE before it counts
- * itself out of the loop, so every worker of a finished loop can take the next one. */
+ * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> RUNNING -> IDLE (the worker's own). The caller
+ * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker that has not begun when the
+ * caller is through with its own parts loses them to it (JOB -> IDLE), so that a loop never waits for a thread to wake up. A worker
+ * sets IDLE before it counts itself out of the loop, so every worker of a finished loop can take the next one. */
 DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts) {
     for (int part = 0; part < n_parts; part++) fn(user, part, n_parts);
 }
@@ -5008,7 +5011,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 #else
 #include <pthread.h>
 enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 30000 };
-enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB };
+enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 typedef struct dync__pool_job {
     void (*fn)(void *user, int part, int n_parts);
     void *user;
@@ -5037,7 +5040,7 @@ static void dync__pool_after_fork(void) {
     dync__pool.n_workers = 0;           /* their threads do not exist here */
     dync__tls.in_pool = false;
 }
-DYNC__FN int dync__pool_threads(void) {
+static int dync__pool_all_threads(void) {
     int n = DYNC__ATOMIC_PEEK(&dync__pool.known);
     if (DYNC__ATOMIC_PEEK(&dync__pool.forked)) return 1;
     if (n) return n;
@@ -5049,6 +5052,10 @@ DYNC__FN int dync__pool_threads(void) {
     n = DYNC__MIN(n, DYNC__POOL_MOST);
     DYNC__ATOMIC_STORE(&dync__pool.known, n);
     return n;
+}
+DYNC__FN int dync__pool_threads(void) {
+    int n = dync__pool_all_threads(), most = dync__tls.most_threads;
+    return most > 0 && most < n ? most : n;
 }
 /* ---- workers ---- */
 static void dync__pool_parts(const dync__pool_job *job, int thread) {
@@ -5077,7 +5084,9 @@ static void dync__pool_wait(dync__pool_worker *w) {
 static void *dync__pool_main(void *arg) {
     dync__pool_worker *w = arg;
     for (;;) {
+        int32_t posted = DYNC__POOL_JOB;
         dync__pool_wait(w);
+        if (!DYNC__ATOMIC_CAS(&w->state, &posted, DYNC__POOL_RUNNING)) continue;
         dync__pool_job *job = w->job;
         if (!job) return NULL;
         dync__pool_parts(job, w->index);
@@ -5096,7 +5105,7 @@ static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job) {
 }
 /* As many as can be had: fewer threads give the same results. Called with busy held. */
 static void dync__pool_start(void) {
-    int wanted = dync__pool_threads() - 1;
+    int wanted = dync__pool_all_threads() - 1;
     if (wanted <= dync__pool.n_workers || dync__pool.n_allocated) return;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);                          /* without memory for workers the caller runs alone */
@@ -5149,6 +5158,12 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
     job.left = job.n_threads - 1;
     for (int i = 0; i < job.n_threads - 1; i++) dync__pool_post(&dync__pool.worker[i], &job);
     dync__pool_parts(&job, 0);
+    for (int i = job.n_threads - 2; i >= 0; i--) {
+        int32_t posted = DYNC__POOL_JOB;
+        if (!DYNC__ATOMIC_CAS(&dync__pool.worker[i].state, &posted, DYNC__POOL_IDLE)) continue;
+        dync__pool_parts(&job, i + 1);
+        (void)DYNC__ATOMIC_DEC(&job.left);
+    }
     for (int round = 0; DYNC__ATOMIC_LOAD(&job.left) > 0; round++) dync__pause(round / 32);
     DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
@@ -23368,7 +23383,11 @@ DYNC__FN int dync__pb_constant(dync__pb *, int dtype, int64_t size, void *data);
 DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);                 /* buf ids are slot numbers */
 DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
-typedef struct dync__plan_options { bool no_fuse, no_memplan, fast_math; const char *name; } dync__plan_options;
+typedef struct dync__plan_options {
+    bool no_fuse, no_memplan, fast_math;
+    int threads;                 /* at most; 0: all there are */
+    const char *name, *autotune; /* autotune: what follows the word in the options; NULL: not asked for */
+} dync__plan_options;
 typedef struct dync__plan dync__plan;
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */
 /* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of fresh storage. An input may be written
@@ -23408,6 +23427,8 @@ struct dync__plan {
     int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
     uint64_t rng_used;
+    int threads;
+    struct dync__perf *perf;             /* DYNC_LOG=perf; NULL: off */
 };
 
 /* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
@@ -23418,6 +23439,12 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *);
  * its own, or -1. */
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
+
+/* ---- perf.c, tune.c ---- */
+DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);         /* counts the work of each step */
+DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);
+DYNC__FN void dync__perf_run(const dync__plan *);                              /* a run is over: perhaps a table */
+DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *how);
 
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
@@ -23568,6 +23595,274 @@ DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n, 
     return DYNC_OK;
 }
 
+/* ==== runtime/perf.c ============================================================================================ */
+/* runtime/perf.c: DYNC_LOG=perf: what each step of a plan takes, and which part of the machine's peak that is. Before: plan.c and run.c.
+ *
+ * Work is counted once, when the plan is made: arithmetic of loops (an fma is two) and products; bytes are each buffer's elements once. The
+ * peaks are measured by the same generators at the first table: chains of fma in registers, and a sum of two arrays larger than caches.
+ * A table comes after the 1st, 10th, 100th... run, with the best time of each step. */
+struct dync__perf {
+    dync__mutex lock;
+    int64_t runs;
+    struct { double operations, bytes; uint64_t best; const char *name; } step[];
+};
+static double dync__perf_extent(const dync__kernel *k, const dync__access *a, int from, int to) {
+    double n = 1;
+    for (int d = from; d < to; d++) n *= !a || a->stride[d] ? (double)k->extent[d] : 1;
+    return n;
+}
+static void dync__perf_count_kernel(const dync__kernel *k, double *operations, double *bytes) {
+    double all = dync__perf_extent(k, NULL, 0, k->n_dims), rows = dync__perf_extent(k, NULL, 0, k->n_outer);
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool moves = in->buf >= 0 || in->prim == DYNC__P_index || in->prim == DYNC__P_const_ || in->prim == DYNC__P_bitcast, seen = false;
+        if (!moves) *operations += (in->prim == DYNC__P_fma ? 2 : 1) * (in->section & 1 ? all : rows);
+        for (int j = 0; j < i && !seen; j++) seen = k->inst.at[j].buf == in->buf && k->inst.at[j].access == in->access && k->inst.at[j].prim == in->prim;
+        if (in->buf >= 0 && !seen) *bytes += dync__perf_extent(k, &k->access.at[in->access], 0, k->n_dims) * dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+    }
+}
+static double dync__perf_numel(const dync__operand *o) {
+    double n = 1;
+    for (int d = 0; d < o->lay.ndim; d++) n *= (double)o->lay.shape[d];
+    return n;
+}
+/* Products: twice the elements of the result times the length that is summed. */
+static void dync__perf_count_call(const dync__kcall *c, double *operations, double *bytes) {
+    const dync__operand *a = &c->operand[0], *b = &c->operand[1];
+    for (int i = 0; i < c->n; i++) *bytes += dync__perf_numel(&c->operand[i]) * dync__dtype_info(c->operand[i].dtype)->bytes;
+    if (c->row == dync__kernel_row(DYNC__K_matmul) || c->row == dync__kernel_row(DYNC__K_addmm))
+        *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) * (double)a->lay.shape[a->lay.ndim - 1];
+    if (c->row == dync__kernel_row(DYNC__K_conv2d))
+        *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) * dync__perf_numel(b) / (double)DYNC__MAX(b->lay.shape[0], 1);
+}
+DYNC__FN void dync__perf_begin(dync__plan *p, const dync__fuse_step *step) {
+    struct dync__perf *f = dync__arena_alloc(&p->arena, sizeof *f + (size_t)p->n_steps * sizeof f->step[0]);
+    if (!f) return;                    /* without memory there is no table */
+    for (int i = 0, at = 0; at < p->n_steps; i++) {
+        if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
+        char name[64];
+        const char *what = step[i].k ? step[i].k->name : p->step[at].call->row->name;
+        dync__format(name, sizeof name, "%s%s", what, !step[i].k && p->step[at].code ? " with epilogue" : "");
+        f->step[at].name = dync__arena_strdup(&p->arena, name);
+        if (step[i].k) dync__perf_count_kernel(step[i].k, &f->step[at].operations, &f->step[at].bytes);
+        else dync__perf_count_call(p->step[at].call, &f->step[at].operations, &f->step[at].bytes);
+        f->step[at++].best = UINT64_MAX;
+    }
+    p->perf = f;
+}
+/* ---- the machine ------------------------------------------------------------------------------------------------------------------ */
+static uint64_t dync__perf_best_of(const dync__kernel *k, void *const *buffers) {
+    dync__code *code = dync__code_new(k);
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; code && i < 6; i++) {
+        uint64_t start = dync__now_ns();
+        if (dync__code_run(code, buffers, 0, 0) == DYNC_OK) best = DYNC__MIN(best, dync__now_ns() - start);
+    }
+    dync__code_free(code);
+    return best;
+}
+/* Operations and bytes a nanosecond. */
+static void dync__perf_peaks(double peak[2]) {
+    enum { CHAIN = 32, LINE = 2048, ROWS = 1024 };
+    const int64_t extent[2] = {ROWS, LINE}, dense[2] = {LINE, 1}, line[2] = {0, 1};
+    int64_t n = (int64_t)ROWS * LINE;
+    dync__arena arena = {0};
+    float *data = dync__alloc_data((size_t)n * 3 * sizeof *data);
+    void *buffers[3] = {data, data ? data + n : NULL, data ? data + 2 * n : NULL};
+    for (int which = 0; data && which < 2; which++) {
+        dync__kernel *k = dync__kernel_new(&arena, "peak", 1, 2, extent);
+        dync__lb b = {.k = k, .section = 1};
+        int v[2];
+        if (which == 0) memset(data, 0, (size_t)n * 3 * sizeof *data);
+        for (int i = 0; i < 2; i++)
+            v[i] = dync__lb_load(&b, dync__kernel_buf(k, i, DYNC_F32, DYNC__BUF_IN, n, NULL), dync__kernel_access(k, 0, which ? dense : line));
+        int x = v[0], y = v[1];
+        for (int i = 0; which == 0 && i < CHAIN; i++) {
+            x = dync__lb_op(&b, DYNC__P_fma, x, v[0], v[1]);
+            y = dync__lb_op(&b, DYNC__P_fma, y, v[1], v[0]);
+        }
+        dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F32, DYNC__BUF_OUT, n, NULL), dync__kernel_access(k, 0, which ? dense : line), dync__lb_op(&b, DYNC__P_add, x, y, -1));
+        double ns = k->failed ? 0 : (double)dync__perf_best_of(k, buffers);
+        peak[which] = ns > 0 ? (double)n * (which ? 12 : 4 * CHAIN + 1) / ns : 0;
+    }
+    if (data) dync__free_data(data, (size_t)n * 3 * sizeof *data);
+    dync__arena_free(&arena);
+}
+/* ---- tables ------------------------------------------------------------------------------------------------------------------------- */
+static void dync__perf_table(const dync__plan *p, const struct dync__perf *f) {
+    static dync__mutex lock;
+    static double peak[2];
+    dync__str s = {0};
+    dync__lock(&lock);
+    if (peak[0] <= 0) dync__perf_peaks(peak);
+    dync__unlock(&lock);
+    dync__str_addf(&s, "run %lld, best times; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs, peak[0], peak[1]);
+    for (int i = 0; i < p->n_steps; i++) {
+        double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)), flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;
+        dync__str_addf(&s, "  %3d %-32s %10.2f us %8.1f GFLOP/s %5.1f %% %8.1f GB/s %5.1f %%\n", i, f->step[i].name ? f->step[i].name : "", ns / 1000, flops,
+                       peak[0] > 0 ? 100 * flops / peak[0] : 0.0, bytes, peak[1] > 0 ? 100 * bytes / peak[1] : 0.0);
+    }
+    dync__log_text(DYNC__LOG_perf, p->name, dync__str_get(&s));
+    dync__str_free(&s);
+}
+DYNC__FN void dync__perf_step(const dync__plan *p, int step, uint64_t ns) {
+    dync__lock(&p->perf->lock);
+    p->perf->step[step].best = DYNC__MIN(p->perf->step[step].best, ns);
+    dync__unlock(&p->perf->lock);
+}
+DYNC__FN void dync__perf_run(const dync__plan *p) {
+    struct dync__perf *f = p->perf;
+    dync__lock(&f->lock);
+    int64_t round = ++f->runs;
+    while (round % 10 == 0) round /= 10;
+    if (round == 1) dync__perf_table(p, f);
+    dync__unlock(&f->lock);
+}
+
+/* ==== runtime/tune.c ============================================================================================ */
+/* runtime/tune.c: options="autotune": the forms of a kernel are timed where the plan is made, and the fastest is taken. Before: plan.c.
+ *
+ * Candidates: machine code for each instruction set of this machine, and the interpreter. Each gets a millisecond at most, on memory of its
+ * own. What was found is kept for the process by the hash of the kernel's text, the machine's instruction set and the threads; with
+ * "autotune=PATH" also in that file: a line of two hexadecimal numbers each. A file that cannot be read or written does no harm.
+ * Every form gives the same bits but for the order of some sums, so the choice is one of time. */
+enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_NS = 1000000, DYNC__TUNE_BYTES = 64 * 1024 * 1024, DYNC__TUNE_PATH = 512 };
+typedef struct dync__tuned { uint64_t key; uint32_t form; } dync__tuned;     /* form: isa, + 16 machine code */
+static struct {
+    dync__mutex lock;
+    int n;
+    dync__tuned found[DYNC__TUNE_MOST];
+    char path[DYNC__TUNE_PATH];          /* the file that was read */
+} dync__tune;
+static dync__code *dync__tune_make(const dync__kernel *k, uint32_t form) {
+    return dync__code_new_for(k, DYNC__MIN((int)(form & 15), dync__tile_isa()), form >= 16);
+}
+static uint32_t dync__tune_look(uint64_t key) {
+    for (int i = 0; i < dync__tune.n; i++)
+        if (dync__tune.found[i].key == key) return dync__tune.found[i].form;
+    return UINT32_MAX;
+}
+static void dync__tune_keep(uint64_t key, uint32_t form) {
+    if (dync__tune.n < DYNC__TUNE_MOST && dync__tune_look(key) == UINT32_MAX) dync__tune.found[dync__tune.n++] = (dync__tuned){key, form};
+}
+#if !defined(DYNC_NO_STDIO)
+/* "autotune=PATH" among the options; false: there is none. */
+static bool dync__tune_path(const char *value, char path[DYNC__TUNE_PATH]) {
+    size_t n = strcspn(value, ", ");
+    if (n == 0 || n >= DYNC__TUNE_PATH || (n == 1 && *value >= '0' && *value <= '1')) return false;
+    memcpy(path, value, n);
+    path[n] = '\0';
+    return true;
+}
+static void dync__tune_read(const char *path) {
+    char line[64];
+    FILE *f = strcmp(path, dync__tune.path) == 0 ? NULL : fopen(path, "rb");
+    memcpy(dync__tune.path, path, strlen(path) + 1);
+    while (f && fgets(line, sizeof line, f)) {
+        uint64_t number[2] = {0, 0};
+        int at = 0;
+        for (const char *c = line; *c && *c != '\n' && at < 2; c++) {
+            int digit = *c >= '0' && *c <= '9' ? *c - '0' : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10 : -1;
+            if (digit < 0) at++;
+            else number[at] = number[at] << 4 | (uint64_t)digit;
+        }
+        if (at == 1 && (number[1] & 15) <= 2 && number[1] < 32) dync__tune_keep(number[0], (uint32_t)number[1]);
+    }
+    if (f) fclose(f);
+}
+static void dync__tune_write(const char *path, uint64_t key, uint32_t form) {
+    char line[64];
+    FILE *f = fopen(path, "ab");
+    int n = dync__format(line, sizeof line, "%llx %x\n", (unsigned long long)key, (unsigned)form);
+    if (!f) return;
+    fwrite(line, 1, (size_t)n, f);
+    fclose(f);
+}
+#endif
+/* Elements of each buffer that the kernel can reach; 0: not known, or too many. */
+static int64_t dync__tune_reach(const dync__kernel *k, int buf) {
+    int64_t most = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->buf != buf) continue;
+        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex) return 0;
+        const dync__access *a = &k->access.at[in->access];
+        int64_t last = a->offset, first = a->offset;
+        for (int d = 0; d < k->n_dims; d++) *(a->stride[d] > 0 ? &last : &first) += a->stride[d] * DYNC__MAX(k->extent[d] - 1, 0);
+        if (first < 0 || last >= DYNC__TUNE_BYTES / 8) return 0;
+        most = DYNC__MAX(most, last + 1);
+    }
+    return most;
+}
+static uint64_t dync__tune_time(const dync__code *code, void *const *buffers) {
+    uint64_t best = UINT64_MAX, begin = dync__now_ns(), now = begin;
+    for (int i = 0; i < 1000 && (i < 2 || now - begin < DYNC__TUNE_NS); i++) {
+        uint64_t start = now;
+        if (dync__code_run(code, buffers, 1, 1) != DYNC_OK) return UINT64_MAX;
+        now = dync__now_ns();
+        best = DYNC__MIN(best, now - start);
+    }
+    return best;
+}
+static uint32_t dync__tune_measure(const dync__kernel *k) {
+    dync__arena arena = {0};
+    int best_isa = dync__tile_isa();
+    uint32_t found = 16u + (uint32_t)best_isa;
+    uint64_t least = UINT64_MAX;
+    void **buffers = dync__arena_alloc(&arena, (size_t)(k->buf.n + 1) * sizeof *buffers);
+    bool ok = buffers != NULL;
+    for (int i = 0; ok && i < k->buf.n; i++) {
+        int64_t n = dync__tune_reach(k, i);
+        ok = n > 0 && (buffers[i] = dync__arena_alloc(&arena, (size_t)n * dync__dtype_info(k->buf.at[i].dtype)->bytes + 64)) != NULL;
+    }
+    for (int c = 0; ok && c <= best_isa; c++) {      /* the instruction sets from the best down, then the interpreter */
+        uint32_t form = c < best_isa ? 16u + (uint32_t)(best_isa - c) : (uint32_t)best_isa;
+        dync__code *code = dync__tune_make(k, form);
+        uint64_t ns = code ? dync__tune_time(code, buffers) : UINT64_MAX;
+        dync__code_free(code);
+        if (ns < least - least / 32) {
+            least = ns;
+            found = form;
+        }
+        dync__log(DYNC__LOG_perf, "autotune %s: %s %d: %llu ns", k->name, form >= 16 ? "machine code" : "interpreter", (int)(form & 15), (unsigned long long)ns);
+    }
+    dync__arena_free(&arena);
+    return found;
+}
+/* The fastest form of k. how: what follows "autotune" in the options. */
+DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how) {
+    dync__str text = {0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__kernel_print(&text, k);
+    dync__str_addf(&text, "%d %d", dync__tile_isa(), dync__pool_threads());
+    uint64_t key = dync__hash_bytes(dync__str_get(&text), text.n, 0);
+    uint32_t form = UINT32_MAX;
+    bool known = text.failed;
+    dync__str_free(&text);
+    if (!known) {
+        dync__lock(&dync__tune.lock);
+#if !defined(DYNC_NO_STDIO)
+        char path[DYNC__TUNE_PATH];
+        bool file = *how == '=' && dync__tune_path(how + 1, path);
+        if (file) dync__tune_read(path);
+#endif
+        form = dync__tune_look(key);
+        known = form != UINT32_MAX;
+        if (!known) {
+            form = dync__tune_measure(k);
+            dync__tune_keep(key, form);
+#if !defined(DYNC_NO_STDIO)
+            if (file) dync__tune_write(path, key, form);
+#endif
+        }
+        dync__unlock(&dync__tune.lock);
+    }
+    (void)how;
+    dync__error_guard_end(&guard);
+    return form == UINT32_MAX ? dync__code_new(k) : dync__tune_make(k, form);
+}
+
 /* ==== runtime/plan.c ============================================================================================ */
 /* runtime/plan.c: builder and plans: unfused steps in, what runs out. Stages in a straight line: fuse, simplify, schedule, memory plan,
  * code. Before: op/lower.c and inductor/lower.c fill the builder. After: run.c. */
@@ -23659,9 +23954,9 @@ static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, cons
     s->slot = slot;
     return DYNC_OK;
 }
-static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k) {
+static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k, const char *autotune) {
     s->draws = k->uses_random;
-    s->code = dync__code_new(k);
+    s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
     return s->code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 /* The kernel that can be the epilogue of the call step[at] is no step of its own. */
@@ -23740,6 +24035,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
+    p->threads = opt->threads;
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
     p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
@@ -23751,8 +24047,9 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
         if (step[i].call && !opt->no_fuse) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
     }
+    if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
     return dync__plan_sources(p);
 }
@@ -23834,7 +24131,15 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     struct dync__tensor *const *outer = dync__tls.plan_tensors;
     dync__tls.plan_tensors = tensors;
     dync_status status = DYNC_OK;
-    for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) status = dync__run_step(p, &p->step[i], &b);
+    int most_threads = dync__tls.most_threads;
+    if (p->threads) dync__tls.most_threads = p->threads;
+    for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
+        uint64_t start = p->perf ? dync__now_ns() : 0;
+        status = dync__run_step(p, &p->step[i], &b);
+        if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
+    }
+    dync__tls.most_threads = most_threads;
+    if (p->perf) dync__perf_run(p);
     dync__tls.plan_tensors = outer;
     if (p->arena_bytes) dync__free_data(b.arena, (size_t)p->arena_bytes);
     return status;
@@ -51286,6 +51591,11 @@ static bool dync__option_on(const char *options, const char *name) {
     const char *p = options ? strstr(options, name) : NULL;
     return p && strncmp(p + strlen(name), "=0", 2) != 0;
 }
+/* What follows a key in the options; NULL where it is not among them, or off. */
+static const char *dync__option_value(const char *options, const char *name) {
+    const char *p = options ? strstr(options, name) : NULL;
+    return dync__option_on(options, name) ? p + strlen(name) : NULL;
+}
 /* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
 static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const char *options, dync__lowered *out) {
     memset(w, 0, sizeof *w);
@@ -51313,7 +51623,11 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, used, options, out);
     if (status == DYNC_OK) {
-        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse")};
+        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse"),
+                                  .autotune = dync__option_value(options, "autotune")};
+        const char *threads = dync__option_value(options, "threads=");
+        double most = 0;
+        if (threads && dync__text_double(threads, NULL, &most) && most >= 1 && most <= 1e6) opt.threads = (int)most;
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
@@ -51814,7 +52128,7 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
     X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
     X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
     X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
-    X(dync__backend_inductor, "inductor", "opt_level,threads,fast_math,no_fuse," DYNC__AOT_OPTIONS, .compile = dync__inductor_compile)
+    X(dync__backend_inductor, "inductor", "opt_level,threads,fast_math,no_fuse,autotune," DYNC__AOT_OPTIONS, .compile = dync__inductor_compile)
 static const struct dync__aot_backend {
     dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
     const char *name, *keys;

@@ -132,6 +132,8 @@ DYNC__WARM_END
 DYNC__COLD_BEGIN
 #include "runtime/epilogue.c"
 #include "runtime/memplan.c"
+#include "runtime/perf.c"
+#include "runtime/tune.c"
 #include "runtime/plan.c"
 DYNC__COLD_END
 #include "runtime/run.c"

@@ -9,7 +9,8 @@ typedef struct dync_compile_options {
     const char *backend DYNC__ZERO;    /* default "inductor" */
     const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
     const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
-    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1" */
+    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1". inductor: threads (at most), fast_math, no_fuse, autotune: kernels are
+                                        * timed when compiled, a few milliseconds each; "autotune=PATH" remembers the choices in that file */
     bool fullgraph DYNC__ZERO;         /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place. Backward inside is captured:
                                         * a whole training step is one graph */
     dync_dynamic dynamic DYNC__ZERO;   /* AUTO: a size seen with a second value becomes symbolic; OFF: never; ON: at once */

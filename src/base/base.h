@@ -33,6 +33,7 @@ typedef struct dync__thread {
     uint64_t seq;                /* autograd/: the sequence number its next node gets */
     int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
     bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */
+    int most_threads;            /* pool.c: of loops that this thread begins; 0: all there are */
     bool in_pool;                /* pool.c: runs a part of a parallel loop: loops inside it run inline */
     uint64_t error_count;        /* err.c: errors recorded so far */
     struct dync__thread *next, *prev; /* thread.c: the list of armed threads */

@@ -4,9 +4,10 @@
  * idle one watches its state word for some tens of microseconds, then sleeps on its condition. One loop runs at a time: a
  * second caller, and loops inside a part, run alone. After fork the child has no workers and runs alone.
  *
- * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> IDLE (the worker's own). The caller
- * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker sets IDLE before it counts
- * itself out of the loop, so every worker of a finished loop can take the next one. */
+ * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> RUNNING -> IDLE (the worker's own). The caller
+ * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker that has not begun when the
+ * caller is through with its own parts loses them to it (JOB -> IDLE), so that a loop never waits for a thread to wake up. A worker
+ * sets IDLE before it counts itself out of the loop, so every worker of a finished loop can take the next one. */
 #include "../dync.in.h"
 #include "base.h"
 
@@ -27,7 +28,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 #include <pthread.h>
 
 enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 30000 };
-enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB };
+enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 
 typedef struct dync__pool_job {
     void (*fn)(void *user, int part, int n_parts);
@@ -62,7 +63,7 @@ static void dync__pool_after_fork(void)
     dync__tls.in_pool = false;
 }
 
-DYNC__FN int dync__pool_threads(void)
+static int dync__pool_all_threads(void)
 {
     int n = DYNC__ATOMIC_PEEK(&dync__pool.known);
     if (DYNC__ATOMIC_PEEK(&dync__pool.forked)) return 1;
@@ -75,6 +76,12 @@ DYNC__FN int dync__pool_threads(void)
     n = DYNC__MIN(n, DYNC__POOL_MOST);
     DYNC__ATOMIC_STORE(&dync__pool.known, n);
     return n;
+}
+
+DYNC__FN int dync__pool_threads(void)
+{
+    int n = dync__pool_all_threads(), most = dync__tls.most_threads;
+    return most > 0 && most < n ? most : n;
 }
 
 /* ---- workers ---- */
@@ -112,7 +119,9 @@ static void *dync__pool_main(void *arg)
 {
     dync__pool_worker *w = arg;
     for (;;) {
+        int32_t posted = DYNC__POOL_JOB;
         dync__pool_wait(w);
+        if (!DYNC__ATOMIC_CAS(&w->state, &posted, DYNC__POOL_RUNNING)) continue;
         dync__pool_job *job = w->job;
         if (!job) return NULL;
         dync__pool_parts(job, w->index);
@@ -135,7 +144,7 @@ static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job)
 /* As many as can be had: fewer threads give the same results. Called with busy held. */
 static void dync__pool_start(void)
 {
-    int wanted = dync__pool_threads() - 1;
+    int wanted = dync__pool_all_threads() - 1;
     if (wanted <= dync__pool.n_workers || dync__pool.n_allocated) return;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);                          /* without memory for workers the caller runs alone */
@@ -197,6 +206,12 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
     job.left = job.n_threads - 1;
     for (int i = 0; i < job.n_threads - 1; i++) dync__pool_post(&dync__pool.worker[i], &job);
     dync__pool_parts(&job, 0);
+    for (int i = job.n_threads - 2; i >= 0; i--) {
+        int32_t posted = DYNC__POOL_JOB;
+        if (!DYNC__ATOMIC_CAS(&dync__pool.worker[i].state, &posted, DYNC__POOL_IDLE)) continue;
+        dync__pool_parts(&job, i + 1);
+        (void)DYNC__ATOMIC_DEC(&job.left);
+    }
     for (int round = 0; DYNC__ATOMIC_LOAD(&job.left) > 0; round++) dync__pause(round / 32);
     DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }

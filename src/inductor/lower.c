@@ -233,6 +233,13 @@ static bool dync__option_on(const char *options, const char *name)
     return p && strncmp(p + strlen(name), "=0", 2) != 0;
 }
 
+/* What follows a key in the options; NULL where it is not among them, or off. */
+static const char *dync__option_value(const char *options, const char *name)
+{
+    const char *p = options ? strstr(options, name) : NULL;
+    return dync__option_on(options, name) ? p + strlen(name) : NULL;
+}
+
 /* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
 static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const char *options, dync__lowered *out)
 {
@@ -263,7 +270,11 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, used, options, out);
     if (status == DYNC_OK) {
-        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse")};
+        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse"),
+                                  .autotune = dync__option_value(options, "autotune")};
+        const char *threads = dync__option_value(options, "threads=");
+        double most = 0;
+        if (threads && dync__text_double(threads, NULL, &most) && most >= 1 && most <= 1e6) opt.threads = (int)most;
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }

@@ -108,10 +108,10 @@ static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, cons
     return DYNC_OK;
 }
 
-static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k, const char *autotune)
 {
     s->draws = k->uses_random;
-    s->code = dync__code_new(k);
+    s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
     return s->code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 
@@ -200,6 +200,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
+    p->threads = opt->threads;
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
     p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
@@ -211,8 +212,9 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
         if (step[i].call && !opt->no_fuse) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
     }
+    if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
     return dync__plan_sources(p);
 }

@@ -26,6 +26,8 @@ struct dync__plan {
     int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
     uint64_t rng_used;
+    int threads;
+    struct dync__perf *perf;             /* DYNC_LOG=perf; NULL: off */
 };
 
 /* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
@@ -36,6 +38,12 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *);
  * its own, or -1. */
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
+
+/* ---- perf.c, tune.c ---- */
+DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);         /* counts the work of each step */
+DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);
+DYNC__FN void dync__perf_run(const dync__plan *);                              /* a run is over: perhaps a table */
+DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *how);
 
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);

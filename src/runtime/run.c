@@ -33,7 +33,15 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     struct dync__tensor *const *outer = dync__tls.plan_tensors;
     dync__tls.plan_tensors = tensors;
     dync_status status = DYNC_OK;
-    for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) status = dync__run_step(p, &p->step[i], &b);
+    int most_threads = dync__tls.most_threads;
+    if (p->threads) dync__tls.most_threads = p->threads;
+    for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
+        uint64_t start = p->perf ? dync__now_ns() : 0;
+        status = dync__run_step(p, &p->step[i], &b);
+        if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
+    }
+    dync__tls.most_threads = most_threads;
+    if (p->perf) dync__perf_run(p);
     dync__tls.plan_tensors = outer;
     if (p->arena_bytes) dync__free_data(b.arena, (size_t)p->arena_bytes);
     return status;

@@ -35,7 +35,11 @@ DYNC__FN int dync__pb_constant(dync__pb *, int dtype, int64_t size, void *data);
 DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);                 /* buf ids are slot numbers */
 DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
-typedef struct dync__plan_options { bool no_fuse, no_memplan, fast_math; const char *name; } dync__plan_options;
+typedef struct dync__plan_options {
+    bool no_fuse, no_memplan, fast_math;
+    int threads;                 /* at most; 0: all there are */
+    const char *name, *autotune; /* autotune: what follows the word in the options; NULL: not asked for */
+} dync__plan_options;
 typedef struct dync__plan dync__plan;
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */
 /* data pointers: inputs at element 0 of the tensor the slot stands for, outputs at the start of fresh storage. An input may be written

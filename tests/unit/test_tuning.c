@@ -1,0 +1,94 @@
+/* runtime/perf.c, runtime/tune.c, base/pool.c: the table of DYNC_LOG=perf, options "autotune" and "threads", loops whose workers are late. */
+#include "../../src/dync.in.h"
+#include "../../src/runtime/plan.h"
+#include "../test.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_set_log(""))
+
+static dync_tensor *chain(dync_tensor *x, dync_tensor *y) { return dync_sum(dync_mul(dync_gelu(x), y), dync_shape(1), false); }
+static void read_file(const char *path, char *text, size_t room)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(text, 1, room - 1, f) : 0;
+    text[n] = '\0';
+    if (f) fclose(f);
+}
+static void run_with(const char *options, int runs)
+{
+    DYNC_SCOPE {
+        dync_compiled *f = dync_compile(chain, .options = options), *plain = dync_compile(chain);
+        dync_tensor *x = dync_randn(dync_shape(64, 300)), *y = dync_randn(dync_shape(64, 300)), *want = dync_call(plain, x, y);
+        for (int i = 0; i < runs; i++) DYNC_SCOPE { EXPECT(dync_allclose(dync_call(f, x, y), want, 1e-5, 1e-5)); }
+        dync_compiled_free(f);
+        dync_compiled_free(plain);
+    }
+    EXPECT_OK(dync_error());
+}
+
+TEST(perf_prints_a_table_after_runs_1_and_10)
+{
+    char text[16384];
+    if (!EXPECT(freopen("test_tuning.log", "wb", stderr) != NULL)) return;
+    dync_set_log("perf");
+    run_with("", 12);
+    dync_set_log("");
+    fflush(stderr);
+    read_file("test_tuning.log", text, sizeof text);
+    remove("test_tuning.log");
+    const char *first = strstr(text, "run 1, best times; peak "), *tenth = strstr(text, "run 10, best times");
+    EXPECT(first != NULL && tenth != NULL && first < tenth && strstr(text, "run 11,") == NULL);
+    EXPECT(strstr(text, "GFLOP/s") != NULL && strstr(text, "GB/s") != NULL && strstr(text, " us ") != NULL);
+}
+
+TEST(autotune_remembers_in_a_file)
+{
+    char text[4096], again[4096];
+    remove("test_tuning.txt");
+    run_with("autotune=test_tuning.txt", 2);
+    read_file("test_tuning.txt", text, sizeof text);
+    EXPECT(strlen(text) > 8 && strchr(text, '\n') != NULL);
+    run_with("autotune=test_tuning.txt, threads=1", 2);
+    read_file("test_tuning.txt", again, sizeof again);
+    EXPECT_EQ_STR(again, text);
+    remove("test_tuning.txt");
+    run_with("autotune", 1);
+    run_with("autotune=/nowhere/at/all", 1);
+}
+TEST(a_damaged_file_of_autotune_does_no_harm)
+{
+    FILE *f = fopen("test_damaged.txt", "wb");
+    if (!EXPECT(f != NULL)) return;
+    fputs("zzz\n\n12 99\n1 2 3 4 5\nffffffffffffffffffffffff 1f\nan exceedingly long line that is longer than the buffer which reads the lines of this file\n", f);
+    fclose(f);
+    run_with("autotune=test_damaged.txt", 1);
+    remove("test_damaged.txt");
+}
+
+static void count(void *user, int part, int n_parts)
+{
+    (void)n_parts;
+    DYNC__ATOMIC_STORE(&((int32_t *)user)[part], ((int32_t *)user)[part] + 1);
+}
+TEST(threads_option_limits_loops)
+{
+    dync__pool_set_threads(4);
+    run_with("threads=2", 3);
+    EXPECT_EQ_INT(dync__tls.most_threads, 0);
+    dync__tls.most_threads = 2;
+    EXPECT_EQ_INT(dync__pool_threads(), 2);
+    dync__tls.most_threads = 9;
+    EXPECT_EQ_INT(dync__pool_threads(), 4);
+    dync__tls.most_threads = 0;
+}
+TEST(every_part_runs_once_whoever_is_late)
+{
+    dync__pool_set_threads(7);
+    for (int round = 0; round < 3000; round++) {
+        int32_t times[40] = {0};
+        int n = 2 + round % 38;
+        if (round % 500 == 499) for (uint64_t until = dync__now_ns() + 2000000; dync__now_ns() < until;) dync__pause(40);   /* they sleep */
+        dync__pool_run(count, times, n);
+        for (int i = 0; i < n; i++)
+            if (!EXPECT(times[i] == 1)) return;
+    }
+}
+TEST_MAIN
