@@ -13143,6 +13143,9 @@ typedef struct dync__gt_args {
 } dync__gt_args;
 typedef void (*dync__gt_fn)(dync__gt_args *);
 
+/* The form's code, with the mask set in the arguments; NULL: there is none. It is good until dync__gt_epoch changes (dync_shutdown). */
+DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
+DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
@@ -16521,7 +16524,7 @@ typedef struct dync__gtx {
 } dync__gtx;
 typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
 enum { DYNC__GT_FORMS = 1024 };
-static struct { dync__mutex lock; int n; bool refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
+static struct { dync__mutex lock; int n; uint32_t epoch; bool refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
 static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
     {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD}};
@@ -16894,6 +16897,7 @@ static void dync__gt_shutdown(void) {
         if (dync__gts.form[i].fn) dync__codemem_free(&dync__gts.form[i].block);
     memset(dync__gts.form, 0, sizeof dync__gts.form);
     dync__gts.n = 0;
+    dync__gts.epoch++;
     dync__gts.refused = false;
     dync__unlock(&dync__gts.lock);
 }
@@ -16929,7 +16933,9 @@ DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int 
     if (dync__gts.refused || !dync__gt_can(type)) return NULL;
     return dync__gt_new(key, at, kind, type, rows, vectors, flags);
 }
+DYNC__FN uint32_t dync__gt_epoch(void) { return DYNC__ATOMIC_PEEK(&dync__gts.epoch); }
 #else
+DYNC__FN uint32_t dync__gt_epoch(void) { return 0; }
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors) {
     (void)kind, (void)type, (void)rows, (void)vectors, (void)flags;
     return NULL;
@@ -18123,14 +18129,17 @@ static void dync__gt_plain(int kind, int type, int flags, int rows, int columns,
         if (flags & DYNC__GT_ADD && kind == DYNC__GT_TILE) x->d = (const char *)x->d + width;
     }
 }
-DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x) {
+DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *x) {
     int lanes = dync__gt_lanes(type, flags);
     int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes), vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
     if (tail) {
         x->mask = ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
-    dync__gt_fn fn = dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+    return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+}
+DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x) {
+    dync__gt_fn fn = dync__gt_find(kind, type, flags, rows, columns, x);
     if (fn) fn(x);
     else dync__gt_plain(kind, type, flags, rows, columns, x);
 }
@@ -20387,6 +20396,12 @@ typedef struct dync__gemm {
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
 /* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks of k. */
+/* A small product for once and all: what tiles run where; NULL: not small, or no machine code (never an error). run: false where the
+ * code is gone (dync_shutdown); d as in g. */
+typedef struct dync__gemm_fixed dync__gemm_fixed;
+DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
+DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c, const char *d);
+DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
 /* Would a b that is multiplied many times better be packed? */
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col);
 DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
@@ -20451,7 +20466,15 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
                                DYNC__MIN(DYNC__GEMM_KC, k - p), b_row, b_col);
 }
 /* ---- tiles --------------------------------------------------------------------------------------------------------------- */
-typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; } dync__gemm_tile;
+/* fix: tiles are written down instead of run. */
+typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; dync__gemm_fixed *fix; } dync__gemm_tile;
+enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 80 * 80 * 80 };
+struct dync__gemm_fixed {
+    uint32_t epoch;
+    int n;                             /* more than there is room for: none */
+    struct { dync__gt_fn fn; dync__gt_args x; } tile[DYNC__GEMM_FIXED];     /* a, b, c, d as distances from dync__gemm_origin */
+};
+static char dync__gemm_origin[1];
 /* Many rows want two vectors of columns, few rows as many as there are registers. */
 static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64_t n, int most) {
     dync__gemm_tile t = {.type = type, .flags = flags};
@@ -20464,6 +20487,19 @@ static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64
     t.columns = vectors * t.lanes;
     return t;
 }
+static void dync__gemm_do(const dync__gemm_tile *t, int rows, int columns, dync__gt_args *x) {
+    dync__gemm_fixed *f = t->fix;
+    if (!f) {
+        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
+        return;
+    }
+    dync__gt_fn fn = f->n < DYNC__GEMM_FIXED ? dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x) : NULL;
+    if (fn) {
+        f->tile[f->n].fn = fn;
+        f->tile[f->n].x = *x;
+    }
+    f->n += fn ? 1 : DYNC__GEMM_FIXED + 1;
+}
 /* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to the next's. */
 static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const dync__gt_args *x, int64_t b_next) {
     int64_t blocks = n / t->columns, rest = n % t->columns, done = blocks * t->columns * dync__gt_bytes(t->type);
@@ -20471,14 +20507,14 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     if (blocks) {
         y.blocks = blocks;
         y.b_next = b_next;
-        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, t->columns, &y);
+        dync__gemm_do(t, rows, t->columns, &y);
     }
     if (rest) {
         y.b = (const char *)x->b + blocks * b_next;
         y.c = (char *)x->c + done;
         if (x->d) y.d = (const char *)x->d + done;
         y.blocks = 1;
-        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, (int)rest, &y);
+        dync__gemm_do(t, rows, (int)rest, &y);
     }
 }
 /* Where share i of m in `parts` even ones begins. */
@@ -20488,12 +20524,13 @@ static bool dync__gemm_a_lies(const dync__gemm *g) {
     return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 || g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
 }
 /* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read where they lie, too. */
-static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel) {
+static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel, dync__gemm_fixed *fix) {
     int64_t bytes = dync__gt_bytes(g->type), d_row = p ? g->c_row : g->d_row;
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
     dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | (d ? DYNC__GT_ADD : 0), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
+    t.fix = fix;
     dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * bytes, .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
     x.b = g->b + p * x.b_step;
@@ -20642,12 +20679,12 @@ static void dync__gemm_follow(const dync__gemm *g) {
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
     case DYNC__GEMM_LINES:
-        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL);
+        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL, NULL);
         return;
     case DYNC__GEMM_DIRECT:
         panel = dync__gemm_a_lies(g) ? NULL : dync__alloc_data(bytes);
         if (!panel && !dync__gemm_a_lies(g)) dync_clear_error();
-        dync__gemm_direct(g, 0, g->k, panel);
+        dync__gemm_direct(g, 0, g->k, panel, NULL);
         if (panel) dync__free_data(panel, bytes);
         return;
     case DYNC__GEMM_BLOCKS:
@@ -20750,6 +20787,37 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g) {
     dync__gemm_follow(g);
     return g->done != NULL;
 }
+DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given) {
+    dync__gemm g = *given;
+    bool add = g.d != NULL;
+    if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
+    if (dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
+    dync__gemm_fixed *f = dync__calloc(sizeof *f);
+    if (!f) return dync_clear_error(), NULL;
+    f->epoch = dync__gt_epoch();
+    g.a = g.b = g.c = dync__gemm_origin;
+    g.d = add ? dync__gemm_origin : NULL;
+    g.done = NULL;
+    dync__gemm_direct(&g, 0, g.k, NULL, f);
+    if (f->n <= DYNC__GEMM_FIXED) return f;
+    dync__gemm_fixed_free(f);
+    return NULL;
+}
+DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c, const char *d) {
+    if (f->epoch != dync__gt_epoch()) return false;
+    for (int i = 0; i < f->n; i++) {
+        dync__gt_args x = f->tile[i].x;
+        x.a = a + ((const char *)x.a - dync__gemm_origin);
+        x.b = b + ((const char *)x.b - dync__gemm_origin);
+        x.c = c + ((char *)x.c - dync__gemm_origin);
+        if (x.d) x.d = d + ((const char *)x.d - dync__gemm_origin);
+        f->tile[i].fn(&x);
+    }
+    return true;
+}
+DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f) {
+    if (f) dync__free(f, sizeof *f);
+}
 DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
     int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate) {
     dync__gemm g = {.type = DYNC__GT_F32, .m = m, .n = n, .k = k, .a = (const char *)a, .b = (const char *)b, .d = accumulate ? (const char *)c : NULL,
@@ -20765,7 +20833,7 @@ DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, i
 DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c) {
     dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = n, .k = k, .a = a, .b = b, .d = c, .c = c, .a_col = 1, .b_row = b_row,
                     .b_col = 1, .c_col = 1};
-    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k, NULL);
+    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k, NULL, NULL);
 }
 DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out) {
     dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = count, .k = n, .a = a, .b = b, .c = out, .a_col = 1, .b_row = 1,
@@ -20951,7 +21019,13 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
  * with the same one packs it. What dync_data gave away or the user lent may change unseen and is never kept. */
 typedef struct dync__mm_source { const void *from; uint64_t storage; uint32_t version; } dync__mm_source;
 typedef struct dync__mm_panels { dync__mm_source source; int32_t users; size_t bytes; char *data; } dync__mm_panels;
-typedef struct dync__mm_state { dync__mutex lock; dync__mm_source seen; dync__mm_panels *kept; } dync__mm_state;
+typedef struct dync__mm_state {
+    dync__gemm_fixed *fixed;           /* the whole product, where it is small */
+    bool keeps;                        /* b is packed */
+    dync__mutex lock;
+    dync__mm_source seen;
+    dync__mm_panels *kept;
+} dync__mm_state;
 enum { DYNC__MM_KEEP = 512 };          /* elements of b from which that pays */
 static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b) {
     return a->from == b->from && a->storage == b->storage && a->version == b->version;
@@ -20981,7 +21055,7 @@ static dync__mm_panels *dync__mm_panels_get(const dync__mm *g) {
     const dync__kcall *c = g->call;
     const dync__tensor *t = c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
     dync__mm_state *state = c->state;
-    if (!state || !t || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return NULL;
+    if (!state || !state->keeps || !t || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return NULL;
     dync__mm_source now = {g->b, t->storage->id, t->storage->version};
     dync__lock(&state->lock);
     dync__mm_panels *p = state->kept && dync__mm_same(&state->kept->source, &now) ? state->kept : NULL, *old = NULL;
@@ -21001,6 +21075,7 @@ static void dync__mm_drop(void *state_) {
     dync__mm_state *state = state_;
     if (!state) return;
     dync__mm_panels_put(state->kept);
+    dync__gemm_fixed_free(state->fixed);
     dync__free(state, sizeof *state);
 }
 /* Rows of one product are final. */
@@ -21060,6 +21135,33 @@ static dync_status dync__mm_run(dync__mm *g) {
     return g->status;
 }
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+/* d of addmm as gemm takes it. */
+static bool dync__mm_dense_bias(const dync__kcall *c) {
+    const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
+    return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
+}
+/* f32 and f64: what can be known before the runs. */
+static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) {
+    static char some[1];
+    int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
+    bool with_bias = c->n == 4;
+    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
+                    .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
+    bool keeps = c->input[1] && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
+    if (g->n_batch > 0 || g->batches == 0) return DYNC_OK;
+    dync__gemm_fixed *fixed = keeps || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
+    if (!fixed && !keeps) return DYNC_OK;
+    dync__mm_state *state = dync__calloc(sizeof *state);
+    if (!state) {
+        dync__gemm_fixed_free(fixed);
+        return DYNC_ERR_MEMORY;
+    }
+    state->fixed = fixed;
+    state->keeps = keeps;
+    c->state = state;
+    c->drop = dync__mm_drop;
+    return DYNC_OK;
+}
 static dync_status dync__mm_check(dync__kcall *c) {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
     int rank = y->lay.ndim;
@@ -21074,12 +21176,7 @@ static dync_status dync__mm_check(dync__kcall *c) {
     void *const none[4] = {nothing, nothing, nothing, nothing};
     dync__mm g;                         /* its sizes after merging; the data pointers do not count */
     dync__mm_open(&g, c, none);
-    bool is_float = y->dtype == DYNC_F32 || y->dtype == DYNC_F64;
-    if (is_float && c->input[1] && g.n_batch == 0 && g.n * g.k >= DYNC__MM_KEEP &&
-        dync__gemm_wants_packed(g.dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, g.m, g.n, g.k, g.b_row, g.b_col)) {
-        if (!(c->state = dync__calloc(sizeof(dync__mm_state)))) return DYNC_ERR_MEMORY;
-        c->drop = dync__mm_drop;
-    }
+    if (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) DYNC__TRY(dync__mm_ready(c, &g));
     int64_t bytes = dync__dtype_info(y->dtype)->bytes;
     if (dync__mm_narrow_type(y->dtype) != DYNC__GT_F32) c->scratch_bytes = (size_t)dync__mm_narrow_words(&g, bytes) * 4;
     else if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
@@ -21103,8 +21200,22 @@ DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c) {
                                         bias->dtype == y->dtype, "a bias of the result's shape and dtype"));
     return dync__mm_check(c);
 }
+/* A small product as it was laid out beforehand. */
+static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status *status) {
+    const dync__mm_state *state = c->state;
+    const dync__operand *op = c->operand;
+    int last = c->n - 1;
+    if (!state || !state->fixed) return false;
+    if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]), dync__operand_at(&op[1], data[1]), dync__operand_at(&op[last], data[last]),
+                              last == 3 ? dync__operand_at(&op[2], data[2]) : NULL))
+        return false;
+    *status = c->epilogue ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
+    return true;
+}
 DYNC__FN dync_status dync__k_matmul(const dync__kcall *c, void *const *data, void *scratch) {
     dync__mm g;
+    dync_status status;
+    if (dync__mm_fixed(c, data, &status)) return status;
     dync__mm_open(&g, c, data);
     g.scratch = scratch;
     return dync__mm_run(&g);
@@ -21112,9 +21223,11 @@ DYNC__FN dync_status dync__k_matmul(const dync__kcall *c, void *const *data, voi
 DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
     dync__mm g;
+    dync_status status;
+    if (dync__mm_fixed(c, data, &status)) return status;
     dync__mm_open(&g, c, data);
     g.scratch = scratch;
-    if ((y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || g.n == 1)) {
+    if (dync__mm_dense_bias(c)) {
         g.d = dync__operand_at(bias, data[2]);
         g.d_row = bias->lay.stride[0];
     } else {

@@ -31,6 +31,9 @@ typedef struct dync__gt_args {
 } dync__gt_args;
 typedef void (*dync__gt_fn)(dync__gt_args *);
 
+/* The form's code, with the mask set in the arguments; NULL: there is none. It is good until dync__gt_epoch changes (dync_shutdown). */
+DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
+DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */

@@ -184,7 +184,7 @@ static void dync__gt_plain(int kind, int type, int flags, int rows, int columns,
     }
 }
 
-DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
+DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
 {
     int lanes = dync__gt_lanes(type, flags);
     int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes), vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
@@ -192,7 +192,12 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
         x->mask = ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
-    dync__gt_fn fn = dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+    return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+}
+
+DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
+{
+    dync__gt_fn fn = dync__gt_find(kind, type, flags, rows, columns, x);
     if (fn) fn(x);
     else dync__gt_plain(kind, type, flags, rows, columns, x);
 }

@@ -20,7 +20,7 @@ typedef struct dync__gtx {
 } dync__gtx;
 typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
 enum { DYNC__GT_FORMS = 1024 };
-static struct { dync__mutex lock; int n; bool refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
+static struct { dync__mutex lock; int n; uint32_t epoch; bool refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
 
 static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
@@ -445,6 +445,7 @@ static void dync__gt_shutdown(void)
         if (dync__gts.form[i].fn) dync__codemem_free(&dync__gts.form[i].block);
     memset(dync__gts.form, 0, sizeof dync__gts.form);
     dync__gts.n = 0;
+    dync__gts.epoch++;
     dync__gts.refused = false;
     dync__unlock(&dync__gts.lock);
 }
@@ -485,7 +486,10 @@ DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int 
     return dync__gt_new(key, at, kind, type, rows, vectors, flags);
 }
 
+DYNC__FN uint32_t dync__gt_epoch(void) { return DYNC__ATOMIC_PEEK(&dync__gts.epoch); }
+
 #else
+DYNC__FN uint32_t dync__gt_epoch(void) { return 0; }
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
 {
     (void)kind, (void)type, (void)rows, (void)vectors, (void)flags;

@@ -69,7 +69,15 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 
 /* ---- tiles --------------------------------------------------------------------------------------------------------------- */
 
-typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; } dync__gemm_tile;
+/* fix: tiles are written down instead of run. */
+typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; dync__gemm_fixed *fix; } dync__gemm_tile;
+enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 80 * 80 * 80 };
+struct dync__gemm_fixed {
+    uint32_t epoch;
+    int n;                             /* more than there is room for: none */
+    struct { dync__gt_fn fn; dync__gt_args x; } tile[DYNC__GEMM_FIXED];     /* a, b, c, d as distances from dync__gemm_origin */
+};
+static char dync__gemm_origin[1];
 
 /* Many rows want two vectors of columns, few rows as many as there are registers. */
 static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64_t n, int most)
@@ -85,6 +93,21 @@ static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64
     return t;
 }
 
+static void dync__gemm_do(const dync__gemm_tile *t, int rows, int columns, dync__gt_args *x)
+{
+    dync__gemm_fixed *f = t->fix;
+    if (!f) {
+        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
+        return;
+    }
+    dync__gt_fn fn = f->n < DYNC__GEMM_FIXED ? dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x) : NULL;
+    if (fn) {
+        f->tile[f->n].fn = fn;
+        f->tile[f->n].x = *x;
+    }
+    f->n += fn ? 1 : DYNC__GEMM_FIXED + 1;
+}
+
 /* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to the next's. */
 static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const dync__gt_args *x, int64_t b_next)
 {
@@ -93,14 +116,14 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     if (blocks) {
         y.blocks = blocks;
         y.b_next = b_next;
-        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, t->columns, &y);
+        dync__gemm_do(t, rows, t->columns, &y);
     }
     if (rest) {
         y.b = (const char *)x->b + blocks * b_next;
         y.c = (char *)x->c + done;
         if (x->d) y.d = (const char *)x->d + done;
         y.blocks = 1;
-        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, (int)rest, &y);
+        dync__gemm_do(t, rows, (int)rest, &y);
     }
 }
 
@@ -114,13 +137,14 @@ static bool dync__gemm_a_lies(const dync__gemm *g)
 }
 
 /* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read where they lie, too. */
-static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel)
+static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel, dync__gemm_fixed *fix)
 {
     int64_t bytes = dync__gt_bytes(g->type), d_row = p ? g->c_row : g->d_row;
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
     dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | (d ? DYNC__GT_ADD : 0), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
+    t.fix = fix;
     dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * bytes, .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
     x.b = g->b + p * x.b_step;
@@ -290,12 +314,12 @@ static void dync__gemm_follow(const dync__gemm *g)
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
     case DYNC__GEMM_LINES:
-        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL);
+        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES) dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL, NULL);
         return;
     case DYNC__GEMM_DIRECT:
         panel = dync__gemm_a_lies(g) ? NULL : dync__alloc_data(bytes);
         if (!panel && !dync__gemm_a_lies(g)) dync_clear_error();
-        dync__gemm_direct(g, 0, g->k, panel);
+        dync__gemm_direct(g, 0, g->k, panel, NULL);
         if (panel) dync__free_data(panel, bytes);
         return;
     case DYNC__GEMM_BLOCKS:
@@ -412,6 +436,43 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     return g->done != NULL;
 }
 
+DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
+{
+    dync__gemm g = *given;
+    bool add = g.d != NULL;
+    if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
+    if (dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
+    dync__gemm_fixed *f = dync__calloc(sizeof *f);
+    if (!f) return dync_clear_error(), NULL;
+    f->epoch = dync__gt_epoch();
+    g.a = g.b = g.c = dync__gemm_origin;
+    g.d = add ? dync__gemm_origin : NULL;
+    g.done = NULL;
+    dync__gemm_direct(&g, 0, g.k, NULL, f);
+    if (f->n <= DYNC__GEMM_FIXED) return f;
+    dync__gemm_fixed_free(f);
+    return NULL;
+}
+
+DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c, const char *d)
+{
+    if (f->epoch != dync__gt_epoch()) return false;
+    for (int i = 0; i < f->n; i++) {
+        dync__gt_args x = f->tile[i].x;
+        x.a = a + ((const char *)x.a - dync__gemm_origin);
+        x.b = b + ((const char *)x.b - dync__gemm_origin);
+        x.c = c + ((char *)x.c - dync__gemm_origin);
+        if (x.d) x.d = d + ((const char *)x.d - dync__gemm_origin);
+        f->tile[i].fn(&x);
+    }
+    return true;
+}
+
+DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
+{
+    if (f) dync__free(f, sizeof *f);
+}
+
 DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
     int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate)
 {
@@ -432,7 +493,7 @@ DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *
 {
     dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = n, .k = k, .a = a, .b = b, .d = c, .c = c, .a_col = 1, .b_row = b_row,
                     .b_col = 1, .c_col = 1};
-    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k, NULL);
+    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k, NULL, NULL);
 }
 
 DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b, int64_t b_col, void *out)

@@ -19,6 +19,12 @@ typedef struct dync__gemm {
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
 /* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks of k. */
+/* A small product for once and all: what tiles run where; NULL: not small, or no machine code (never an error). run: false where the
+ * code is gone (dync_shutdown); d as in g. */
+typedef struct dync__gemm_fixed dync__gemm_fixed;
+DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
+DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c, const char *d);
+DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
 /* Would a b that is multiplied many times better be packed? */
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col);
 DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);

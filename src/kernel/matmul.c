@@ -203,7 +203,13 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
  * with the same one packs it. What dync_data gave away or the user lent may change unseen and is never kept. */
 typedef struct dync__mm_source { const void *from; uint64_t storage; uint32_t version; } dync__mm_source;
 typedef struct dync__mm_panels { dync__mm_source source; int32_t users; size_t bytes; char *data; } dync__mm_panels;
-typedef struct dync__mm_state { dync__mutex lock; dync__mm_source seen; dync__mm_panels *kept; } dync__mm_state;
+typedef struct dync__mm_state {
+    dync__gemm_fixed *fixed;           /* the whole product, where it is small */
+    bool keeps;                        /* b is packed */
+    dync__mutex lock;
+    dync__mm_source seen;
+    dync__mm_panels *kept;
+} dync__mm_state;
 enum { DYNC__MM_KEEP = 512 };          /* elements of b from which that pays */
 
 static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b)
@@ -241,7 +247,7 @@ static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
     const dync__kcall *c = g->call;
     const dync__tensor *t = c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
     dync__mm_state *state = c->state;
-    if (!state || !t || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return NULL;
+    if (!state || !state->keeps || !t || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return NULL;
     dync__mm_source now = {g->b, t->storage->id, t->storage->version};
     dync__lock(&state->lock);
     dync__mm_panels *p = state->kept && dync__mm_same(&state->kept->source, &now) ? state->kept : NULL, *old = NULL;
@@ -263,6 +269,7 @@ static void dync__mm_drop(void *state_)
     dync__mm_state *state = state_;
     if (!state) return;
     dync__mm_panels_put(state->kept);
+    dync__gemm_fixed_free(state->fixed);
     dync__free(state, sizeof *state);
 }
 
@@ -334,6 +341,37 @@ static dync_status dync__mm_run(dync__mm *g)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
 
+/* d of addmm as gemm takes it. */
+static bool dync__mm_dense_bias(const dync__kcall *c)
+{
+    const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
+    return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
+}
+
+/* f32 and f64: what can be known before the runs. */
+static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
+{
+    static char some[1];
+    int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
+    bool with_bias = c->n == 4;
+    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
+                    .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
+    bool keeps = c->input[1] && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
+    if (g->n_batch > 0 || g->batches == 0) return DYNC_OK;
+    dync__gemm_fixed *fixed = keeps || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
+    if (!fixed && !keeps) return DYNC_OK;
+    dync__mm_state *state = dync__calloc(sizeof *state);
+    if (!state) {
+        dync__gemm_fixed_free(fixed);
+        return DYNC_ERR_MEMORY;
+    }
+    state->fixed = fixed;
+    state->keeps = keeps;
+    c->state = state;
+    c->drop = dync__mm_drop;
+    return DYNC_OK;
+}
+
 static dync_status dync__mm_check(dync__kcall *c)
 {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
@@ -349,12 +387,7 @@ static dync_status dync__mm_check(dync__kcall *c)
     void *const none[4] = {nothing, nothing, nothing, nothing};
     dync__mm g;                         /* its sizes after merging; the data pointers do not count */
     dync__mm_open(&g, c, none);
-    bool is_float = y->dtype == DYNC_F32 || y->dtype == DYNC_F64;
-    if (is_float && c->input[1] && g.n_batch == 0 && g.n * g.k >= DYNC__MM_KEEP &&
-        dync__gemm_wants_packed(g.dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, g.m, g.n, g.k, g.b_row, g.b_col)) {
-        if (!(c->state = dync__calloc(sizeof(dync__mm_state)))) return DYNC_ERR_MEMORY;
-        c->drop = dync__mm_drop;
-    }
+    if (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) DYNC__TRY(dync__mm_ready(c, &g));
     int64_t bytes = dync__dtype_info(y->dtype)->bytes;
     if (dync__mm_narrow_type(y->dtype) != DYNC__GT_F32) c->scratch_bytes = (size_t)dync__mm_narrow_words(&g, bytes) * 4;
     else if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
@@ -385,9 +418,25 @@ DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
     return dync__mm_check(c);
 }
 
+/* A small product as it was laid out beforehand. */
+static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status *status)
+{
+    const dync__mm_state *state = c->state;
+    const dync__operand *op = c->operand;
+    int last = c->n - 1;
+    if (!state || !state->fixed) return false;
+    if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]), dync__operand_at(&op[1], data[1]), dync__operand_at(&op[last], data[last]),
+                              last == 3 ? dync__operand_at(&op[2], data[2]) : NULL))
+        return false;
+    *status = c->epilogue ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
+    return true;
+}
+
 DYNC__FN dync_status dync__k_matmul(const dync__kcall *c, void *const *data, void *scratch)
 {
     dync__mm g;
+    dync_status status;
+    if (dync__mm_fixed(c, data, &status)) return status;
     dync__mm_open(&g, c, data);
     g.scratch = scratch;
     return dync__mm_run(&g);
@@ -397,9 +446,11 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
 {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
     dync__mm g;
+    dync_status status;
+    if (dync__mm_fixed(c, data, &status)) return status;
     dync__mm_open(&g, c, data);
     g.scratch = scratch;
-    if ((y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || g.n == 1)) {
+    if (dync__mm_dense_bias(c)) {
         g.d = dync__operand_at(bias, data[2]);
         g.d_row = bias->lay.stride[0];
     } else {
