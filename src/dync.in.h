@@ -134,6 +134,7 @@ DYNC__COLD_BEGIN
 #include "runtime/memplan.c"
 #include "runtime/perf.c"
 #include "runtime/tune.c"
+#include "runtime/convs.c"
 #include "runtime/plan.c"
 DYNC__COLD_END
 #include "runtime/run.c"

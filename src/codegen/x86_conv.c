@@ -124,26 +124,118 @@ static void dync__ct_sum(dync__ct *c)
     dync__x_bind(a, done);
 }
 
+/* ---- what is done to an accumulator ------------------------------------------------------------- */
+
+typedef struct dync__ct_values { int8_t reg[DYNC__CT_POST]; bool taken[DYNC__CT_FREE]; } dync__ct_values;
+
+static int dync__ct_take(dync__ct *c, dync__ct_values *v)
+{
+    for (int i = 0; i < DYNC__CT_FREE; i++)
+        if (!v->taken[i]) {
+            v->taken[i] = true;
+            return c->wreg + i;
+        }
+    c->a.failed = true;
+    return c->wreg;
+}
+
+static bool dync__ct_is_source(const dync__ctile *t, int i) { return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_); }
+
+/* Value i as the last operand of an instruction. */
+static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int p, int b)
+{
+    const dync__ctile *t = c->t;
+    const dync__cpost *in = &t->post[i];
+    uint32_t bits;
+    if (!dync__ct_is_source(t, i)) return dync__x_reg(v->reg[i]);
+    memcpy(&bits, &in->imm, sizeof bits);
+    if (in->prim == DYNC__P_const_) return dync__x_constant(&c->a, bits, 4);
+    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + in->source), 0);
+    return dync__x_mem(DYNC__RCX, in->full ? t->out_at[p] + b * t->out_b : b * (16 << t->vl));
+}
+
+static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after)
+{
+    for (int j = after + 1; j < c->t->n_post; j++)
+        for (int k = 0; k < 3; k++)
+            if (c->t->post[j].arg[k] == i) return;
+    if (v->reg[i] >= c->wreg) v->taken[v->reg[i] - c->wreg] = false;
+}
+
+/* Instruction i: x is made a register where it is none; FMA wants it in one of its own. */
+static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
+{
+    static const struct { int prim, insn; } insns[] = {{DYNC__P_add, DYNC__X_ADDPS}, {DYNC__P_sub, DYNC__X_SUBPS}, {DYNC__P_mul, DYNC__X_MULPS},
+        {DYNC__P_div, DYNC__X_DIVPS}, {DYNC__P_min, DYNC__X_MINPS}, {DYNC__P_max, DYNC__X_MAXPS}, {DYNC__P_fma, DYNC__X_FMA213PS}};
+    const dync__cpost *in = &c->t->post[i];
+    int insn = -1, x = in->arg[0], y = in->arg[1], held = -1;
+    for (int k = 0; k < DYNC__COUNT_OF(insns); k++)
+        if (insns[k].prim == in->prim) insn = insns[k].insn;
+    bool picks = in->prim == DYNC__P_min || in->prim == DYNC__P_max;
+    bool swap = picks ? !dync__ct_is_source(c->t, x) : in->prim != DYNC__P_sub && in->prim != DYNC__P_div && dync__ct_is_source(c->t, x);
+    if (insn < 0 || (picks && c->t->post[swap ? y : x].prim != DYNC__P_const_)) {       /* the instruction gives its last operand where one is NaN */
+        c->a.failed = true;
+        return;
+    }
+    if (swap) {
+        x = in->arg[1];
+        y = in->arg[0];
+    }
+    int z = in->prim == DYNC__P_fma ? in->arg[2] : y, left = v->reg[x];
+    if (dync__ct_is_source(c->t, x) || in->prim == DYNC__P_fma) {
+        dync__xrm from = dync__ct_value(c, v, x, p, b);
+        left = held = dync__ct_take(c, v);
+        dync__ct_rvm(c, DYNC__X_MOVUPS, held, 0, from);
+    }
+    int middle = left;
+    if (in->prim == DYNC__P_fma) {
+        middle = v->reg[y];
+        if (dync__ct_is_source(c->t, y)) {
+            dync__xrm from = dync__ct_value(c, v, y, p, b);
+            middle = dync__ct_take(c, v);
+            dync__ct_rvm(c, DYNC__X_MOVUPS, middle, 0, from);
+        }
+    }
+    dync__xrm last = dync__ct_value(c, v, z, p, b);
+    if (middle != left && dync__ct_is_source(c->t, y)) v->taken[middle - c->wreg] = false;
+    if (held >= 0) v->taken[held - c->wreg] = false;
+    for (int k = 0; k < 3; k++)
+        if (in->arg[k] >= 0 && !dync__ct_is_source(c->t, in->arg[k])) dync__ct_release(c, v, in->arg[k], i);
+    if (in->prim == DYNC__P_fma) {
+        v->reg[i] = (int8_t)left;
+        v->taken[left - c->wreg] = true;
+        dync__ct_rvm(c, insn, left, middle, last);
+        return;
+    }
+    v->reg[i] = (int8_t)dync__ct_take(c, v);
+    dync__ct_rvm(c, insn, v->reg[i], left, last);
+}
+
+/* The register of the result. */
+static int dync__ct_post(dync__ct *c, int p, int b)
+{
+    dync__ct_values v;
+    memset(&v, 0, sizeof v);
+    v.reg[0] = (int8_t)(p * c->t->B + b);
+    for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
+        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, p, b);
+    return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
+}
+
 static void dync__ct_store(dync__ct *c)
 {
     const dync__ctile *t = c->t;
     dync__xasm *a = &c->a;
-    if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_XORPS, c->breg, c->breg, dync__x_reg(c->breg));
-    if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg, 0, dync__x_constant(a, 0x40c00000u, 4));
     if (t->flags & DYNC__CT_DIVIDE) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__x_mem(DYNC__RAX, 0));
     }
-    if (t->flags & DYNC__CT_RESIDUAL) dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_RESIDUAL), 0);
     dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
-    for (int p = 0; p < t->P; p++)
-        for (int b = 0; b < t->B; b++) {
+    for (int b = 0; b < t->B; b++)
+        for (int p = 0; p < t->P; p++) {
             int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
-            if (t->flags & DYNC__CT_RESIDUAL) dync__ct_rvm(c, DYNC__X_ADDPS, r, r, dync__x_mem(DYNC__RCX, at));
             if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_MAXPS, r, c->breg, dync__x_reg(r));       /* the second where one is NaN */
-            if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MINPS, r, c->wreg, dync__x_reg(r));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, r, 0, dync__x_mem(DYNC__RAX, at));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, p, b), 0, dync__x_mem(DYNC__RAX, at));
         }
 }
 
@@ -170,7 +262,8 @@ static void dync__ct_emit(dync__ct *c)
     dync__ct_store(c);
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
-    if (t->flags & DYNC__CT_RESIDUAL) dync__ct_advance(c, DYNC__CA_RESIDUAL, DYNC__CA_T_OUT, DYNC__RAX);
+    for (int i = 1; i < t->n_post; i++)
+        if (t->post[i].prim == DYNC__P_load && t->post[i].full) dync__ct_advance(c, DYNC__CA_POST + t->post[i].source, DYNC__CA_T_OUT, DYNC__RAX);
     dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);
     dync__x_jump(a, DYNC__CC_NE, again);
     dync__x_pop(a, DYNC__RBP);

@@ -9,19 +9,22 @@
 #define DYNC__X86_CONV_H
 #include "codemem.h"
 #include "x86_enc.h"
-enum { DYNC__CT_PLACES = 28 };
+enum { DYNC__CT_PLACES = 28, DYNC__CT_POST = 20, DYNC__CT_SOURCES = 8, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
 typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM } dync__ct_op;
-typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_RESIDUAL = 4, DYNC__CT_RELU = 8, DYNC__CT_RELU6 = 16,
-               DYNC__CT_DIVIDE = 32 /* by the number at BIAS */ } dync__ct_flags;
+typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
+/* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
+ * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */
+typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, full, none[2]; float imm; } dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
 typedef struct dync__ctile {
-    int8_t isa, vl, op, flags, P, B;
+    int8_t isa, vl, op, flags, P, B, n_post, none;
+    dync__cpost post[DYNC__CT_POST];
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
 } dync__ctile;
 /* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. */
-enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_RESIDUAL, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
-       DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_WORDS };
+enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
+       DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_POST, DYNC__CA_WORDS = DYNC__CA_POST + DYNC__CT_SOURCES };
 typedef struct dync__ctap { int64_t in, w; } dync__ctap;
 /* V channels of a line of n >= 4 pixels from planes into blocks of V channels (or back); Q quads of channels are moved. */
 enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };

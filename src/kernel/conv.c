@@ -355,17 +355,19 @@ static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operan
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups};
-    c->state = dync__cj_new(&s, what);
+    dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
+    c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__conv_drop;
-    return DYNC_OK;
+    return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
+    int n = c->n - (c->after ? c->after->n_operands : 0);
+    DYNC__TRY(dync__kcall_expect(c, n == 3 || n == 4, "3 or 4 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
-                                                  c->operand[2].dtype == c->operand[3].dtype), "a bias [O]"));
+    DYNC__TRY(dync__kcall_expect(c, n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
+                                                  c->operand[2].dtype == c->operand[c->n - 1].dtype), "a bias [O]"));
     return dync__conv_ready(c, DYNC__CJ_FORWARD, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]);
 }
 
@@ -392,7 +394,7 @@ static const dync__tensor *dync__conv_owner(const dync__kcall *c)
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
-    int last = c->n - 1, dtype = dync__operand_working(op[last].dtype);
+    int last = c->n - 1, first = last - (c->after ? c->after->n_operands : 0), dtype = dync__operand_working(op[last].dtype);
     dync__dense x = {0}, w = {0}, bias = {0}, y = {0};
     dync__conv v;
     (void)scratch;
@@ -400,13 +402,14 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     if (dync__operand_numel(&op[last]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
     if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &w);
-    if (status == DYNC_OK && c->n == 4) status = dync__dense_in(&op[2], data[2], dtype, &bias);
+    if (status == DYNC_OK && first == 3) status = dync__dense_in(&op[2], data[2], dtype, &bias);
     if (status == DYNC_OK) status = dync__dense_out(&op[last], data[last], dtype, &y);
     v.x = x.data;
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c)};
+    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}};
+    for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&x);
@@ -428,7 +431,7 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c)};
+    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}};
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);

@@ -9,7 +9,6 @@
  * Every output element is summed in the same order whatever the thread count. */
 #include "../dync.in.h"
 #include "conv_jit.h"
-#include "../codegen/x86_conv.h"
 #if DYNC__JIT_X86
 
 enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192 };
@@ -39,6 +38,9 @@ struct dync__cj {
     dync__cj_packed *kept;                   /* under the lock */
     int32_t missed;                          /* how often in a row it was no use */
     dync__cj_shape s;
+    dync__cj_form form;
+    dync__cj_after after;
+    bool bare;                               /* the input is in blocks and has no rim: it is taken as it is */
     int what, op, isa, V, B[2], n_phases, n_lists;
     bool planar, depthwise;
     int64_t groups, ic, oc, icb, ocb, K;     /* of a group: channels, blocks */
@@ -106,6 +108,22 @@ static void dync__cj_in(const dync__cj *v, const float *x, int64_t c, int64_t y,
     }
 }
 
+/* The same from blocks. */
+static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int64_t rows, float *to)
+{
+    int64_t row = v->wide * v->V, left = v->lo_x * v->V, width = v->w * v->V, right = row - left - width;
+    for (int64_t a = 0; a < v->icb; a++, x += v->h * width)
+        for (int64_t r = 0; r < rows; r++, to += row) {
+            if (y + r < 0 || y + r >= v->h) {
+                dync__cj_fill(v, to, row);
+                continue;
+            }
+            dync__cj_fill(v, to, left);
+            memcpy(to + left, x + (y + r) * width, (size_t)width * sizeof *to);
+            dync__cj_fill(v, to + left + width, right);
+        }
+}
+
 /* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Places of a tile: as many as fill the registers, evenly over n. */
@@ -139,6 +157,8 @@ static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int f
         t.w_b = 4 * v->V;
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)v->out_block;
+        t.n_post = (int8_t)v->after.n;
+        memcpy(t.post, v->after.post, sizeof t.post);
         for (int p = 0; p < t.P; p++) {
             t.in_at[p] = (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
             t.out_at[p] = (int32_t)(p / across * v->osy * v->out_row + p % across * v->osx * 4 * v->V);
@@ -151,7 +171,7 @@ static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int f
 static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
 {
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE : 0;
-    int64_t most = DYNC__MIN((regs - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES), n = f->jw;
+    int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0], DYNC__CT_PLACES), n = f->jw;
     if (f->jh == 0 || f->jw == 0) return true;
     f->by_rows = 2 * f->jw <= most && v->rows >= f->jh;
     int64_t across = f->by_rows ? f->jw : 1, p;
@@ -244,7 +264,9 @@ static bool dync__cj_rows(dync__cj *v)
     v->chunks = (v->oh + v->rows - 1) / v->rows;
     v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
     v->in_block = v->rows_in * v->in_row;
-    v->out_block = v->rows * v->out_row;
+    v->out_block = (v->form.out_blocks ? v->oh : v->rows) * v->out_row;
+    v->bare = v->form.in_blocks && v->lo_y == 0 && v->lo_x == 0 && v->wide == v->w && (v->oh - 1) * v->isy + v->hi_y < v->h && v->n_phases == 1;
+    if (v->bare) v->in_block = v->h * v->in_row;
     return v->in_block * v->V < INT32_MAX / 2 && v->out_block * 4 < INT32_MAX / 2;
 }
 
@@ -294,6 +316,9 @@ static bool dync__cj_make(dync__cj *v)
 {
     bool weight = v->what == DYNC__CJ_WEIGHT;
     dync__cj_channels(v);
+    int64_t per_in = v->depthwise ? v->s.c : v->ic, per_out = v->depthwise ? v->s.c : v->oc;
+    bool blocks = v->form.in_blocks || v->form.out_blocks;
+    if ((blocks && v->V != dync__cj_lanes()) || (v->form.in_blocks && per_in % v->V) || (v->form.out_blocks && per_out % v->V)) return false;
     if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20)) return false;
     v->n_phases = (int)(v->osy * v->osx);
     if (v->n_phases > 64 || v->s.kh * v->s.kw > 4096) return false;
@@ -321,7 +346,9 @@ static bool dync__cj_make(dync__cj *v)
     return true;
 }
 
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what)
+DYNC__FN int dync__cj_lanes(void) { return 8 * dync__conv_isa(); }
+
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form)
 {
     if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 || dync__conv_isa() == 0) return NULL;
     dync__error_guard guard;
@@ -330,6 +357,8 @@ DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what)
     if (v) {
         v->s = *s;
         v->what = what;
+        v->form = *form;
+        if (form->after) v->after = *form->after;
         if (!dync__cj_make(v)) {
             dync__cj_free(v);
             v = NULL;
@@ -386,7 +415,7 @@ static bool dync__cj_pack(const dync__cj *v, const float *w, float *to)
 
 typedef struct dync__cj_work {
     const dync__cj *v;
-    const float *in, *weight, *bias;
+    const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
     int64_t split;                       /* jobs an image's rows are cut into by output channels */
     int32_t failed;
@@ -396,7 +425,8 @@ static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
 
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t rows)
 {
-    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT];
+    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], source[DYNC__CT_SOURCES];
+    memcpy(source, args + DYNC__CA_POST, sizeof source);
     for (int64_t y = 0; y < (f->by_rows ? 1 : rows); y++)
         for (int r = 0; r < 2 && f->run[r].count; r++) {
             const dync__cj_run_of *run = &f->run[r];
@@ -404,14 +434,18 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
             args[DYNC__CA_IN] = in + down * v->isy * v->in_row + across * v->isx * v->in_pixel;
             args[DYNC__CA_OUT] = out + down * v->osy * v->out_row + across * v->osx * 4 * v->V;
             args[DYNC__CA_TILES] = run->count;
+            for (int p = 1; p < v->after.n; p++) {
+                const dync__cpost *e = &v->after.post[p];
+                if (e->prim == DYNC__P_load && e->full) args[DYNC__CA_POST + e->source] = source[e->source] + args[DYNC__CA_OUT] - out;
+            }
             args[DYNC__CA_T_IN] = run->step * (f->by_rows ? v->isy * v->in_row : v->isx * v->in_pixel);
             args[DYNC__CA_T_OUT] = run->step * (f->by_rows ? v->osy * v->out_row : v->osx * 4 * v->V);
             run->code[k](args);
         }
 }
 
-/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y. */
-static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y)
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result. */
+static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full)
 {
     const dync__cj *v = w->v;
     for (int i = 0; i < v->n_phases; i++) {
@@ -429,6 +463,12 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             args[DYNC__CA_NA] = v->icb;
             args[DYNC__CA_A_IN] = v->in_block;
             args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
+            for (int p = 1; p < v->after.n; p++) {
+                const dync__cpost *in = &v->after.post[p];
+                if (in->prim != DYNC__P_load) continue;
+                args[DYNC__CA_POST + in->source] = dync__cj_address(w->after[in->source]) + (in->full ? full : 4 * (g * v->ocb + b) * v->V);
+                if (in->full) args[DYNC__CA_POST + in->source] += args[DYNC__CA_OUT] - dync__cj_address(y);
+            }
             dync__cj_tiles(v, f, B != v->B[0], args, DYNC__MIN(rows, f->jh - j));
         }
     }
@@ -445,10 +485,19 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     int64_t b0 = units * part / w->split * v->B[0], b1 = DYNC__MIN(units * (part + 1) / w->split * v->B[0], v->ocb);
     int64_t j = chunk * v->rows, rows = DYNC__MIN(v->rows, v->oh - j), in_all = v->depthwise ? v->s.c : v->ic * v->groups;
     int64_t out_all = v->depthwise ? v->s.c : v->oc * v->groups, have = dync__cj_has(v, g, v->oc);
-    dync__cj_in(v, w->in + (image * in_all + g * v->ic) * v->h * v->w, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
-    dync__cj_blocks(w, g, b0, b1, j, rows, x, y);
+    const float *from = w->in + (image * in_all + g * v->ic) * v->h * v->w;
+    int64_t result = (image * out_all + g * v->oc + b0 * v->V) * v->oh * v->ow;
+    if (v->bare) x = (float *)(uintptr_t)(from + j * v->isy * v->w * v->V);
+    else if (v->form.in_blocks) dync__cj_in_blocks(v, from, j * v->isy - v->lo_y, v->rows_in, x);
+    else dync__cj_in(v, from, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
+    if (v->form.out_blocks) {
+        result += j * v->ow * v->V;
+        dync__cj_blocks(w, g, b0, b1, j, rows, x, w->out + result, 4 * result);
+        return;
+    }
+    dync__cj_blocks(w, g, b0, b1, j, rows, x, y, 0);
     for (int64_t b = b0; b < b1; b++)
-        dync__cj_move(v, false, w->out + (image * out_all + g * v->oc + b * v->V) * v->oh * v->ow + j * v->ow, v->oh * v->ow,
+        dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow,
                       y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
 }
 
@@ -458,16 +507,16 @@ static void dync__cj_part(void *user, int part, int n_parts)
 {
     dync__cj_work *w = user;
     const dync__cj *v = w->v;
-    size_t in = (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = (size_t)(v->ocb * v->out_block);
+    size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
     int64_t jobs = dync__cj_jobs(w);
-    char *memory = dync__alloc_data(in + out);
+    char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);
         return;
     }
     for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++)
         dync__cj_job(w, i, (float *)(void *)memory, (float *)(void *)(memory + in));
-    dync__free_data(memory, in + out);
+    dync__free_data(memory, DYNC__MAX(in + out, 1));
 }
 
 static double dync__cj_multiplications(const dync__cj *v)
@@ -534,9 +583,10 @@ static dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync
 static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
 {
     bool forward = v->what == DYNC__CJ_FORWARD;
-    int64_t biases = forward ? v->groups * v->ocb * v->V : 0, per = v->depthwise ? v->V : v->oc;
-    size_t bytes = (size_t)biases * sizeof(float);
-    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .out = d->out, .split = 1};
+    int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
+    size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
+    const float *after[DYNC__CT_SOURCES];
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .split = 1};
     int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
@@ -545,10 +595,17 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         if (padded) dync__free_data(padded, bytes);
         return DYNC_ERR_MEMORY;
     }
-    if (forward) {
-        memset(padded, 0, bytes);
-        for (int64_t i = 0; d->bias && i < v->s.o; i++) padded[i / per * v->ocb * v->V + i % per] = d->bias[i];
-        w.bias = padded;
+    for (int k = 0; forward && k <= v->after.n_operands; k++) {      /* vectors of channels, in whole blocks */
+        const float *from = k ? d->after[k - 1] : d->bias;
+        int64_t step = k ? v->after.step[k - 1] : 1;
+        float *to = padded + k * line;
+        if (step < 0) to = (float *)(uintptr_t)from;                /* full */
+        else {
+            memset(to, 0, (size_t)line * sizeof *to);
+            for (int64_t i = 0; from && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = from[i * step];
+        }
+        if (k) after[k - 1] = to;
+        else w.bias = to;
     }
     w.packed = packed ? packed->at : NULL;
     if (dync__cj_jobs(&w) < threads) w.split = DYNC__MIN((v->ocb + v->B[0] - 1) / v->B[0], (threads + dync__cj_jobs(&w) - 1) / dync__cj_jobs(&w));
@@ -672,9 +729,10 @@ DYNC__FN void dync__cj_free(dync__cj *v)
 }
 
 #else
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what)
+DYNC__FN int dync__cj_lanes(void) { return 0; }
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form)
 {
-    (void)s, (void)what;
+    (void)s, (void)what, (void)form;
     return NULL;
 }
 DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }

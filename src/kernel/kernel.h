@@ -18,6 +18,8 @@ typedef struct dync__kcall {
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
     const dync__code *epilogue;              /* loops over the result, run as rows of it are done; their buffers stand behind the operands in data */
     int64_t epilogue_rows;                   /* rows of the result, outermost in the loops */
+    uint16_t blocked;                        /* operand k lies in blocks of channels (conv_jit.h) where bit k is set: conv2d and pooling */
+    const struct dync__cj_after *after;      /* conv2d: what is done to the result; its operands stand before the last one */
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;

@@ -172,7 +172,8 @@ static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
     dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
     int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
     dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels};
-    c->state = dync__cj_new(&s, what);
+    dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
+    c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__pool2d_drop;
 }
 
@@ -182,7 +183,8 @@ DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
     DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     if (c->n == 2) dync__pool2d_ready(c, DYNC__CJ_MAX, c->attr[6], c->attr[7]);
-    return c->n == 2 ? DYNC_OK : dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
+    if (c->n == 2) return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
+    return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
 }
 
 DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
@@ -202,7 +204,7 @@ DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
     for (int d = 0; d < 2; d++)
         whole = whole && (a[8] || ((a[4 + d] == 0 || a[7]) && (y[rank - 2 + d] - 1) * a[2 + d] + a[d] <= x[rank - 2 + d] + 2 * a[4 + d]));
     if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE, 1, 1);
-    return DYNC_OK;
+    return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c)

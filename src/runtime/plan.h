@@ -32,6 +32,8 @@ struct dync__plan {
 
 /* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
 DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
+/* convs.c: after the schedule: convolutions take over what follows them, and arrays go into blocks of channels. */
+DYNC__FN dync_status dync__plan_convs(dync__pb *, dync__fuse_step *, int *n);
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of

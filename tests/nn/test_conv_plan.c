@@ -49,4 +49,94 @@ TEST(kept_weights_follow_every_change)
     }
 }
 
+/* ---- chains: what follows convolutions, blocks of channels ------------------------------------------------------------ */
+
+typedef struct net { int64_t c, o, k, stride, groups; int act, shape; } net;
+static net now;
+
+static dync_tensor *acted(dync_tensor *y, int act)
+{
+    switch (act) {
+    case 1: return dync_relu(y);
+    case 2: return dync_clamp(y, 0, 6);
+    case 3: return dync_silu(y);
+    case 4: return dync_mul(y, dync_div(dync_clamp(dync_add(y, 3), 0, 6), 6));
+    case 5: return dync_leaky_relu(y, 0.1);
+    default: return y;
+    }
+}
+
+/* convolution, bias or batch norm, activation */
+static dync_tensor *unit(dync_tensor *x, dync_tensor *w, dync_tensor *scale, dync_tensor *shift, int64_t k, int64_t stride, int64_t groups, int act)
+{
+    dync_tensor *y = dync_conv2d(x, w, NULL, dync_shape(stride, stride), dync_shape(k / 2, k / 2), dync_shape(1, 1), groups);
+    y = dync_batch_norm(y, scale, shift, shift, dync_abs(scale), false, 0.1, 1e-5);
+    return acted(y, act);
+}
+
+static dync_tensor *chain(dync_tensor *x, dync_tensor *w1, dync_tensor *w2, dync_tensor *w3, dync_tensor *scale, dync_tensor *shift)
+{
+    dync_tensor *a = unit(x, w1, scale, shift, now.k, 1, 1, now.act), *b = unit(a, w2, scale, shift, 3, now.stride, now.groups, now.act), *c;
+    switch (now.shape) {
+    case 0: return b;
+    case 1: return unit(b, w3, scale, shift, 1, 1, 1, 0);
+    case 2:                                                      /* a shortcut */
+        c = unit(b, w3, scale, shift, 1, 1, 1, 0);
+        return unit(dync_relu(dync_add(c, b)), w3, scale, shift, 1, 1, 1, now.act);
+    case 3:                                                      /* pooling, and a mean of all pixels */
+        c = unit(dync_max_pool2d(b, dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1), dync_shape(1, 1), false), w3, scale, shift, 1, 1, 1, now.act);
+        return dync_mean(dync_avg_pool2d(c, dync_shape(2, 2), dync_shape(1, 1), dync_shape(0, 0), false, true), dync_shape(2, 3), false);
+    case 4:                                                      /* an array that leaves is used twice */
+        c = unit(b, w3, scale, shift, 1, 1, 1, 1);
+        return dync_cat(dync_tuple(dync_mul(c, b), dync_add(c, 1)), 1);
+    case 5:                                                      /* a view of it */
+        c = dync_add(unit(b, w3, scale, shift, 1, 1, 1, 1), b);
+        return dync_mul(dync_narrow(c, 1, 1, now.o - 1), 2);
+    default:                                                     /* the shortcut is what came in, in place */
+        c = unit(b, w3, scale, shift, 1, 1, 1, 2);
+        dync_add_(c, b);
+        return dync_sub(dync_softmax(c, 1), dync_max_pool2d(c, dync_shape(1, 1), dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1), false));
+    }
+}
+
+static void random_chain(bool nan)
+{
+    static const int64_t channels[] = {16, 32, 48, 8, 24, 40, 20, 64};
+    now.o = channels[test_random_int(0, 7)];
+    now.c = test_random() % 3 ? now.o : test_random_int(1, 20);
+    now.k = test_random() % 2 ? 3 : 1;
+    now.stride = test_random() % 3 ? 1 : 2;
+    now.groups = test_random() % 3 ? 1 : test_random() % 2 ? now.o : now.o / 4;
+    now.act = test_random_int(0, 5);
+    now.shape = test_random_int(0, 6);
+    DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(test_random_int(1, 2), now.c, test_random_int(6, 22), test_random_int(6, 22)));
+        dync_tensor *w1 = dync_randn(dync_shape(now.o, now.c, now.k, now.k)), *w2 = dync_randn(dync_shape(now.o, now.o / now.groups, 3, 3));
+        dync_tensor *w3 = dync_randn(dync_shape(now.o, now.o, 1, 1)), *scale = dync_rand(dync_shape(now.o)), *shift = dync_randn(dync_shape(now.o));
+        dync_set_grad_enabled(false);
+        if (nan) ((float *)dync_data(x))[test_random_int(0, (int)dync_numel(x) - 1)] = NAN;
+        dync_compiled *c = dync_compile(chain);
+        for (int i = 0; i < 2; i++) {
+            dync_tensor *want = chain(x, w1, w2, w3, scale, shift), *got = dync_call(c, x, w1, w2, w3, scale, shift);
+            bool close = want && got && dync_numel(want) == dync_numel(got);
+            const float *a = close ? dync_data(dync_contiguous(want)) : NULL, *b = close ? dync_data(dync_contiguous(got)) : NULL;
+            double most = 0, scale_of = 1;
+            for (int64_t e = 0; close && e < dync_numel(want); e++) {
+                close = (a[e] != a[e]) == (b[e] != b[e]);
+                if (a[e] == a[e] && fabs(a[e]) < INFINITY) most = fmax(most, fabs((double)a[e] - (double)b[e])), scale_of = fmax(scale_of, fabs((double)a[e]));
+            }
+            if (!EXPECT(close && most <= 1e-4 * scale_of))
+                printf("  c %d o %d k %d stride %d groups %d act %d shape %d nan %d: off by %g of %g\n", (int)now.c, (int)now.o, (int)now.k, (int)now.stride,
+                       (int)now.groups, now.act, now.shape, nan, most, scale_of);
+        }
+        dync_compiled_free(c);
+        dync_set_grad_enabled(true);
+    }
+}
+
+TEST(chains_agree_with_eager_operators)
+{
+    for (int i = 0; i < 150; i++) random_chain(i % 6 == 5);
+}
+
 TEST_MAIN

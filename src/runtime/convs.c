@@ -1,0 +1,469 @@
+/* runtime/convs.c: convolutions and pooling among the steps of a plan: what follows a convolution element by element is done on its
+ * accumulators, and arrays between convolutions, pooling and loops lie in blocks of channels. Before: plan.c has fused and scheduled; after:
+ * plan.c makes code. Nothing is changed where there is no machine code for it.
+ *
+ * An array goes into blocks where every step that touches it can take it so, and no loop nest would meet a whole array in the other form.
+ * Convolutions and pooling take either form on either side, and change it on the way. A loop nest takes blocks by other strides: its loops are
+ * cut where the layout is (rows of pixels, V channels, blocks, images), which keeps its meaning to the bit. */
+#include "../dync.in.h"
+#include "plan.h"
+#include "../kernel/conv_jit.h"
+#include "../loop/fuse.h"
+
+typedef struct dync__cv_slot { int64_t shape[4]; int touched; bool known, bad; } dync__cv_slot;   /* touched: by how many steps */
+typedef struct dync__cv_step {
+    dync__kcall *call;                   /* a convolution or pooling, as it shall be; else NULL */
+    int32_t x, y;                        /* slots */
+    int after;                           /* the loop nest that it takes over; -1 */
+    bool taken;                          /* by a convolution */
+    int refused;                         /* there is no code for it with `after` (1), with blocks (2) */
+} dync__cv_step;
+typedef struct dync__cv {
+    dync__pb *pb;
+    dync__fuse_step *step;
+    int n, V;
+    dync__cv_step *at;
+    dync__cv_slot *slot;
+} dync__cv;
+
+static bool dync__cv_is(const dync__kcall *c, int kernel) { return c->row == dync__kernel_row(kernel); }
+
+/* ---- loop nests over an array [N, C, H, W] ---------------------------------------------------------------------------------------- */
+
+/* Does the access walk the whole array, each element once? */
+static bool dync__cv_walks(const dync__kernel *k, const dync__access *a, int64_t numel)
+{
+    int64_t next = 1;
+    for (bool found = true; found && next < numel;) {
+        found = false;
+        for (int d = 0; d < k->n_dims && !found; d++)
+            if (k->extent[d] > 1 && a->stride[d] == next) {
+                next *= k->extent[d];
+                found = true;
+            }
+    }
+    int64_t all = 1;
+    for (int d = 0; d < k->n_dims; d++) all *= k->extent[d] > 0 && (a->stride[d] || k->extent[d] == 1) ? k->extent[d] : 0;
+    return next == numel && all == numel && a->offset == 0;
+}
+
+/* Where the layout is cut: rows of pixels, blocks of `lanes` channels, images. */
+static void dync__cv_cuts(const int64_t *shape, int64_t lanes, int64_t *cut)
+{
+    cut[0] = shape[2] * shape[3];
+    cut[1] = cut[0] * lanes;
+    cut[2] = cut[0] * shape[1];
+}
+
+static bool dync__cv_can_cut(const dync__kernel *k, const dync__access *a, const int64_t *cut)
+{
+    int n = k->n_dims;
+    for (int d = 0; d < k->n_dims; d++) {
+        int64_t at = a->stride[d], end = at * k->extent[d];
+        for (int i = 0; i < 3; i++) {
+            if (at >= cut[i] || end <= cut[i]) continue;
+            if (cut[i] % at || end % cut[i] || ++n > DYNC__LOOP_MAX_DIMS) return false;
+            at = cut[i];
+        }
+    }
+    return true;
+}
+
+/* Loop d in two, the inner one of `inner` steps. */
+static void dync__cv_split(dync__kernel *k, int d, int64_t inner)
+{
+    for (int e = k->n_dims; e > d; e--) k->extent[e] = k->extent[e - 1];
+    k->extent[d] /= inner;
+    k->extent[d + 1] = inner;
+    for (int i = 0; i < k->access.n; i++) {
+        int64_t *s = k->access.at[i].stride;
+        for (int e = k->n_dims; e > d; e--) s[e] = s[e - 1];
+        s[d] *= inner;
+    }
+    k->n_outer += d < k->n_outer;
+    k->n_dims++;
+}
+
+/* Loops cut so that each stays within one part of the array that access `a` (a number) walks. */
+static void dync__cv_cut(dync__kernel *k, int a, const int64_t *cut)
+{
+    for (int d = 0; d < k->n_dims; d++)
+        for (int i = 2; i >= 0; i--) {
+            int64_t at = k->access.at[a].stride[d];
+            if (at < cut[i] && at * k->extent[d] > cut[i]) dync__cv_split(k, d, cut[i] / at);
+        }
+}
+
+static const dync__buf *dync__cv_buf(const dync__kernel *k, const dync__inst *in) { return in->buf >= 0 ? &k->buf.at[in->buf] : NULL; }
+
+/* How kernel k meets array `slot`: 0 not at all, 1 as a whole and can take blocks, -1 otherwise. */
+static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot, int64_t lanes)
+{
+    const int64_t *shape = v->slot[slot].shape;
+    int64_t cut[3], numel = shape[0] * shape[1] * shape[2] * shape[3];
+    int result = 0;
+    dync__cv_cuts(shape, lanes, cut);
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)) return -1;
+        const dync__buf *buf = dync__cv_buf(k, in);
+        if (!buf || buf->id != slot) continue;
+        const dync__access *a = &k->access.at[in->access];
+        if ((in->prim != DYNC__P_load && in->prim != DYNC__P_store) || buf->dtype != DYNC_F32 || !dync__cv_walks(k, a, numel) ||
+            !dync__cv_can_cut(k, a, cut)) return -1;
+        result = 1;
+    }
+    return result;
+}
+
+/* ---- what follows a convolution ----------------------------------------------------------------------------------------------------- */
+
+/* A load of kernel k, whose loops are cut, as the tiles know it: step from channel to channel, or -1: full. */
+static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const dync__access *whole, const int64_t *cut, int64_t *step)
+{
+    bool full = a->offset == 0;
+    int64_t s = -1;
+    for (int d = 0; d < k->n_dims; d++) full = full && (k->extent[d] == 1 || a->stride[d] == whole->stride[d]);
+    for (int d = 0; d < k->n_dims && !full; d++) {
+        int64_t at = whole->stride[d];
+        if (k->extent[d] == 1) continue;
+        if (at < cut[0] || at >= cut[2]) {
+            if (a->stride[d]) return false;
+            continue;
+        }
+        int64_t own = a->stride[d] / (at / cut[0]);
+        if (own * (at / cut[0]) != a->stride[d] || own < 0 || (s >= 0 && own != s)) return false;
+        s = own;
+    }
+    *step = full ? -1 : DYNC__MAX(s, 0);
+    return true;
+}
+
+/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's, its result c's. */
+static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c, dync__cj_after *after)
+{
+    int8_t number[DYNC__CT_POST * 2];
+    int64_t cut[3];
+    int whole = -1, stored = -1;
+    dync__operand out = c->operand[c->n - 1];
+    memset(after, 0, sizeof *after);
+    if (k->inst.n > DYNC__COUNT_OF(number) || !dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y) whole = k->inst.at[i].access;
+    dync__cv_cuts(v->slot[y].shape, v->slot[y].shape[1], cut);
+    if (whole < 0 || dync__cv_meets(v, k, y, v->slot[y].shape[1]) != 1) return false;
+    dync__cv_cut(k, whole, cut);
+    after->post[after->n++].prim = DYNC__P_load;
+    c->n--;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        const dync__buf *buf = dync__cv_buf(k, in);
+        dync__cpost *p = &after->post[DYNC__MIN(after->n, DYNC__CT_POST - 1)];
+        if (stored >= 0 || in->type != DYNC_F32) return false;
+        number[i] = (int8_t)after->n;
+        if (in->prim == DYNC__P_store) {
+            int64_t step;
+            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != after->n - 1 || !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
+                step >= 0 || buf->mode != DYNC__BUF_OUT) return false;
+            stored = buf->id;
+            continue;
+        }
+        if (in->prim == DYNC__P_load && buf->id == y) {
+            number[i] = 0;
+            if (in->access != whole) return false;
+            continue;
+        }
+        if (after->n == DYNC__CT_POST) return false;
+        p->prim = in->prim;
+        p->imm = in->prim == DYNC__P_const_ ? (float)in->imm.f : 0;
+        for (int e = 0; e < 3; e++) p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
+        if (in->prim == DYNC__P_load) {
+            int64_t step, offset = k->access.at[in->access].offset;
+            if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES || c->n + 1 >= DYNC__KCALL_OPERANDS ||
+                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step)) return false;
+            p->source = (int8_t)after->n_operands;
+            p->full = step < 0;
+            after->step[after->n_operands++] = step;
+            dync__operand *o = &c->operand[c->n++];
+            memset(o, 0, sizeof *o);
+            if (step < 0) o->lay = out.lay;
+            o->lay.offset = offset;
+            o->slot = buf->id;
+            o->dtype = DYNC_F32;
+        }
+        after->n++;
+    }
+    out.slot = stored;
+    c->operand[c->n++] = out;
+    for (int i = 0; i < c->n - 1; i++)
+        if (c->operand[i].slot == stored) return false;       /* in place */
+    return stored >= 0 && after->n > 1;
+}
+
+static bool dync__cv_writes(const dync__fuse_step *s, int32_t slot)
+{
+    for (int i = 0; s->k && i < s->k->buf.n; i++)
+        if (s->k->buf.at[i].id == slot && (s->k->buf.at[i].mode & DYNC__BUF_OUT)) return true;
+    for (int i = 0; !s->k && i < s->n_writes; i++)
+        if (s->writes[i] == slot) return true;
+    return false;
+}
+
+/* Step i, a convolution, and the only reader of its result. What it reads must still be there where that stands. */
+static dync_status dync__cv_join(dync__cv *v, int i)
+{
+    dync__cv_step *s = &v->at[i];
+    const dync__slot *slot = &v->pb->slot.at[s->y];
+    int reader = -1;
+    if (s->refused || slot->kind != DYNC__SLOT_TEMP || v->slot[s->y].touched != 2) return DYNC_OK;
+    for (int j = i + 1; j < v->n && reader < 0; j++) {
+        for (int b = 0; v->step[j].k && b < v->step[j].k->buf.n; b++)
+            if (v->step[j].k->buf.at[b].id == s->y) reader = j;
+        for (int o = 0; reader < 0 && o < s->call->n; o++)
+            if (dync__cv_writes(&v->step[j], s->call->operand[o].slot)) return DYNC_OK;
+    }
+    if (reader < 0 || v->at[reader].taken) return DYNC_OK;
+    dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
+    dync__kcall *c = dync__arena_copy(v->pb->arena, s->call, sizeof *c);
+    if (!after || !c) return DYNC_ERR_MEMORY;
+    if (dync__cv_after(v, v->step[reader].k, s->y, c, after)) {
+        c->after = after;
+        s->call = c;
+        s->after = reader;
+        v->at[reader].taken = true;
+        s->y = c->operand[c->n - 1].slot;
+    }
+    dync__kernel_schedule(v->step[reader].k);
+    return DYNC_OK;
+}
+
+/* ---- which arrays lie in blocks ------------------------------------------------------------------------------------------------------ */
+
+static void dync__cv_know(dync__cv *v, const dync__operand *o)
+{
+    dync__cv_slot *s = &v->slot[o->slot];
+    int64_t numel = dync__operand_numel(o);
+    bool fits = o->dtype == DYNC_F32 && o->lay.ndim == 4 && o->lay.offset == 0 && dync__layout_is_contiguous(&o->lay) && numel > 0 &&
+                v->pb->slot.at[o->slot].kind == DYNC__SLOT_TEMP && v->pb->slot.at[o->slot].size == numel;
+    if (fits && s->known) fits = memcmp(s->shape, o->lay.shape, sizeof s->shape) == 0;
+    if (o->lay.ndim == 4 && !s->known) memcpy(s->shape, o->lay.shape, sizeof s->shape);
+    s->known = true;
+    s->bad |= !fits;
+}
+
+/* Channels of a block in a convolution with groups: a block stays within one. */
+static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__operand *o)
+{
+    int64_t channels = o->lay.shape[1];
+    if (dync__cv_is(c, DYNC__K_conv2d)) {
+        const int64_t *w = c->operand[1].lay.shape;
+        bool depthwise = w[1] == 1 && c->attr[6] > 1 && w[0] == c->attr[6];
+        if (!depthwise) channels /= c->attr[6];
+        if (w[0] / (depthwise ? 1 : c->attr[6]) <= v->V / 2) return false;       /* it would take narrower vectors */
+    }
+    return channels % v->V == 0;
+}
+
+static bool dync__cv_blocked(const dync__cv *v, int32_t slot) { return v->slot[slot].known && !v->slot[slot].bad; }
+
+/* All of these or none; whether anything changed. */
+static bool dync__cv_together(dync__cv *v, int n, const int32_t *slots)
+{
+    bool all = true, changed = false;
+    for (int i = 0; i < n; i++) all = all && dync__cv_blocked(v, slots[i]);
+    for (int i = 0; i < n && !all; i++) {
+        changed |= dync__cv_blocked(v, slots[i]);
+        v->slot[slots[i]].bad = true;
+    }
+    return changed;
+}
+
+static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k)
+{
+    int32_t slots[64];
+    const int64_t *shape = NULL;
+    int n = 0;
+    bool meets = true, changed = false;
+    for (int i = 0; i < k->buf.n; i++)
+        if (dync__cv_blocked(v, k->buf.at[i].id)) shape = v->slot[k->buf.at[i].id].shape;
+    if (!shape) return false;
+    int64_t numel = shape[0] * shape[1] * shape[2] * shape[3];
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        const dync__buf *buf = dync__cv_buf(k, in);
+        if (!buf) continue;
+        int64_t walked = 1;
+        for (int d = 0; d < k->n_dims; d++) walked *= k->access.at[in->access].stride[d] ? k->extent[d] : 1;
+        if (dync__cv_blocked(v, buf->id)) meets = meets && dync__cv_meets(v, k, buf->id, v->V) == 1 && memcmp(v->slot[buf->id].shape, shape, 4 * sizeof *shape) == 0;
+        else if (walked >= numel) meets = false;
+    }
+    for (int i = 0; i < k->buf.n && n < 64; i++)
+        if (dync__cv_blocked(v, k->buf.at[i].id)) slots[n++] = k->buf.at[i].id;
+    for (int i = 0; i < n && !meets; i++) v->slot[slots[i]].bad = changed = true;
+    return changed;
+}
+
+/* Arrays that a step cannot take in blocks are not put there, until no step finds one. A convolution whose shortcut stays planes gives
+ * back what it has taken over, and all begins again. */
+static void dync__cv_settle(dync__cv *v, bool *again)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < v->n; i++) {
+            const dync__kcall *c = v->at[i].call;
+            int32_t full[DYNC__KCALL_OPERANDS];
+            int n = 0;
+            if (v->at[i].taken) continue;
+            if (v->step[i].k) changed |= dync__cv_settle_kernel(v, v->step[i].k);
+            if (!c || !c->after) continue;
+            for (int p = 1; p < c->after->n; p++)
+                if (c->after->post[p].full) full[n++] = c->operand[c->n - 1 - c->after->n_operands + c->after->post[p].source].slot;
+            if (n) {
+                full[n++] = v->at[i].y;
+                changed |= dync__cv_together(v, n, full);
+            }
+            if (n && !dync__cv_blocked(v, v->at[i].y)) {
+                v->at[i].refused = DYNC__MAX(v->at[i].refused, 1);
+                *again = true;
+            }
+        }
+    }
+}
+
+static bool dync__cv_possible(const dync__kcall *call)
+{
+    dync__error_guard guard;
+    dync__kcall c = *call;
+    dync__error_guard_begin(&guard);
+    bool ok = c.row->prepare(&c) == DYNC_OK && c.state;
+    if (c.drop) c.drop(c.state);
+    dync__error_guard_end(&guard);
+    return ok;
+}
+
+/* The calls as they stand in step, what they touch, what they take over. */
+static dync_status dync__cv_gather(dync__cv *v)
+{
+    memset(v->slot, 0, (size_t)v->pb->slot.n * sizeof *v->slot);
+    for (int i = 0; i < v->n; i++) {
+        const dync__fuse_step *s = &v->step[i];
+        int refused = v->at[i].refused;
+        v->at[i] = (dync__cv_step){.after = -1, .refused = refused};
+        for (int b = 0; s->k && b < s->k->buf.n; b++) v->slot[s->k->buf.at[b].id].touched++;
+        const dync__kcall *c = s->k ? NULL : s->call;
+        for (int o = 0; c && o < c->n; o++) v->slot[c->operand[o].slot].touched++;
+    }
+    for (int i = 0; i < v->n; i++) {
+        dync__kcall *c = v->step[i].k ? NULL : v->step[i].call;
+        if (!c || !(dync__cv_is(c, DYNC__K_conv2d) || dync__cv_is(c, DYNC__K_max_pool2d) || dync__cv_is(c, DYNC__K_avg_pool2d))) {
+            for (int o = 0; c && o < c->n; o++) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
+            continue;
+        }
+        if (!(c = v->at[i].call = dync__arena_copy(v->pb->arena, c, sizeof *c))) return DYNC_ERR_MEMORY;
+        if (dync__cv_is(c, DYNC__K_max_pool2d) && v->pb->slot.at[c->operand[2].slot].kind == DYNC__SLOT_TEMP && v->slot[c->operand[2].slot].touched == 1)
+            c->n = 2;
+        int y = dync__cv_is(c, DYNC__K_conv2d) ? c->n - 1 : 1;
+        v->at[i].x = c->operand[0].slot;
+        v->at[i].y = c->operand[y].slot;
+        dync__cv_know(v, &c->operand[0]);
+        dync__cv_know(v, &c->operand[y]);
+        for (int o = 1; o < c->n; o++)
+            if (o != y) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
+        for (int side = 0; side < 2; side++) {
+            const dync__operand *o = &c->operand[side ? y : 0];
+            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || c->n == (y == 1 ? 3 : 0) || v->at[i].refused == 2 || !dync__cv_side(v, c, o)) v->slot[o->slot].bad = true;
+        }
+    }
+    for (int i = 0; i < v->n; i++) {
+        const dync__kcall *c = v->at[i].call;
+        if (!c || !dync__cv_is(c, DYNC__K_conv2d) || c->operand[c->n - 1].dtype != DYNC_F32 || c->operand[c->n - 1].lay.offset ||
+            !dync__layout_is_contiguous(&c->operand[c->n - 1].lay)) continue;
+        int32_t y = v->at[i].y;
+        bool side = dync__cv_side(v, c, &c->operand[c->n - 1]);
+        DYNC__TRY(dync__cv_join(v, i));
+        if (v->at[i].y == y) continue;
+        c = v->at[i].call;                           /* the result is now what the loop nest wrote */
+        dync__cv_know(v, &c->operand[c->n - 1]);
+        if (!side || v->at[i].refused == 2) v->slot[v->at[i].y].bad = true;
+    }
+    return DYNC_OK;
+}
+
+static void dync__cv_mark(dync__cv *v)
+{
+    for (int i = 0; i < v->n; i++) {
+        dync__kcall *c = v->at[i].call;
+        for (int o = 0; c && o < c->n; o++)
+            if (dync__cv_blocked(v, c->operand[o].slot)) c->blocked = (uint16_t)(c->blocked | 1u << o);
+    }
+}
+
+/* The loop nest over blocks: by other strides. */
+static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k)
+{
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__buf *buf = dync__cv_buf(k, &k->inst.at[i]);
+        if (!buf || !dync__cv_blocked(v, buf->id)) continue;
+        const int64_t *shape = v->slot[buf->id].shape;
+        int64_t cut[3];
+        dync__cv_cuts(shape, v->V, cut);
+        dync__cv_cut(k, k->inst.at[i].access, cut);
+        dync__access a = k->access.at[k->inst.at[i].access];
+        for (int d = 0; d < k->n_dims; d++)
+            if (a.stride[d] < cut[0]) a.stride[d] *= v->V;
+            else if (a.stride[d] < cut[1]) a.stride[d] /= cut[0];
+        int access = dync__kernel_access(k, 0, a.stride);
+        if (access < 0) return;                      /* k->failed */
+        k->inst.at[i].access = access;
+        any = true;
+    }
+    if (any) dync__kernel_schedule(k);
+}
+
+static dync_status dync__cv_commit(dync__cv *v, int *n)
+{
+    int kept = 0;
+    for (int i = 0; i < v->n; i++)                   /* a convolution moves to where the nest stood that it has taken over */
+        if (v->at[i].call && v->at[i].after >= 0) v->at[v->at[i].after].call = v->at[i].call;
+    for (int i = 0; i < v->n; i++) {
+        dync__fuse_step s = v->step[i];
+        if (v->at[i].call && !v->at[i].taken && v->at[i].after >= 0) continue;
+        if (v->at[i].call) {
+            s.k = NULL;
+            s.call = v->at[i].call;
+        } else if (s.k) {
+            dync__cv_kernel_blocks(v, s.k);
+            if (s.k->failed) return dync__fail_memory(0);
+        }
+        v->step[kept++] = s;
+    }
+    *n = kept;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *n)
+{
+    dync__cv v = {.pb = pb, .step = step, .n = *n, .V = dync__cj_lanes()};
+    bool any = false, again = true;
+    for (int i = 0; i < *n; i++) any = any || (!step[i].k && (dync__cv_is(step[i].call, DYNC__K_conv2d) || dync__cv_is(step[i].call, DYNC__K_max_pool2d)));
+    if (!any || !v.V || *n < 2) return DYNC_OK;
+    v.at = dync__arena_alloc(pb->arena, (size_t)*n * sizeof *v.at);
+    v.slot = dync__arena_alloc(pb->arena, (size_t)(pb->slot.n + 1) * sizeof *v.slot);
+    if (!v.at || !v.slot) return DYNC_ERR_MEMORY;
+    memset(v.at, 0, (size_t)*n * sizeof *v.at);
+    while (again) {
+        again = false;
+        DYNC__TRY(dync__cv_gather(&v));
+        dync__cv_settle(&v, &again);
+        if (again) continue;
+        dync__cv_mark(&v);
+        for (int i = 0; i < v.n && !again; i++) {
+            const dync__kcall *c = v.at[i].call;
+            if (!c || (!c->blocked && !c->after) || dync__cv_possible(c)) continue;
+            v.at[i].refused = c->after ? 1 : 2;
+            again = true;
+        }
+    }
+    return dync__cv_commit(&v, n);
+}
