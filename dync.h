@@ -13049,19 +13049,22 @@ DYNC__FN void dync__xg_emit(dync__xg *);
  * addresses and counts come in the argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
 #ifndef DYNC__X86_CONV_H
 #define DYNC__X86_CONV_H
-enum { DYNC__CT_PLACES = 28 };
+enum { DYNC__CT_PLACES = 28, DYNC__CT_POST = 20, DYNC__CT_SOURCES = 8, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
 typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM } dync__ct_op;
-typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_RESIDUAL = 4, DYNC__CT_RELU = 8, DYNC__CT_RELU6 = 16,
-               DYNC__CT_DIVIDE = 32 /* by the number at BIAS */ } dync__ct_flags;
+typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
+/* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
+ * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */
+typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, full, none[2]; float imm; } dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
 typedef struct dync__ctile {
-    int8_t isa, vl, op, flags, P, B;
+    int8_t isa, vl, op, flags, P, B, n_post, none;
+    dync__cpost post[DYNC__CT_POST];
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
 } dync__ctile;
 /* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. */
-enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_RESIDUAL, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
-       DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_WORDS };
+enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
+       DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_POST, DYNC__CA_WORDS = DYNC__CA_POST + DYNC__CT_SOURCES };
 typedef struct dync__ctap { int64_t in, w; } dync__ctap;
 /* V channels of a line of n >= 4 pixels from planes into blocks of V channels (or back); Q quads of channels are moved. */
 enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };
@@ -15850,25 +15853,104 @@ static void dync__ct_sum(dync__ct *c) {
     dync__x_jump(a, DYNC__CC_JMP, blocks);
     dync__x_bind(a, done);
 }
+/* ---- what is done to an accumulator ------------------------------------------------------------- */
+typedef struct dync__ct_values { int8_t reg[DYNC__CT_POST]; bool taken[DYNC__CT_FREE]; } dync__ct_values;
+static int dync__ct_take(dync__ct *c, dync__ct_values *v) {
+    for (int i = 0; i < DYNC__CT_FREE; i++)
+        if (!v->taken[i]) {
+            v->taken[i] = true;
+            return c->wreg + i;
+        }
+    c->a.failed = true;
+    return c->wreg;
+}
+static bool dync__ct_is_source(const dync__ctile *t, int i) { return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_); }
+/* Value i as the last operand of an instruction. */
+static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int p, int b) {
+    const dync__ctile *t = c->t;
+    const dync__cpost *in = &t->post[i];
+    uint32_t bits;
+    if (!dync__ct_is_source(t, i)) return dync__x_reg(v->reg[i]);
+    memcpy(&bits, &in->imm, sizeof bits);
+    if (in->prim == DYNC__P_const_) return dync__x_constant(&c->a, bits, 4);
+    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + in->source), 0);
+    return dync__x_mem(DYNC__RCX, in->full ? t->out_at[p] + b * t->out_b : b * (16 << t->vl));
+}
+static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after) {
+    for (int j = after + 1; j < c->t->n_post; j++)
+        for (int k = 0; k < 3; k++)
+            if (c->t->post[j].arg[k] == i) return;
+    if (v->reg[i] >= c->wreg) v->taken[v->reg[i] - c->wreg] = false;
+}
+/* Instruction i: x is made a register where it is none; FMA wants it in one of its own. */
+static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b) {
+    static const struct { int prim, insn; } insns[] = {{DYNC__P_add, DYNC__X_ADDPS}, {DYNC__P_sub, DYNC__X_SUBPS}, {DYNC__P_mul, DYNC__X_MULPS},
+        {DYNC__P_div, DYNC__X_DIVPS}, {DYNC__P_min, DYNC__X_MINPS}, {DYNC__P_max, DYNC__X_MAXPS}, {DYNC__P_fma, DYNC__X_FMA213PS}};
+    const dync__cpost *in = &c->t->post[i];
+    int insn = -1, x = in->arg[0], y = in->arg[1], held = -1;
+    for (int k = 0; k < DYNC__COUNT_OF(insns); k++)
+        if (insns[k].prim == in->prim) insn = insns[k].insn;
+    bool picks = in->prim == DYNC__P_min || in->prim == DYNC__P_max;
+    bool swap = picks ? !dync__ct_is_source(c->t, x) : in->prim != DYNC__P_sub && in->prim != DYNC__P_div && dync__ct_is_source(c->t, x);
+    if (insn < 0 || (picks && c->t->post[swap ? y : x].prim != DYNC__P_const_)) {       /* the instruction gives its last operand where one is NaN */
+        c->a.failed = true;
+        return;
+    }
+    if (swap) {
+        x = in->arg[1];
+        y = in->arg[0];
+    }
+    int z = in->prim == DYNC__P_fma ? in->arg[2] : y, left = v->reg[x];
+    if (dync__ct_is_source(c->t, x) || in->prim == DYNC__P_fma) {
+        dync__xrm from = dync__ct_value(c, v, x, p, b);
+        left = held = dync__ct_take(c, v);
+        dync__ct_rvm(c, DYNC__X_MOVUPS, held, 0, from);
+    }
+    int middle = left;
+    if (in->prim == DYNC__P_fma) {
+        middle = v->reg[y];
+        if (dync__ct_is_source(c->t, y)) {
+            dync__xrm from = dync__ct_value(c, v, y, p, b);
+            middle = dync__ct_take(c, v);
+            dync__ct_rvm(c, DYNC__X_MOVUPS, middle, 0, from);
+        }
+    }
+    dync__xrm last = dync__ct_value(c, v, z, p, b);
+    if (middle != left && dync__ct_is_source(c->t, y)) v->taken[middle - c->wreg] = false;
+    if (held >= 0) v->taken[held - c->wreg] = false;
+    for (int k = 0; k < 3; k++)
+        if (in->arg[k] >= 0 && !dync__ct_is_source(c->t, in->arg[k])) dync__ct_release(c, v, in->arg[k], i);
+    if (in->prim == DYNC__P_fma) {
+        v->reg[i] = (int8_t)left;
+        v->taken[left - c->wreg] = true;
+        dync__ct_rvm(c, insn, left, middle, last);
+        return;
+    }
+    v->reg[i] = (int8_t)dync__ct_take(c, v);
+    dync__ct_rvm(c, insn, v->reg[i], left, last);
+}
+/* The register of the result. */
+static int dync__ct_post(dync__ct *c, int p, int b) {
+    dync__ct_values v;
+    memset(&v, 0, sizeof v);
+    v.reg[0] = (int8_t)(p * c->t->B + b);
+    for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
+        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, p, b);
+    return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
+}
 static void dync__ct_store(dync__ct *c) {
     const dync__ctile *t = c->t;
     dync__xasm *a = &c->a;
-    if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_XORPS, c->breg, c->breg, dync__x_reg(c->breg));
-    if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg, 0, dync__x_constant(a, 0x40c00000u, 4));
     if (t->flags & DYNC__CT_DIVIDE) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__x_mem(DYNC__RAX, 0));
     }
-    if (t->flags & DYNC__CT_RESIDUAL) dync__x_i(a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_RESIDUAL), 0);
     dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
-    for (int p = 0; p < t->P; p++)
-        for (int b = 0; b < t->B; b++) {
+    for (int b = 0; b < t->B; b++)
+        for (int p = 0; p < t->P; p++) {
             int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
-            if (t->flags & DYNC__CT_RESIDUAL) dync__ct_rvm(c, DYNC__X_ADDPS, r, r, dync__x_mem(DYNC__RCX, at));
             if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            if (t->flags & DYNC__CT_RELU) dync__ct_rvm(c, DYNC__X_MAXPS, r, c->breg, dync__x_reg(r));       /* the second where one is NaN */
-            if (t->flags & DYNC__CT_RELU6) dync__ct_rvm(c, DYNC__X_MINPS, r, c->wreg, dync__x_reg(r));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, r, 0, dync__x_mem(DYNC__RAX, at));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, p, b), 0, dync__x_mem(DYNC__RAX, at));
         }
 }
 static void dync__ct_advance(dync__ct *c, int word, int step, int through) {
@@ -15891,7 +15973,8 @@ static void dync__ct_emit(dync__ct *c) {
     dync__ct_store(c);
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
-    if (t->flags & DYNC__CT_RESIDUAL) dync__ct_advance(c, DYNC__CA_RESIDUAL, DYNC__CA_T_OUT, DYNC__RAX);
+    for (int i = 1; i < t->n_post; i++)
+        if (t->post[i].prim == DYNC__P_load && t->post[i].full) dync__ct_advance(c, DYNC__CA_POST + t->post[i].source, DYNC__CA_T_OUT, DYNC__RAX);
     dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);
     dync__x_jump(a, DYNC__CC_NE, again);
     dync__x_pop(a, DYNC__RBP);
@@ -20108,6 +20191,8 @@ typedef struct dync__kcall {
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
     const dync__code *epilogue;              /* loops over the result, run as rows of it are done; their buffers stand behind the operands in data */
     int64_t epilogue_rows;                   /* rows of the result, outermost in the loops */
+    uint16_t blocked;                        /* operand k lies in blocks of channels (conv_jit.h) where bit k is set: conv2d and pooling */
+    const struct dync__cj_after *after;      /* conv2d: what is done to the result; its operands stand before the last one */
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;
@@ -21246,10 +21331,19 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
 typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE } dync__cj_what;
 typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
+/* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
+ * are `step` apart from channel to channel of operand `operand` of after's own, or full: an array in blocks like the result. */
+typedef struct dync__cj_after {
+    int n, n_operands;
+    dync__cpost post[DYNC__CT_POST];         /* source: number among after's operands */
+    int64_t step[DYNC__CT_SOURCES];
+} dync__cj_after;
+typedef struct dync__cj_form { bool in_blocks, out_blocks; const dync__cj_after *after; } dync__cj_form;
+DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
-typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; } dync__cj_data;
+typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; const float *after[DYNC__CT_SOURCES]; } dync__cj_data;
 /* Code and tables for it; NULL where the portable form serves (no error). */
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what);
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
 /* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
  * MAX, AVERAGE in x, out y, bias: the divisor. */
@@ -21293,6 +21387,9 @@ struct dync__cj {
     dync__cj_packed *kept;                   /* under the lock */
     int32_t missed;                          /* how often in a row it was no use */
     dync__cj_shape s;
+    dync__cj_form form;
+    dync__cj_after after;
+    bool bare;                               /* the input is in blocks and has no rim: it is taken as it is */
     int what, op, isa, V, B[2], n_phases, n_lists;
     bool planar, depthwise;
     int64_t groups, ic, oc, icb, ocb, K;     /* of a group: channels, blocks */
@@ -21352,6 +21449,20 @@ static void dync__cj_in(const dync__cj *v, const float *x, int64_t c, int64_t y,
         }
     }
 }
+/* The same from blocks. */
+static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int64_t rows, float *to) {
+    int64_t row = v->wide * v->V, left = v->lo_x * v->V, width = v->w * v->V, right = row - left - width;
+    for (int64_t a = 0; a < v->icb; a++, x += v->h * width)
+        for (int64_t r = 0; r < rows; r++, to += row) {
+            if (y + r < 0 || y + r >= v->h) {
+                dync__cj_fill(v, to, row);
+                continue;
+            }
+            dync__cj_fill(v, to, left);
+            memcpy(to + left, x + (y + r) * width, (size_t)width * sizeof *to);
+            dync__cj_fill(v, to + left + width, right);
+        }
+}
 /* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 /* Places of a tile: as many as fill the registers, evenly over n. */
 static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
@@ -21381,6 +21492,8 @@ static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int f
         t.w_b = 4 * v->V;
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)v->out_block;
+        t.n_post = (int8_t)v->after.n;
+        memcpy(t.post, v->after.post, sizeof t.post);
         for (int p = 0; p < t.P; p++) {
             t.in_at[p] = (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
             t.out_at[p] = (int32_t)(p / across * v->osy * v->out_row + p % across * v->osx * 4 * v->V);
@@ -21391,7 +21504,7 @@ static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int f
 }
 static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f) {
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE : 0;
-    int64_t most = DYNC__MIN((regs - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES), n = f->jw;
+    int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0], DYNC__CT_PLACES), n = f->jw;
     if (f->jh == 0 || f->jw == 0) return true;
     f->by_rows = 2 * f->jw <= most && v->rows >= f->jh;
     int64_t across = f->by_rows ? f->jw : 1, p;
@@ -21478,7 +21591,9 @@ static bool dync__cj_rows(dync__cj *v) {
     v->chunks = (v->oh + v->rows - 1) / v->rows;
     v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
     v->in_block = v->rows_in * v->in_row;
-    v->out_block = v->rows * v->out_row;
+    v->out_block = (v->form.out_blocks ? v->oh : v->rows) * v->out_row;
+    v->bare = v->form.in_blocks && v->lo_y == 0 && v->lo_x == 0 && v->wide == v->w && (v->oh - 1) * v->isy + v->hi_y < v->h && v->n_phases == 1;
+    if (v->bare) v->in_block = v->h * v->in_row;
     return v->in_block * v->V < INT32_MAX / 2 && v->out_block * 4 < INT32_MAX / 2;
 }
 /* WEIGHT: lists of up to P places of gw that have one base: some channels of one tap; where channels are few, some (channel, column) of a row
@@ -21524,6 +21639,9 @@ static bool dync__cj_lists(dync__cj *v) {
 static bool dync__cj_make(dync__cj *v) {
     bool weight = v->what == DYNC__CJ_WEIGHT;
     dync__cj_channels(v);
+    int64_t per_in = v->depthwise ? v->s.c : v->ic, per_out = v->depthwise ? v->s.c : v->oc;
+    bool blocks = v->form.in_blocks || v->form.out_blocks;
+    if ((blocks && v->V != dync__cj_lanes()) || (v->form.in_blocks && per_in % v->V) || (v->form.out_blocks && per_out % v->V)) return false;
     if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20)) return false;
     v->n_phases = (int)(v->osy * v->osx);
     if (v->n_phases > 64 || v->s.kh * v->s.kw > 4096) return false;
@@ -21550,7 +21668,8 @@ static bool dync__cj_make(dync__cj *v) {
         if (!(v->move[i / 3][i % 3] = dync__cblock_code(v->isa, v->V, 4 << i % 3, i >= 3))) return false;
     return true;
 }
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
+DYNC__FN int dync__cj_lanes(void) { return 8 * dync__conv_isa(); }
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form) {
     if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 || dync__conv_isa() == 0) return NULL;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);           /* without memory the portable form serves */
@@ -21558,6 +21677,8 @@ DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
     if (v) {
         v->s = *s;
         v->what = what;
+        v->form = *form;
+        if (form->after) v->after = *form->after;
         if (!dync__cj_make(v)) {
             dync__cj_free(v);
             v = NULL;
@@ -21607,14 +21728,15 @@ static bool dync__cj_pack(const dync__cj *v, const float *w, float *to) {
 /* ---- running ------------------------------------------------------------------------------------------------------------------------ */
 typedef struct dync__cj_work {
     const dync__cj *v;
-    const float *in, *weight, *bias;
+    const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
     int64_t split;                       /* jobs an image's rows are cut into by output channels */
     int32_t failed;
 } dync__cj_work;
 static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t rows) {
-    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT];
+    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], source[DYNC__CT_SOURCES];
+    memcpy(source, args + DYNC__CA_POST, sizeof source);
     for (int64_t y = 0; y < (f->by_rows ? 1 : rows); y++)
         for (int r = 0; r < 2 && f->run[r].count; r++) {
             const dync__cj_run_of *run = &f->run[r];
@@ -21622,13 +21744,17 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
             args[DYNC__CA_IN] = in + down * v->isy * v->in_row + across * v->isx * v->in_pixel;
             args[DYNC__CA_OUT] = out + down * v->osy * v->out_row + across * v->osx * 4 * v->V;
             args[DYNC__CA_TILES] = run->count;
+            for (int p = 1; p < v->after.n; p++) {
+                const dync__cpost *e = &v->after.post[p];
+                if (e->prim == DYNC__P_load && e->full) args[DYNC__CA_POST + e->source] = source[e->source] + args[DYNC__CA_OUT] - out;
+            }
             args[DYNC__CA_T_IN] = run->step * (f->by_rows ? v->isy * v->in_row : v->isx * v->in_pixel);
             args[DYNC__CA_T_OUT] = run->step * (f->by_rows ? v->osy * v->out_row : v->osx * 4 * v->V);
             run->code[k](args);
         }
 }
-/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y. */
-static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y) {
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result. */
+static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full) {
     const dync__cj *v = w->v;
     for (int i = 0; i < v->n_phases; i++) {
         const dync__cj_phase *f = &v->phase[i];
@@ -21645,6 +21771,12 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             args[DYNC__CA_NA] = v->icb;
             args[DYNC__CA_A_IN] = v->in_block;
             args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
+            for (int p = 1; p < v->after.n; p++) {
+                const dync__cpost *in = &v->after.post[p];
+                if (in->prim != DYNC__P_load) continue;
+                args[DYNC__CA_POST + in->source] = dync__cj_address(w->after[in->source]) + (in->full ? full : 4 * (g * v->ocb + b) * v->V);
+                if (in->full) args[DYNC__CA_POST + in->source] += args[DYNC__CA_OUT] - dync__cj_address(y);
+            }
             dync__cj_tiles(v, f, B != v->B[0], args, DYNC__MIN(rows, f->jh - j));
         }
     }
@@ -21658,26 +21790,35 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     int64_t b0 = units * part / w->split * v->B[0], b1 = DYNC__MIN(units * (part + 1) / w->split * v->B[0], v->ocb);
     int64_t j = chunk * v->rows, rows = DYNC__MIN(v->rows, v->oh - j), in_all = v->depthwise ? v->s.c : v->ic * v->groups;
     int64_t out_all = v->depthwise ? v->s.c : v->oc * v->groups, have = dync__cj_has(v, g, v->oc);
-    dync__cj_in(v, w->in + (image * in_all + g * v->ic) * v->h * v->w, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
-    dync__cj_blocks(w, g, b0, b1, j, rows, x, y);
+    const float *from = w->in + (image * in_all + g * v->ic) * v->h * v->w;
+    int64_t result = (image * out_all + g * v->oc + b0 * v->V) * v->oh * v->ow;
+    if (v->bare) x = (float *)(uintptr_t)(from + j * v->isy * v->w * v->V);
+    else if (v->form.in_blocks) dync__cj_in_blocks(v, from, j * v->isy - v->lo_y, v->rows_in, x);
+    else dync__cj_in(v, from, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
+    if (v->form.out_blocks) {
+        result += j * v->ow * v->V;
+        dync__cj_blocks(w, g, b0, b1, j, rows, x, w->out + result, 4 * result);
+        return;
+    }
+    dync__cj_blocks(w, g, b0, b1, j, rows, x, y, 0);
     for (int64_t b = b0; b < b1; b++)
-        dync__cj_move(v, false, w->out + (image * out_all + g * v->oc + b * v->V) * v->oh * v->ow + j * v->ow, v->oh * v->ow,
+        dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow,
                       y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
 }
 static int64_t dync__cj_jobs(const dync__cj_work *w) { return w->v->s.n * w->v->groups * w->v->chunks * w->split; }
 static void dync__cj_part(void *user, int part, int n_parts) {
     dync__cj_work *w = user;
     const dync__cj *v = w->v;
-    size_t in = (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = (size_t)(v->ocb * v->out_block);
+    size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
     int64_t jobs = dync__cj_jobs(w);
-    char *memory = dync__alloc_data(in + out);
+    char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);
         return;
     }
     for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++)
         dync__cj_job(w, i, (float *)(void *)memory, (float *)(void *)(memory + in));
-    dync__free_data(memory, in + out);
+    dync__free_data(memory, DYNC__MAX(in + out, 1));
 }
 static double dync__cj_multiplications(const dync__cj *v) {
     return (double)(v->s.n * v->s.oh * v->s.ow * v->s.kh * v->s.kw) * (double)(v->s.o * (v->depthwise ? 1 : v->s.c / v->s.groups));
@@ -21734,9 +21875,10 @@ static dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync
 }
 static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
     bool forward = v->what == DYNC__CJ_FORWARD;
-    int64_t biases = forward ? v->groups * v->ocb * v->V : 0, per = v->depthwise ? v->V : v->oc;
-    size_t bytes = (size_t)biases * sizeof(float);
-    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .out = d->out, .split = 1};
+    int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
+    size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
+    const float *after[DYNC__CT_SOURCES];
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .split = 1};
     int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
@@ -21745,10 +21887,17 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
         if (padded) dync__free_data(padded, bytes);
         return DYNC_ERR_MEMORY;
     }
-    if (forward) {
-        memset(padded, 0, bytes);
-        for (int64_t i = 0; d->bias && i < v->s.o; i++) padded[i / per * v->ocb * v->V + i % per] = d->bias[i];
-        w.bias = padded;
+    for (int k = 0; forward && k <= v->after.n_operands; k++) {      /* vectors of channels, in whole blocks */
+        const float *from = k ? d->after[k - 1] : d->bias;
+        int64_t step = k ? v->after.step[k - 1] : 1;
+        float *to = padded + k * line;
+        if (step < 0) to = (float *)(uintptr_t)from;                /* full */
+        else {
+            memset(to, 0, (size_t)line * sizeof *to);
+            for (int64_t i = 0; from && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = from[i * step];
+        }
+        if (k) after[k - 1] = to;
+        else w.bias = to;
     }
     w.packed = packed ? packed->at : NULL;
     if (dync__cj_jobs(&w) < threads) w.split = DYNC__MIN((v->ocb + v->B[0] - 1) / v->B[0], (threads + dync__cj_jobs(&w) - 1) / dync__cj_jobs(&w));
@@ -21856,8 +22005,9 @@ DYNC__FN void dync__cj_free(dync__cj *v) {
     dync__free(v, sizeof *v);
 }
 #else
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what) {
-    (void)s, (void)what;
+DYNC__FN int dync__cj_lanes(void) { return 0; }
+DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form) {
+    (void)s, (void)what, (void)form;
     return NULL;
 }
 DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
@@ -22183,15 +22333,17 @@ static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operan
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups};
-    c->state = dync__cj_new(&s, what);
+    dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
+    c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__conv_drop;
-    return DYNC_OK;
+    return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c) {
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
+    int n = c->n - (c->after ? c->after->n_operands : 0);
+    DYNC__TRY(dync__kcall_expect(c, n == 3 || n == 4, "3 or 4 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
-                                                  c->operand[2].dtype == c->operand[3].dtype), "a bias [O]"));
+    DYNC__TRY(dync__kcall_expect(c, n == 3 || (c->operand[2].lay.ndim == 1 && c->operand[2].lay.shape[0] == c->operand[1].lay.shape[0] &&
+                                                  c->operand[2].dtype == c->operand[c->n - 1].dtype), "a bias [O]"));
     return dync__conv_ready(c, DYNC__CJ_FORWARD, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]);
 }
 DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c) {
@@ -22210,7 +22362,7 @@ static const dync__tensor *dync__conv_owner(const dync__kcall *c) {
 }
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
-    int last = c->n - 1, dtype = dync__operand_working(op[last].dtype);
+    int last = c->n - 1, first = last - (c->after ? c->after->n_operands : 0), dtype = dync__operand_working(op[last].dtype);
     dync__dense x = {0}, w = {0}, bias = {0}, y = {0};
     dync__conv v;
     (void)scratch;
@@ -22218,13 +22370,14 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     if (dync__operand_numel(&op[last]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
     if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &w);
-    if (status == DYNC_OK && c->n == 4) status = dync__dense_in(&op[2], data[2], dtype, &bias);
+    if (status == DYNC_OK && first == 3) status = dync__dense_in(&op[2], data[2], dtype, &bias);
     if (status == DYNC_OK) status = dync__dense_out(&op[last], data[last], dtype, &y);
     v.x = x.data;
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c)};
+    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}};
+    for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&x);
@@ -22244,7 +22397,7 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c)};
+    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}};
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);
@@ -22417,7 +22570,8 @@ static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
     dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
     int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
     dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels};
-    c->state = dync__cj_new(&s, what);
+    dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
+    c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__pool2d_drop;
 }
 /* Nobody reads the index: its operand is left out. */
@@ -22425,7 +22579,8 @@ DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     if (c->n == 2) dync__pool2d_ready(c, DYNC__CJ_MAX, c->attr[6], c->attr[7]);
-    return c->n == 2 ? DYNC_OK : dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
+    if (c->n == 2) return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
+    return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
 }
 DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
@@ -22441,7 +22596,7 @@ DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c) {
     for (int d = 0; d < 2; d++)
         whole = whole && (a[8] || ((a[4 + d] == 0 || a[7]) && (y[rank - 2 + d] - 1) * a[2 + d] + a[d] <= x[rank - 2 + d] + 2 * a[4 + d]));
     if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE, 1, 1);
-    return DYNC_OK;
+    return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
@@ -23546,6 +23701,8 @@ struct dync__plan {
 
 /* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
 DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
+/* convs.c: after the schedule: convolutions take over what follows them, and arrays go into blocks of channels. */
+DYNC__FN dync_status dync__plan_convs(dync__pb *, dync__fuse_step *, int *n);
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
@@ -23976,6 +24133,424 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how) {
     return form == UINT32_MAX ? dync__code_new(k) : dync__tune_make(k, form);
 }
 
+/* ==== runtime/convs.c =========================================================================================== */
+/* runtime/convs.c: convolutions and pooling among the steps of a plan: what follows a convolution element by element is done on its
+ * accumulators, and arrays between convolutions, pooling and loops lie in blocks of channels. Before: plan.c has fused and scheduled; after:
+ * plan.c makes code. Nothing is changed where there is no machine code for it.
+ *
+ * An array goes into blocks where every step that touches it can take it so, and no loop nest would meet a whole array in the other form.
+ * Convolutions and pooling take either form on either side, and change it on the way. A loop nest takes blocks by other strides: its loops are
+ * cut where the layout is (rows of pixels, V channels, blocks, images), which keeps its meaning to the bit. */
+typedef struct dync__cv_slot { int64_t shape[4]; int touched; bool known, bad; } dync__cv_slot;   /* touched: by how many steps */
+typedef struct dync__cv_step {
+    dync__kcall *call;                   /* a convolution or pooling, as it shall be; else NULL */
+    int32_t x, y;                        /* slots */
+    int after;                           /* the loop nest that it takes over; -1 */
+    bool taken;                          /* by a convolution */
+    int refused;                         /* there is no code for it with `after` (1), with blocks (2) */
+} dync__cv_step;
+typedef struct dync__cv {
+    dync__pb *pb;
+    dync__fuse_step *step;
+    int n, V;
+    dync__cv_step *at;
+    dync__cv_slot *slot;
+} dync__cv;
+static bool dync__cv_is(const dync__kcall *c, int kernel) { return c->row == dync__kernel_row(kernel); }
+/* ---- loop nests over an array [N, C, H, W] ---------------------------------------------------------------------------------------- */
+/* Does the access walk the whole array, each element once? */
+static bool dync__cv_walks(const dync__kernel *k, const dync__access *a, int64_t numel) {
+    int64_t next = 1;
+    for (bool found = true; found && next < numel;) {
+        found = false;
+        for (int d = 0; d < k->n_dims && !found; d++)
+            if (k->extent[d] > 1 && a->stride[d] == next) {
+                next *= k->extent[d];
+                found = true;
+            }
+    }
+    int64_t all = 1;
+    for (int d = 0; d < k->n_dims; d++) all *= k->extent[d] > 0 && (a->stride[d] || k->extent[d] == 1) ? k->extent[d] : 0;
+    return next == numel && all == numel && a->offset == 0;
+}
+/* Where the layout is cut: rows of pixels, blocks of `lanes` channels, images. */
+static void dync__cv_cuts(const int64_t *shape, int64_t lanes, int64_t *cut) {
+    cut[0] = shape[2] * shape[3];
+    cut[1] = cut[0] * lanes;
+    cut[2] = cut[0] * shape[1];
+}
+static bool dync__cv_can_cut(const dync__kernel *k, const dync__access *a, const int64_t *cut) {
+    int n = k->n_dims;
+    for (int d = 0; d < k->n_dims; d++) {
+        int64_t at = a->stride[d], end = at * k->extent[d];
+        for (int i = 0; i < 3; i++) {
+            if (at >= cut[i] || end <= cut[i]) continue;
+            if (cut[i] % at || end % cut[i] || ++n > DYNC__LOOP_MAX_DIMS) return false;
+            at = cut[i];
+        }
+    }
+    return true;
+}
+/* Loop d in two, the inner one of `inner` steps. */
+static void dync__cv_split(dync__kernel *k, int d, int64_t inner) {
+    for (int e = k->n_dims; e > d; e--) k->extent[e] = k->extent[e - 1];
+    k->extent[d] /= inner;
+    k->extent[d + 1] = inner;
+    for (int i = 0; i < k->access.n; i++) {
+        int64_t *s = k->access.at[i].stride;
+        for (int e = k->n_dims; e > d; e--) s[e] = s[e - 1];
+        s[d] *= inner;
+    }
+    k->n_outer += d < k->n_outer;
+    k->n_dims++;
+}
+/* Loops cut so that each stays within one part of the array that access `a` (a number) walks. */
+static void dync__cv_cut(dync__kernel *k, int a, const int64_t *cut) {
+    for (int d = 0; d < k->n_dims; d++)
+        for (int i = 2; i >= 0; i--) {
+            int64_t at = k->access.at[a].stride[d];
+            if (at < cut[i] && at * k->extent[d] > cut[i]) dync__cv_split(k, d, cut[i] / at);
+        }
+}
+static const dync__buf *dync__cv_buf(const dync__kernel *k, const dync__inst *in) { return in->buf >= 0 ? &k->buf.at[in->buf] : NULL; }
+/* How kernel k meets array `slot`: 0 not at all, 1 as a whole and can take blocks, -1 otherwise. */
+static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot, int64_t lanes) {
+    const int64_t *shape = v->slot[slot].shape;
+    int64_t cut[3], numel = shape[0] * shape[1] * shape[2] * shape[3];
+    int result = 0;
+    dync__cv_cuts(shape, lanes, cut);
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)) return -1;
+        const dync__buf *buf = dync__cv_buf(k, in);
+        if (!buf || buf->id != slot) continue;
+        const dync__access *a = &k->access.at[in->access];
+        if ((in->prim != DYNC__P_load && in->prim != DYNC__P_store) || buf->dtype != DYNC_F32 || !dync__cv_walks(k, a, numel) ||
+            !dync__cv_can_cut(k, a, cut)) return -1;
+        result = 1;
+    }
+    return result;
+}
+/* ---- what follows a convolution ----------------------------------------------------------------------------------------------------- */
+/* A load of kernel k, whose loops are cut, as the tiles know it: step from channel to channel, or -1: full. */
+static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const dync__access *whole, const int64_t *cut, int64_t *step) {
+    bool full = a->offset == 0;
+    int64_t s = -1;
+    for (int d = 0; d < k->n_dims; d++) full = full && (k->extent[d] == 1 || a->stride[d] == whole->stride[d]);
+    for (int d = 0; d < k->n_dims && !full; d++) {
+        int64_t at = whole->stride[d];
+        if (k->extent[d] == 1) continue;
+        if (at < cut[0] || at >= cut[2]) {
+            if (a->stride[d]) return false;
+            continue;
+        }
+        int64_t own = a->stride[d] / (at / cut[0]);
+        if (own * (at / cut[0]) != a->stride[d] || own < 0 || (s >= 0 && own != s)) return false;
+        s = own;
+    }
+    *step = full ? -1 : DYNC__MAX(s, 0);
+    return true;
+}
+/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's, its result c's. */
+static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c, dync__cj_after *after) {
+    int8_t number[DYNC__CT_POST * 2];
+    int64_t cut[3];
+    int whole = -1, stored = -1;
+    dync__operand out = c->operand[c->n - 1];
+    memset(after, 0, sizeof *after);
+    if (k->inst.n > DYNC__COUNT_OF(number) || !dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y) whole = k->inst.at[i].access;
+    dync__cv_cuts(v->slot[y].shape, v->slot[y].shape[1], cut);
+    if (whole < 0 || dync__cv_meets(v, k, y, v->slot[y].shape[1]) != 1) return false;
+    dync__cv_cut(k, whole, cut);
+    after->post[after->n++].prim = DYNC__P_load;
+    c->n--;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        const dync__buf *buf = dync__cv_buf(k, in);
+        dync__cpost *p = &after->post[DYNC__MIN(after->n, DYNC__CT_POST - 1)];
+        if (stored >= 0 || in->type != DYNC_F32) return false;
+        number[i] = (int8_t)after->n;
+        if (in->prim == DYNC__P_store) {
+            int64_t step;
+            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != after->n - 1 || !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
+                step >= 0 || buf->mode != DYNC__BUF_OUT) return false;
+            stored = buf->id;
+            continue;
+        }
+        if (in->prim == DYNC__P_load && buf->id == y) {
+            number[i] = 0;
+            if (in->access != whole) return false;
+            continue;
+        }
+        if (after->n == DYNC__CT_POST) return false;
+        p->prim = in->prim;
+        p->imm = in->prim == DYNC__P_const_ ? (float)in->imm.f : 0;
+        for (int e = 0; e < 3; e++) p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
+        if (in->prim == DYNC__P_load) {
+            int64_t step, offset = k->access.at[in->access].offset;
+            if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES || c->n + 1 >= DYNC__KCALL_OPERANDS ||
+                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step)) return false;
+            p->source = (int8_t)after->n_operands;
+            p->full = step < 0;
+            after->step[after->n_operands++] = step;
+            dync__operand *o = &c->operand[c->n++];
+            memset(o, 0, sizeof *o);
+            if (step < 0) o->lay = out.lay;
+            o->lay.offset = offset;
+            o->slot = buf->id;
+            o->dtype = DYNC_F32;
+        }
+        after->n++;
+    }
+    out.slot = stored;
+    c->operand[c->n++] = out;
+    for (int i = 0; i < c->n - 1; i++)
+        if (c->operand[i].slot == stored) return false;       /* in place */
+    return stored >= 0 && after->n > 1;
+}
+static bool dync__cv_writes(const dync__fuse_step *s, int32_t slot) {
+    for (int i = 0; s->k && i < s->k->buf.n; i++)
+        if (s->k->buf.at[i].id == slot && (s->k->buf.at[i].mode & DYNC__BUF_OUT)) return true;
+    for (int i = 0; !s->k && i < s->n_writes; i++)
+        if (s->writes[i] == slot) return true;
+    return false;
+}
+/* Step i, a convolution, and the only reader of its result. What it reads must still be there where that stands. */
+static dync_status dync__cv_join(dync__cv *v, int i) {
+    dync__cv_step *s = &v->at[i];
+    const dync__slot *slot = &v->pb->slot.at[s->y];
+    int reader = -1;
+    if (s->refused || slot->kind != DYNC__SLOT_TEMP || v->slot[s->y].touched != 2) return DYNC_OK;
+    for (int j = i + 1; j < v->n && reader < 0; j++) {
+        for (int b = 0; v->step[j].k && b < v->step[j].k->buf.n; b++)
+            if (v->step[j].k->buf.at[b].id == s->y) reader = j;
+        for (int o = 0; reader < 0 && o < s->call->n; o++)
+            if (dync__cv_writes(&v->step[j], s->call->operand[o].slot)) return DYNC_OK;
+    }
+    if (reader < 0 || v->at[reader].taken) return DYNC_OK;
+    dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
+    dync__kcall *c = dync__arena_copy(v->pb->arena, s->call, sizeof *c);
+    if (!after || !c) return DYNC_ERR_MEMORY;
+    if (dync__cv_after(v, v->step[reader].k, s->y, c, after)) {
+        c->after = after;
+        s->call = c;
+        s->after = reader;
+        v->at[reader].taken = true;
+        s->y = c->operand[c->n - 1].slot;
+    }
+    dync__kernel_schedule(v->step[reader].k);
+    return DYNC_OK;
+}
+/* ---- which arrays lie in blocks ------------------------------------------------------------------------------------------------------ */
+static void dync__cv_know(dync__cv *v, const dync__operand *o) {
+    dync__cv_slot *s = &v->slot[o->slot];
+    int64_t numel = dync__operand_numel(o);
+    bool fits = o->dtype == DYNC_F32 && o->lay.ndim == 4 && o->lay.offset == 0 && dync__layout_is_contiguous(&o->lay) && numel > 0 &&
+                v->pb->slot.at[o->slot].kind == DYNC__SLOT_TEMP && v->pb->slot.at[o->slot].size == numel;
+    if (fits && s->known) fits = memcmp(s->shape, o->lay.shape, sizeof s->shape) == 0;
+    if (o->lay.ndim == 4 && !s->known) memcpy(s->shape, o->lay.shape, sizeof s->shape);
+    s->known = true;
+    s->bad |= !fits;
+}
+/* Channels of a block in a convolution with groups: a block stays within one. */
+static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__operand *o) {
+    int64_t channels = o->lay.shape[1];
+    if (dync__cv_is(c, DYNC__K_conv2d)) {
+        const int64_t *w = c->operand[1].lay.shape;
+        bool depthwise = w[1] == 1 && c->attr[6] > 1 && w[0] == c->attr[6];
+        if (!depthwise) channels /= c->attr[6];
+        if (w[0] / (depthwise ? 1 : c->attr[6]) <= v->V / 2) return false;       /* it would take narrower vectors */
+    }
+    return channels % v->V == 0;
+}
+static bool dync__cv_blocked(const dync__cv *v, int32_t slot) { return v->slot[slot].known && !v->slot[slot].bad; }
+/* All of these or none; whether anything changed. */
+static bool dync__cv_together(dync__cv *v, int n, const int32_t *slots) {
+    bool all = true, changed = false;
+    for (int i = 0; i < n; i++) all = all && dync__cv_blocked(v, slots[i]);
+    for (int i = 0; i < n && !all; i++) {
+        changed |= dync__cv_blocked(v, slots[i]);
+        v->slot[slots[i]].bad = true;
+    }
+    return changed;
+}
+static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k) {
+    int32_t slots[64];
+    const int64_t *shape = NULL;
+    int n = 0;
+    bool meets = true, changed = false;
+    for (int i = 0; i < k->buf.n; i++)
+        if (dync__cv_blocked(v, k->buf.at[i].id)) shape = v->slot[k->buf.at[i].id].shape;
+    if (!shape) return false;
+    int64_t numel = shape[0] * shape[1] * shape[2] * shape[3];
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        const dync__buf *buf = dync__cv_buf(k, in);
+        if (!buf) continue;
+        int64_t walked = 1;
+        for (int d = 0; d < k->n_dims; d++) walked *= k->access.at[in->access].stride[d] ? k->extent[d] : 1;
+        if (dync__cv_blocked(v, buf->id)) meets = meets && dync__cv_meets(v, k, buf->id, v->V) == 1 && memcmp(v->slot[buf->id].shape, shape, 4 * sizeof *shape) == 0;
+        else if (walked >= numel) meets = false;
+    }
+    for (int i = 0; i < k->buf.n && n < 64; i++)
+        if (dync__cv_blocked(v, k->buf.at[i].id)) slots[n++] = k->buf.at[i].id;
+    for (int i = 0; i < n && !meets; i++) v->slot[slots[i]].bad = changed = true;
+    return changed;
+}
+/* Arrays that a step cannot take in blocks are not put there, until no step finds one. A convolution whose shortcut stays planes gives
+ * back what it has taken over, and all begins again. */
+static void dync__cv_settle(dync__cv *v, bool *again) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < v->n; i++) {
+            const dync__kcall *c = v->at[i].call;
+            int32_t full[DYNC__KCALL_OPERANDS];
+            int n = 0;
+            if (v->at[i].taken) continue;
+            if (v->step[i].k) changed |= dync__cv_settle_kernel(v, v->step[i].k);
+            if (!c || !c->after) continue;
+            for (int p = 1; p < c->after->n; p++)
+                if (c->after->post[p].full) full[n++] = c->operand[c->n - 1 - c->after->n_operands + c->after->post[p].source].slot;
+            if (n) {
+                full[n++] = v->at[i].y;
+                changed |= dync__cv_together(v, n, full);
+            }
+            if (n && !dync__cv_blocked(v, v->at[i].y)) {
+                v->at[i].refused = DYNC__MAX(v->at[i].refused, 1);
+                *again = true;
+            }
+        }
+    }
+}
+static bool dync__cv_possible(const dync__kcall *call) {
+    dync__error_guard guard;
+    dync__kcall c = *call;
+    dync__error_guard_begin(&guard);
+    bool ok = c.row->prepare(&c) == DYNC_OK && c.state;
+    if (c.drop) c.drop(c.state);
+    dync__error_guard_end(&guard);
+    return ok;
+}
+/* The calls as they stand in step, what they touch, what they take over. */
+static dync_status dync__cv_gather(dync__cv *v) {
+    memset(v->slot, 0, (size_t)v->pb->slot.n * sizeof *v->slot);
+    for (int i = 0; i < v->n; i++) {
+        const dync__fuse_step *s = &v->step[i];
+        int refused = v->at[i].refused;
+        v->at[i] = (dync__cv_step){.after = -1, .refused = refused};
+        for (int b = 0; s->k && b < s->k->buf.n; b++) v->slot[s->k->buf.at[b].id].touched++;
+        const dync__kcall *c = s->k ? NULL : s->call;
+        for (int o = 0; c && o < c->n; o++) v->slot[c->operand[o].slot].touched++;
+    }
+    for (int i = 0; i < v->n; i++) {
+        dync__kcall *c = v->step[i].k ? NULL : v->step[i].call;
+        if (!c || !(dync__cv_is(c, DYNC__K_conv2d) || dync__cv_is(c, DYNC__K_max_pool2d) || dync__cv_is(c, DYNC__K_avg_pool2d))) {
+            for (int o = 0; c && o < c->n; o++) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
+            continue;
+        }
+        if (!(c = v->at[i].call = dync__arena_copy(v->pb->arena, c, sizeof *c))) return DYNC_ERR_MEMORY;
+        if (dync__cv_is(c, DYNC__K_max_pool2d) && v->pb->slot.at[c->operand[2].slot].kind == DYNC__SLOT_TEMP && v->slot[c->operand[2].slot].touched == 1)
+            c->n = 2;
+        int y = dync__cv_is(c, DYNC__K_conv2d) ? c->n - 1 : 1;
+        v->at[i].x = c->operand[0].slot;
+        v->at[i].y = c->operand[y].slot;
+        dync__cv_know(v, &c->operand[0]);
+        dync__cv_know(v, &c->operand[y]);
+        for (int o = 1; o < c->n; o++)
+            if (o != y) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
+        for (int side = 0; side < 2; side++) {
+            const dync__operand *o = &c->operand[side ? y : 0];
+            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || c->n == (y == 1 ? 3 : 0) || v->at[i].refused == 2 || !dync__cv_side(v, c, o)) v->slot[o->slot].bad = true;
+        }
+    }
+    for (int i = 0; i < v->n; i++) {
+        const dync__kcall *c = v->at[i].call;
+        if (!c || !dync__cv_is(c, DYNC__K_conv2d) || c->operand[c->n - 1].dtype != DYNC_F32 || c->operand[c->n - 1].lay.offset ||
+            !dync__layout_is_contiguous(&c->operand[c->n - 1].lay)) continue;
+        int32_t y = v->at[i].y;
+        bool side = dync__cv_side(v, c, &c->operand[c->n - 1]);
+        DYNC__TRY(dync__cv_join(v, i));
+        if (v->at[i].y == y) continue;
+        c = v->at[i].call;                           /* the result is now what the loop nest wrote */
+        dync__cv_know(v, &c->operand[c->n - 1]);
+        if (!side || v->at[i].refused == 2) v->slot[v->at[i].y].bad = true;
+    }
+    return DYNC_OK;
+}
+static void dync__cv_mark(dync__cv *v) {
+    for (int i = 0; i < v->n; i++) {
+        dync__kcall *c = v->at[i].call;
+        for (int o = 0; c && o < c->n; o++)
+            if (dync__cv_blocked(v, c->operand[o].slot)) c->blocked = (uint16_t)(c->blocked | 1u << o);
+    }
+}
+/* The loop nest over blocks: by other strides. */
+static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k) {
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__buf *buf = dync__cv_buf(k, &k->inst.at[i]);
+        if (!buf || !dync__cv_blocked(v, buf->id)) continue;
+        const int64_t *shape = v->slot[buf->id].shape;
+        int64_t cut[3];
+        dync__cv_cuts(shape, v->V, cut);
+        dync__cv_cut(k, k->inst.at[i].access, cut);
+        dync__access a = k->access.at[k->inst.at[i].access];
+        for (int d = 0; d < k->n_dims; d++)
+            if (a.stride[d] < cut[0]) a.stride[d] *= v->V;
+            else if (a.stride[d] < cut[1]) a.stride[d] /= cut[0];
+        int access = dync__kernel_access(k, 0, a.stride);
+        if (access < 0) return;                      /* k->failed */
+        k->inst.at[i].access = access;
+        any = true;
+    }
+    if (any) dync__kernel_schedule(k);
+}
+static dync_status dync__cv_commit(dync__cv *v, int *n) {
+    int kept = 0;
+    for (int i = 0; i < v->n; i++)                   /* a convolution moves to where the nest stood that it has taken over */
+        if (v->at[i].call && v->at[i].after >= 0) v->at[v->at[i].after].call = v->at[i].call;
+    for (int i = 0; i < v->n; i++) {
+        dync__fuse_step s = v->step[i];
+        if (v->at[i].call && !v->at[i].taken && v->at[i].after >= 0) continue;
+        if (v->at[i].call) {
+            s.k = NULL;
+            s.call = v->at[i].call;
+        } else if (s.k) {
+            dync__cv_kernel_blocks(v, s.k);
+            if (s.k->failed) return dync__fail_memory(0);
+        }
+        v->step[kept++] = s;
+    }
+    *n = kept;
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *n) {
+    dync__cv v = {.pb = pb, .step = step, .n = *n, .V = dync__cj_lanes()};
+    bool any = false, again = true;
+    for (int i = 0; i < *n; i++) any = any || (!step[i].k && (dync__cv_is(step[i].call, DYNC__K_conv2d) || dync__cv_is(step[i].call, DYNC__K_max_pool2d)));
+    if (!any || !v.V || *n < 2) return DYNC_OK;
+    v.at = dync__arena_alloc(pb->arena, (size_t)*n * sizeof *v.at);
+    v.slot = dync__arena_alloc(pb->arena, (size_t)(pb->slot.n + 1) * sizeof *v.slot);
+    if (!v.at || !v.slot) return DYNC_ERR_MEMORY;
+    memset(v.at, 0, (size_t)*n * sizeof *v.at);
+    while (again) {
+        again = false;
+        DYNC__TRY(dync__cv_gather(&v));
+        dync__cv_settle(&v, &again);
+        if (again) continue;
+        dync__cv_mark(&v);
+        for (int i = 0; i < v.n && !again; i++) {
+            const dync__kcall *c = v.at[i].call;
+            if (!c || (!c->blocked && !c->after) || dync__cv_possible(c)) continue;
+            v.at[i].refused = c->after ? 1 : 2;
+            again = true;
+        }
+    }
+    return dync__cv_commit(&v, n);
+}
+
 /* ==== runtime/plan.c ============================================================================================ */
 /* runtime/plan.c: builder and plans: unfused steps in, what runs out. Stages in a straight line: fuse, simplify, schedule, memory plan,
  * code. Before: op/lower.c and inductor/lower.c fill the builder. After: run.c. */
@@ -24096,7 +24671,7 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
 }
 static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *epilogue, int64_t *scratch) {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
-    if (!c) return DYNC_ERR_MEMORY;
+    if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after)))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) {
         const dync__slot *from_slot = &p->slot[c->operand[i].slot];
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
@@ -24146,6 +24721,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     dync__fuse_step *step = dync__arena_alloc(pb->arena, (size_t)(pb->step.n + 1) * sizeof *step);
     if (!step) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
+    if (!opt->no_fuse) DYNC__TRY(dync__plan_convs(pb, step, &n));
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;

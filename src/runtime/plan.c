@@ -2,6 +2,7 @@
  * code. Before: op/lower.c and inductor/lower.c fill the builder. After: run.c. */
 #include "../dync.in.h"
 #include "plan.h"
+#include "../kernel/conv_jit.h"
 
 /* ---- builder ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name)
@@ -142,7 +143,7 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
 static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *epilogue, int64_t *scratch)
 {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
-    if (!c) return DYNC_ERR_MEMORY;
+    if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after)))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) {
         const dync__slot *from_slot = &p->slot[c->operand[i].slot];
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
