@@ -104,10 +104,40 @@ static dync_status dync__shape_leaf(dync__tracer *t, int k)
 }
 
 /* ---- one trace ------------------------------------------------------------------------------------------------------------------ */
+/* Of a call: what each symbol is. False: not in its range. */
+static bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value)
+{
+    bool fit = true;
+    for (int i = 0; i < s->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &s->symbol.at[i];
+        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
+        fit = fit && value[i] >= symbol->low && value[i] <= symbol->high;
+    }
+    return fit;
+}
+
+static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value)
+{
+    for (int i = 0; i < s->guard.n; i++)
+        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
+    return true;
+}
+
+/* Everything that a script's call took for granted holds in this one: its table is this call's. */
+DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
+{
+    int64_t value[DYNC__MAX_SYMBOLS];
+    bool ok = true;
+    if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
+    for (int i = 0; i < s->expr.n; i++) s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
+    t->syms = dync__tls.syms = dync__symtab_retain(s);
+    return true;
+}
+
 static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
-    for (int i = 0; i < old->symbol.n; i++) value[i] = t->call->tensor[old->symbol.at[i].tensor]->lay.shape[old->symbol.at[i].dim];
+    (void)dync__shapes_values(old, t->call, value);
     t->syms = dync__symtab_copy(old, value);
     return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
 }
@@ -116,8 +146,6 @@ static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
 DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
-    t->syms_outer = dync__tls.syms;
-    dync__tls.syms = NULL;
     if (!e->dynamic) return DYNC_OK;
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
     if (known) DYNC__TRY(dync__shapes_reopen(t, known->syms));
@@ -264,16 +292,10 @@ DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs
 {
     const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
     int64_t value[DYNC__MAX_SYMBOLS];
-    for (int i = 0; i < s->symbol.n; i++) {
-        const dync__sz_symbol *symbol = &s->symbol.at[i];
-        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
-        if (value[i] < symbol->low || value[i] > symbol->high) return false;
-    }
+    if (!dync__shapes_values(s, c, value)) return false;
     for (int k = 0; k < e->n_tensors; k++)
         if (e->dynamic[k] && !dync__shape_fits(s, &e->tensor[k], c->tensor[k], value)) return false;
-    for (int i = 0; i < s->guard.n; i++)
-        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
-    return true;
+    return dync__shapes_guards(s, value);
 }
 
 static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)

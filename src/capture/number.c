@@ -110,12 +110,18 @@ static dync_value dync__number_sym(dync__number *x)
 }
 
 /* The trace that a symbol belongs to has it; anything else is no symbol. */
+DYNC__FN int dync__number_index(const dync__tracer *t, const void *p)
+{
+    for (int i = 0; p && t && i < t->number.n; i++)
+        if (t->number.at[i] == p) return i;
+    return -1;
+}
 static dync__number *dync__number_find(const dync__tracer *t, const void *p)
 {
-    for (int i = 0; t && i < t->number.n; i++)
-        if (t->number.at[i] == p) return p ? t->number.at[i] : NULL;
-    return NULL;
+    int i = dync__number_index(t, p);
+    return i < 0 ? NULL : t->number.at[i];
 }
+DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
 
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol)
 {
@@ -135,6 +141,18 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
         x->arg = k;
     }
     return DYNC_OK;
+}
+
+/* In a call that follows a script, whose fake it is. */
+DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
+{
+    const dync__cache_entry *e = t->entry;
+    dync__number *x = dync__number_new(t, t->call->args[e->number_arg[k]], dync__arena_printf(&t->scratch, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++));
+    if (!x) return false;
+    x->source = e->item[e->number_item[k]].source;
+    x->arg = k;
+    dync__ref(x->fake = fake);
+    return true;
 }
 
 DYNC__FN void dync__numbers_close(dync__tracer *t)

@@ -74,7 +74,9 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s)
 {
     int32_t idle = 0;
     if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
-    if (!s->broken && dync__replay_arguments(t, s)) return true;
+    if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s)) return true;
+    dync__symtab_free(t->syms);
+    t->syms = dync__tls.syms = NULL;
     DYNC__ATOMIC_STORE(&s->busy, 0);
     return false;
 }
@@ -102,7 +104,7 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
     DYNC__REPLAY_SWAP(t->fake, s->fake);
     DYNC__REPLAY_SWAP(t->holder, s->holder);
     DYNC__REPLAY_SWAP(t->origin, s->origin);
-    if (!dync__replay_room(t, t->call->n_tensors)) {
+    if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }
@@ -113,7 +115,15 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
         const dync__kept_value *v = &s->value.at[t->real.n];
         v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
         v->fake->flags = v->flags;
+        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;      /* another one where sizes are symbolic */
         dync__replay_place(t, t->call->tensor[i], v->fake);
+    }
+    for (int k = 0; k < e->n_numbers; k++) {
+        dync__tensor *fake = s->value.at[t->real.n].fake, *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
+        bool again = real && dync__number_again(t, k, fake);
+        if (again) dync__replay_place(t, real, fake);
+        dync__unref(real);
+        if (!again) return dync__tracer_fail(t, DYNC_ERR_MEMORY), true;
     }
     return true;
 }
@@ -140,9 +150,18 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__script *s = t->script;
     dync__opcall c = {.row = dync__op_info(e->op), .op = e->op, .nargs = e->n_args, .nout = e->n_out, .at = e->at};
     bool made = c.row->cls != DYNC__INPLACE;
-    c.args = e->args;
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__number *operand[DYNC__MAX_ARGS];
+    c.args = memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
+    for (int i = 0; i < e->n_args; i++) {
+        operand[i] = args[i].kind == DYNC__A_PTR ? t->number.at[(uintptr_t)args[i].as.p - 1] : NULL;
+        if (operand[i]) args[i] = dync__arg_value(dync__number_plain(operand[i]));
+    }
+    t->operand = operand;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
-    DYNC__TRY(dync__tracer_record(t, &c));
+    dync_status status = dync__tracer_record(t, &c);
+    t->operand = NULL;
+    DYNC__TRY(status);
     for (int i = 0; i < e->n_out && made; i++) {
         dync__kept_value *v = &s->value.at[e->value + i];
         if (!v->fake) continue;
@@ -195,7 +214,7 @@ static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync_
         for (int i = 0; i < want->n; i++)
             if (!dync__replay_same(t, &want->as.list[i], &got->as.list[i])) return false;
         return true;
-    case DYNC__A_PTR: return want->as.p == got->as.p;
+    case DYNC__A_PTR: return (int)(uintptr_t)want->as.p == dync__number_index(t, got->as.p) + 1;
     case DYNC__A_NONE: return true;
     default: return false;
     }

@@ -115,7 +115,7 @@ static void dync__script_waits(dync__tracer *t, bool grad_off)
     if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
 }
 
-DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c)
+DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__number *const *operand)
 {
     if (!dync__script_room(t)) return;
     dync__script *s = t->script;
@@ -123,6 +123,11 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c)
     dync__script_event e = {.kind = DYNC__EV_OP, .mode = dync__script_mode(), .n_args = (uint8_t)c->nargs, .n_out = (uint8_t)c->nout,
                             .op = c->op, .args = args, .at = c->at};
     bool ok = args && dync__script_args(t, c->nargs, c->args, args);
+    for (int i = 0; ok && operand && i < c->nargs; i++) {          /* symbols by their places among the arguments that are */
+        int k = operand[i] ? dync__number_index(t, operand[i]) : -1;
+        if (operand[i]) args[i] = (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
+        ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
+    }
     e.value = ok ? dync__script_outputs(t, c) : -1;
     if (e.value < 0 && c->nout) dync__script_stop(t);
     if (t->scripted != DYNC__SCRIPT_RECORDS) return;
@@ -314,6 +319,7 @@ DYNC__FN void dync__script_followed(dync__script *s)
 /* ---- life --------------------------------------------------------------------------------------------------------------------- */
 static void dync__script_free(dync__script *s)
 {
+    dync__symtab_free(s->syms);
     for (int i = 0; i < s->value.n; i++)
         if (s->value.at[i].owned) dync__unref(s->value.at[i].fake);
     dync__vec_free(&s->event);
@@ -340,10 +346,12 @@ DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *re
 {
     const dync__layout *a = &fake->lay, *b = &real->lay;
     size_t n = (size_t)b->ndim * sizeof(int64_t);
-    return fake->dtype == real->dtype && fake->device == real->device && a->ndim == b->ndim && a->offset == b->offset &&
-           memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0 &&
-           ((fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) == 0 &&
-           fake->storage->size_bytes == real->storage->size_bytes;
+    if (fake->dtype != real->dtype || fake->device != real->device || a->ndim != b->ndim || a->offset != b->offset ||
+        (fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) return false;
+    if (memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0) return fake->storage->size_bytes == real->storage->size_bytes;
+    bool same = dync__layout_has_tokens(a);               /* what symbols stand for, the entry's guards have compared */
+    for (int d = 0; d < a->ndim && same; d++) same = dync__sz_hint(a->shape[d]) == b->shape[d] && dync__sz_hint(a->stride[d]) == b->stride[d];
+    return same;
 }
 
 /* A new script begins with the arguments' fakes. */
@@ -355,7 +363,6 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
     if (n >= DYNC__SCRIPTS) return;
     bool lent = false;
     for (int i = 0; i < t->real.n; i++) {
-        if (!dync__script_fits(t->fake.at[i], t->real.at[i])) return;        /* a size that stands for many */
         lent = lent || (t->real.at[i]->storage->flags & DYNC__STORAGE_BORROWED);
     }
     dync__script *s = t->script = dync__calloc(sizeof *s);
@@ -387,7 +394,8 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
         DYNC__ATOMIC_STORE(&s->busy, 0);
         return;
     }
-    if (failed || s->broken || s->event.n == 0) {
+    bool sized = !t->syms || (s->syms = dync__symtab_copy(t->syms, NULL)) != NULL;
+    if (failed || s->broken || s->event.n == 0 || !sized) {
         dync__script_free(s);
         return;
     }

@@ -58,6 +58,7 @@ typedef struct dync__script {
     bool narrowed;                       /* its segments compute what is wanted and no more */
     dync__arena arena;
     uint64_t id;                         /* trace_id of its fakes */
+    dync__symtab *syms;                  /* symbolic sizes, with all that its calls took for granted; or NULL */
     int32_t root;
     int32_t old;                         /* events that earlier calls recorded: they are on other ways, too */
     DYNC__VEC(dync__script_event) event;

@@ -360,6 +360,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
+    dync__number **operand = t->operand;
     if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
     for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
@@ -369,7 +370,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     n->source = dync__tracer_module(t);
     t->pending++;
     DYNC__TRY(dync__tracer_outputs(t, c, n));
-    dync__script_op(t, c);
+    dync__script_op(t, c, operand);
     return DYNC_OK;
 }
 
@@ -513,9 +514,11 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
-    DYNC__TRY(dync__shapes_open(t));
-    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now && !t->syms && !e->n_numbers;
+    t->syms_outer = dync__tls.syms;
+    dync__tls.syms = NULL;
+    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
     if (scripted && dync__replay_begin(t)) return t->status;
+    DYNC__TRY(dync__shapes_open(t));
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {

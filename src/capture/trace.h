@@ -136,6 +136,9 @@ DYNC__FN void dync__numbers_close(dync__tracer *);
 DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);      /* true: it is a symbol */
 DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell);
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);   /* NULL: none of this trace */
+DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);             /* -1: none of this trace's */
+DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);           /* symbolic argument k, as it is in this call */
+DYNC__FN dync_value dync__number_plain(const dync__number *);
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
 DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
 DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);               /* its place in the environment; -1: no memory */
@@ -147,13 +150,14 @@ DYNC__FN void dync__numbers_install(void);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);
+DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
 DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
 DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
 /* script.c */
 DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
-DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *, dync__number *const *operand_or_null);
 DYNC__FN void dync__script_grad_mode(dync__tracer *, bool on);
 DYNC__FN void dync__script_foreign(dync__tracer *, int env);
 DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);

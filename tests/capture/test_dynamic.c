@@ -291,6 +291,36 @@ TEST(breaks_with_changing_sizes)
 /* Composites whose decomposition computes with sizes: kept symbolic where it knows how, else specialised, never wrong. */
 static dync_tensor *norm(dync_tensor *x) { return dync_group_norm(x, 2, NULL, NULL, 1e-5); }
 static dync_tensor *shuffled(dync_tensor *x) { return dync_pixel_shuffle(x, 2); }
+static dync_value around_a_break(const dync_value *args, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(args[0]), *y = dync_relu(x);
+    (void)user;
+    for (int i = 0; i < 3; i++) y = dync_add(dync_mul(y, n > 1 ? args[1] : DYNC_V(0.5)), x);
+    dync_graph_break("mine");
+    dync_tensor *z = dync_reshape(dync_add(y, dync_ones(dync_shape(dync_dim(x, 0), 1))), dync_shape(dync_dim(x, 0), -1));
+    if (dync_dim_gt(x, 0, 10)) z = dync_cos(z);
+    z = dync_mul(z, dync_mean(y, DYNC_ALL, false));
+    return DYNC_V(n > 1 ? dync_sub(z, args[1]) : z);
+}
+/* A trace counts its breaks; a call that follows a script does not. */
+TEST(calls_with_symbolic_sizes_and_numbers_follow_scripts)
+{
+    for (int number = 0; number < 2; number++) {
+        dync_compiled *f = dync_compile(around_a_break, .args = number ? "x, s" : "x", .symbolic = number ? "s" : NULL);
+        int64_t breaks = 0;
+        for (int k = 0; k < 100; k++)
+            DYNC_SCOPE {
+                dync_value args[2] = {DYNC_V(dync_randn(dync_shape(2 + k * 5 % 17, 3))), DYNC_V(0.3 + k % 7 * 0.1)};
+                if (k == 40) breaks = dync_get_counters().graph_breaks;
+                dync_value got = dync_call_values(f, 1 + number, args), want = around_a_break(args, 1 + number, NULL);
+                EXPECT(same(dync_as_tensor(got), dync_as_tensor(want), 1e-5));
+            }
+        EXPECT_EQ_INT(dync_get_counters().graph_breaks, breaks);
+        EXPECT_OK(dync_error());
+        dync_compiled_free(f);
+    }
+}
+
 TEST(composites_with_changing_sizes)
 {
     dync_tensor *(*const fns[])(dync_tensor *) = {norm, shuffled};
