@@ -63,14 +63,18 @@ DYNC__COLD_BEGIN
 #include "loop/loop.c"
 #include "loop/text.c"
 #include "loop/check.c"
-#include "loop/simplify.c"
+DYNC__COLD_END
 #include "loop/vecmath.h"
 #include "loop/fuse.h"
+DYNC__WARM_BEGIN
+#include "loop/simplify.c"
 #include "loop/cost.c"
 #include "loop/fuse.c"
 #include "loop/fuse_map.c"
 #include "loop/fuse_merge.c"
 #include "loop/schedule.c"
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 #include "loop/vecmath_erf.c"
 #include "loop/vecmath_exp.c"
 #include "loop/vecmath_inverse.c"

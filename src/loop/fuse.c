@@ -153,11 +153,23 @@ static bool dync__fuse_needed(void *user, int32_t id)
 
 /* ---- order ------------------------------------------------------------------------------ */
 
+/* Does the set have a member below i? */
+static bool dync__fuse_back(const dync__fuse_set *s, int i)
+{
+    for (int w = 0; w < i / 64; w++)
+        if (s->word[w]) return true;
+    return s->word[i / 64] & (((uint64_t)1 << (i % 64)) - 1);
+}
+
 /* The live nodes in a legal order, lowest number first where there is a choice; gives how many. */
 static int dync__fuse_order(const dync__fuse_graph *g, int *order)
 {
     int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
-    bool done[DYNC__FUSE_WINDOW] = {false};
+    bool done[DYNC__FUSE_WINDOW] = {false}, sorted = true;
+    for (int i = 0; i < g->n && sorted; i++) sorted = g->node[i].dead || !dync__fuse_back(&g->node[i].reach, i);
+    for (int i = 0; i < g->n && sorted; i++)
+        if (!g->node[i].dead) order[n++] = i;
+    if (sorted) return n;
     for (int i = 0; i < g->n; i++)
         for (int j = 0; j < g->n && !g->node[i].dead; j++)
             before[j] += dync__fuse_has(&g->node[i].reach, j);
@@ -189,8 +201,9 @@ static bool dync__fuse_relink(dync__fuse_graph *g)
     g->n = n;
     for (int i = n - 2; i >= 0; i--)
         for (int j = i + 1; j < n; j++) {
-            if (dync__fuse_has(&g->node[i].reach, j) || !dync__fuse_conflict(&g->node[i], &g->node[j]))
-                continue;
+            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
+            if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) continue;
+            if (dync__fuse_has(&a->reach, j) || !dync__fuse_conflict(a, b)) continue;
             dync__fuse_put(&g->node[i].reach, j, true);
             dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
         }
