@@ -21,6 +21,7 @@ typedef struct dync__fx_printer {
     bool readable;               /* annotations and blank lines; the other form is gm.code */
     bool flat_attrs;             /* attribute paths as one identifier */
     const dync_node **last_user; /* per node: who uses it last; NULL nobody */
+    dync__str symbols;           /* names of those that are inputs, each between blanks */
 } dync__fx_printer;
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -227,6 +228,70 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
 
 /* ---- releases: torch.fx's register_last_uses and delete_unused_values ------------------------ */
 
+/* ---- symbolic sizes: inputs before the tensors that have them, as Dynamo has it ------------------------------- */
+
+/* The next name of a symbol in the text of a size: s and digits. *n: how long; NULL: none. */
+static const char *dync__fx_symbol(const char *p, size_t *n)
+{
+    for (; p && *p; p += *n ? *n : 1) {
+        *n = 0;
+        while ((p[*n] >= 'a' && p[*n] <= 'z') || (p[*n] >= 'A' && p[*n] <= 'Z') || (p[*n] >= '0' && p[*n] <= '9') || p[*n] == '_') ++*n;
+        if (*n > 1 && p[0] == 's' && strspn(p + 1, "0123456789") >= *n - 1) return p;
+    }
+    return NULL;
+}
+
+static void dync__fx_declare(dync__fx_printer *p, const dync_node *input)
+{
+    const dync__layout *lay = &input->info[0].lay;
+    for (int d = 0; p->readable && input->has_info && input->source && d < lay->ndim; d++) {
+        size_t n = 0;
+        for (const char *s = dync__fx_symbol(dync__graph_symbol_text(p->g, lay->shape[d]), &n); s; s = dync__fx_symbol(s + n, &n)) {
+            char name[24], word[28];
+            dync__format(name, sizeof name, "%.*s", (int)n, s);
+            dync__format(word, sizeof word, " %s ", name);
+            if (strstr(dync__str_get(&p->symbols), word)) continue;
+            dync__str_add(&p->symbols, word);
+            dync__str_addf(p->s, ", %s: \"Sym(%s)\"", name, name);
+        }
+    }
+}
+
+static bool dync__fx_arg_mentions(const dync_graph *g, const dync__arg *a, const char *name, size_t n)
+{
+    bool found = false;
+    int count = a->kind == DYNC__A_DIMS || a->kind == DYNC__A_LIST ? a->n : a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT;
+    for (int i = 0; i < count && !found; i++) {
+        size_t k = 0;
+        int64_t size = a->kind == DYNC__A_DIMS ? a->as.dims[i] : a->kind == DYNC__A_FLOAT ? dync__sf_bits(a->as.f) : a->as.i;
+        if (a->kind == DYNC__A_LIST) found = dync__fx_arg_mentions(g, &a->as.list[i], name, n);
+        else
+            for (const char *s = dync__fx_symbol(dync__graph_symbol_text(g, size), &k); s && !found; s = dync__fx_symbol(s + k, &k))
+                found = k == n && memcmp(s, name, n) == 0;
+    }
+    return found;
+}
+static bool dync__fx_mentions(const dync_graph *g, const dync_node *node, const char *name, size_t n)
+{
+    bool found = false;
+    for (int i = 0; i < node->nargs && !found; i++) found = dync__fx_arg_mentions(g, &node->args[i], name, n);
+    return found;
+}
+
+/* Symbols whose last use this is; any: something was printed before. */
+static bool dync__fx_release_symbols(dync__fx_printer *p, const dync_node *node, bool any)
+{
+    for (const char *s = dync__str_get(&p->symbols); *(s += strspn(s, " "));) {
+        size_t n = strcspn(s, " ");
+        bool last = dync__fx_mentions(p->g, node, s, n);
+        for (int i = node->index + 1; last && i < p->g->node.n; i++) last = !dync__fx_mentions(p->g, p->g->node.at[i], s, n);
+        if (last) dync__str_addf(p->s, any ? " = %.*s" : ";  %.*s", (int)n, s);
+        any = any || last;
+        s += n;
+    }
+    return any;
+}
+
 typedef struct dync__fx_uses {
     dync__fx_printer *p;
     const dync_node *user;
@@ -264,6 +329,7 @@ static void dync__fx_release(dync__fx_printer *p, const dync_node *node)
 {
     dync__fx_uses u = {p, node, true, false};
     dync__fx_each_use(&u);
+    u.any = dync__fx_release_symbols(p, node, u.any);
     if (node->n_users == 0) {
         dync__str_addf(p->s, u.any ? " = %s" : ";  %s", node->name);
         u.any = true;
@@ -294,6 +360,7 @@ static void dync__fx_signature(dync__fx_printer *p)
     dync__str_add(p->s, "    def forward(self");
     for (int i = 0; i < p->g->n_inputs; i++) {
         const dync_node *node = p->g->node.at[i];
+        dync__fx_declare(p, node);
         dync__str_addf(p->s, ", %s", node->target);
         dync__fx_annotation(p, node);
         if (!p->readable && node->has_info && strcmp(node->name, node->target) != 0)
@@ -365,6 +432,7 @@ static void dync__fx_forward(dync__fx_printer *p)
     dync__fx_signature(p);
     dync__fx_body(p);
     dync__free(p->last_user, bytes);
+    dync__str_free(&p->symbols);
 }
 
 DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g)

@@ -291,6 +291,23 @@ TEST(breaks_with_changing_sizes)
 /* Composites whose decomposition computes with sizes: kept symbolic where it knows how, else specialised, never wrong. */
 static dync_tensor *norm(dync_tensor *x) { return dync_group_norm(x, 2, NULL, NULL, 1e-5); }
 static dync_tensor *shuffled(dync_tensor *x) { return dync_pixel_shuffle(x, 2); }
+static dync_tensor *reshaped(dync_tensor *x, dync_tensor *y)
+{
+    x = dync_reshape(x, dync_shape(dync_dim(x, 0), 2, -1));
+    return dync_mul(dync_mean(x, DYNC_ALL, false), y);
+}
+/* As PyTorch prints it: sizes are inputs before the tensors that have them, and released after their last use. */
+TEST(a_readable_graph_takes_its_sizes)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(reshaped, .args = "x, y", .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON);
+    EXPECT(dync_call(f, dync_ones(dync_shape(5, 4)), dync_ones(dync_shape(3))) != NULL);
+    const char *text = dync_graph_readable(c.graphs[0]);
+    EXPECT_HAS_STR(text, "def forward(self, s0: \"Sym(s0)\", s1: \"Sym(s1)\", L_x_: \"f32[s0, s1]\", s2: \"Sym(s2)\", L_y_: \"f32[s2]\"):\n");
+    EXPECT_HAS_STR(text, "l_x_.reshape(s0, 2, -1);  l_x_ = s0 = None\n");
+    dync_compiled_free(f);
+}
+
 static dync_value around_a_break(const dync_value *args, int n, void *user)
 {
     dync_tensor *x = dync_as_tensor(args[0]), *y = dync_relu(x);
@@ -317,6 +334,40 @@ TEST(calls_with_symbolic_sizes_and_numbers_follow_scripts)
             }
         EXPECT_EQ_INT(dync_get_counters().graph_breaks, breaks);
         EXPECT_OK(dync_error());
+        dync_compiled_free(f);
+    }
+}
+
+/* chunk keeps the size symbolic; split too, for as many pieces; unbind cannot, as upstream. */
+static dync_tensor *two_chunks(dync_tensor *x)
+{
+    dync_value p = dync_chunk(x, 2, 0);
+    return dync_sub(dync_sum(dync_as_tensor(dync_at(p, 0)), dync_shape(0), false), dync_sum(dync_as_tensor(dync_at(p, 1)), dync_shape(0), false));
+}
+static dync_tensor *fours(dync_tensor *x)
+{
+    dync_tensor *sum = NULL;
+    dync_value p = dync_split(x, 4, 0);
+    for (int i = 0; i < dync_len(p); i++) {
+        dync_tensor *y = dync_mul(dync_sum(dync_as_tensor(dync_at(p, i)), dync_shape(0), false), i + 1);
+        sum = sum ? dync_add(sum, y) : y;
+    }
+    return sum;
+}
+static dync_tensor *second(dync_tensor *x) { return dync_neg(dync_as_tensor(dync_at(dync_unbind(x, 0), 1))); }
+static dync_tensor *transposed_convolution(dync_tensor *x)
+{
+    return dync_conv_transpose2d(dync_reshape(x, dync_shape(1, 1, -1, 3)), dync_ones(dync_shape(1, 1, 2, 2)), NULL, dync_shape(2), dync_shape(0), dync_shape(0), 1, dync_shape(1));
+}
+TEST(pieces_of_changing_sizes)
+{
+    static const struct { dync_tensor *(*fn)(dync_tensor *); int captures; } cases[] = {{two_chunks, 2}, {fours, 6 /* 7; 2 pieces; 9, 13: a last piece of 1; 3; 4 */}, {second, 10}, {transposed_convolution, 2}};
+    for (int k = 0; k < 4; k++) {
+        counter c = {.inner = "inductor"};
+        dync_compiled *f = dync_compile_opt(dync_fn1(cases[k].fn), "f", (dync_compile_options){.backend_object = &COUNTER(c), .recompile_limit = 64});
+        for (int64_t n = 7; n < 17; n++)
+            DYNC_SCOPE { EXPECT(calls(f, cases[k].fn, rows(n))); }
+        if (!EXPECT(c.frame_count <= cases[k].captures)) printf("    case %d: %d captures\n", k, c.frame_count);
         dync_compiled_free(f);
     }
 }
