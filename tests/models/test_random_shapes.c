@@ -148,8 +148,63 @@ static void programs(const char *backend, int count)
     }
 }
 
+/* ---- backward inside ------------------------------------------------------------------------------------ */
+
+/* The program without its breaks and branches on values, its loss, and the gradients of both inputs. */
+static dync_value trained(const dync_value *args, int n, void *user)
+{
+    dync_value out = run(args, n, user);
+    if (out.kind != DYNC_KIND_LIST) return DYNC_NONE;
+    dync_tensor *loss = dync_add(dync_as_tensor(dync_at(out, 2)), dync_sum(dync_as_tensor(dync_at(out, 1)), DYNC_ALL, false));
+    return dync_tuple(loss, dync_gradients(DYNC_V(loss), dync_tuple(args[0], args[1]), DYNC_NONE, (dync_grad_options){.allow_unused = true}));
+}
+
+static bool close_values(dync_value a, dync_value b)
+{
+    if (a.kind == DYNC_KIND_TENSOR && b.kind == DYNC_KIND_TENSOR) return dync_allclose(a.as.t, b.as.t, 2e-3, 1e-3);
+    bool list = a.kind == DYNC_KIND_LIST, good = a.kind == b.kind && (!list || dync_len(a) == dync_len(b));
+    for (int i = 0; good && list && i < dync_len(a); i++) good = close_values(dync_at(a, i), dync_at(b, i));
+    return good;
+}
+
+static void steps(const char *backend, int count)
+{
+    int64_t before = dync_get_counters().frames, many = 0;
+    for (int k = 0; k < count; k++) {
+        uint64_t seed = state = 0x9e3779b97f4a7c15u * (test__state.seed + (uint64_t)k + 77) | 1;
+        program p = {.n = 2 + (int)rnd(MAX_INS - 1)};
+        for (int i = 0; i < p.n; i++) {
+            p.at[i] = (ins){(int)rnd(OPS), (int)rnd(64), (int)rnd(64)};
+            if (p.at[i].op == 21 || p.at[i].op == 22) p.at[i].op = 6;
+        }
+        dync_compiled *f = dync_compile(trained, .args = "x, y", .user = &p, .backend = backend, .fullgraph = true, .recompile_limit = 64,
+                                        .dynamic = k % 2 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
+        bool good = true;
+        int64_t frames = dync_get_counters().frames;
+        for (int i = 0; i < 7 && good; i++)
+            DYNC_SCOPE {
+                int64_t n = 3 + rnd(9), m = 3 + rnd(9);
+                dync_value args[2];
+                for (int j = 0; j < 2; j++) args[j] = DYNC_V(dync_requires_grad_(dync_sub(dync_rand(dync_shape(n, m)), 0.5), true));
+                dync_value want = trained(args, 2, &p);
+                dync_value got = dync_call_values(f, 2, args);
+                good = close_values(got, want) && dync_error() == DYNC_OK;
+            }
+        many += dync_get_counters().frames - frames > 4;
+        dync_compiled_free(f);
+        if (EXPECT(good)) continue;
+        printf("    %s: program %d, seed %llu: %s\n", backend, k, (unsigned long long)seed, dync_error_message());
+        dync_clear_error();
+    }
+    if (!EXPECT(many <= count / 5)) printf("    %d of %d programs were captured more than 4 times, %d captures\n", (int)many, count, (int)(dync_get_counters().frames - before));
+}
+
 TEST(on_eager) { programs("eager", 150); }
 TEST(on_aot_eager) { programs("aot_eager", 100); }
 TEST(on_inductor) { programs("inductor", 150); }
+
+TEST(steps_on_eager) { steps("eager", 120); }
+TEST(steps_on_aot_eager) { steps("aot_eager", 80); }
+TEST(steps_on_inductor) { steps("inductor", 120); }
 
 TEST_MAIN
