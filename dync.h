@@ -9512,6 +9512,250 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *k) {
     }
     return DYNC_OK;
 }
+DYNC__COLD_END
+
+/* ==== loop/vecmath.h ============================================================================================ */
+/* loop/vecmath.h: the shorthand that the vecmath_*.c files are written in. Between loop.h and those files.
+ *
+ * Greatest errors measured, in ulps, and primitives per value. f32: all floats between 2^-30 and where the result no longer changes
+ * (sin cos tan: 2^-13 to 2^24), a 97th of the rest; f64: 2 million or more random arguments. "no FMA": products rounded on their own.
+ * tests/soak/vecmath_ulp.c measures: `vecmath_ulp all f32 1`, `vecmath_ulp all f64 10000000`, the same with DYNC_CPU=none.
+ *
+ *            f32   no FMA ops    f64   no FMA ops              f32   no FMA ops    f64   no FMA ops
+ *   exp      0.90  1.11   20     0.86  1.14   25      tanh     0.96  0.99   32     0.78  1.31   51
+ *   exp2     0.88  1.06   19     0.78  1.06   24      sinh     0.84  0.82   34     0.84  0.85   42
+ *   expm1    0.90  0.99   34     1.05  0.99   39      cosh     0.88  0.88   24     0.88  0.88   29
+ *   log      0.89  0.78   34     0.81  0.81   38      asin     0.61  0.87   32     0.61  0.87   39
+ *   log2     1.10  1.62   37     0.91  1.70   41      acos     0.60  0.87   36     0.58  0.87   43
+ *   log10    0.96  1.73   39     0.83  1.63   43      atan     0.77  0.74   46     0.74  0.71   53
+ *   log1p    0.90  0.83   42     0.81  0.81   46      atan2    0.76  1.37   71     0.74  1.41   78
+ *   sin      0.91  *      53     0.90  *     164      erf      1.00  0.88   48     0.83  0.90  111
+ *   cos      0.90  *      52     0.93  *     163      erfc     0.85  1.66   97     0.90  1.94  116
+ *   tan      1.15  *      68     1.27  *     177      sigmoid  0.86  1.40   40     0.80  1.34   45
+ *   pow      0.59  0.59   76     0.89  1.15  135      rsqrt    0.50  1.25   13     0.92  1.24   13
+ *   fmod     exact exact  74     exact exact 102      (rsqrt of a subnormal: 1.44)
+ *
+ *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at eight floats next to multiples
+ *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
+ *
+ * dync__m_<op>(b, ...) appends one primitive; float constants take their type from a value beside them. A number's "bits" are its
+ * bit pattern as I32 (F32) or I64 (F64). */
+#ifndef DYNC__VECMATH_H
+#define DYNC__VECMATH_H
+
+#define DYNC__M_ONE(name, prim) \
+    DYNC__INLINE int dync__m_##name(dync__lb *b, int x) { return dync__lb_op(b, DYNC__P_##prim, x, -1, -1); }
+#define DYNC__M_TWO(name, prim) \
+    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y) { return dync__lb_op(b, DYNC__P_##prim, x, y, -1); }
+#define DYNC__M_THREE(name, prim) \
+    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y, int z) { return dync__lb_op(b, DYNC__P_##prim, x, y, z); }
+DYNC__M_ONE(neg, neg)
+DYNC__M_ONE(abs, abs)
+DYNC__M_ONE(sqrt, sqrt)
+DYNC__M_ONE(rint, rint)
+DYNC__M_ONE(trunc, trunc)
+DYNC__M_ONE(not, not_)
+DYNC__M_TWO(add, add)
+DYNC__M_TWO(sub, sub)
+DYNC__M_TWO(mul, mul)
+DYNC__M_TWO(div, div)
+DYNC__M_TWO(lt, lt)
+DYNC__M_TWO(le, le)
+DYNC__M_TWO(eq, eq)
+DYNC__M_TWO(ne, ne)
+DYNC__M_TWO(and, and_)
+DYNC__M_TWO(or, or_)
+DYNC__M_TWO(xor, xor_)
+DYNC__M_TWO(shl, shl)
+DYNC__M_TWO(shr, shr)
+DYNC__M_THREE(fma, fma)
+DYNC__M_THREE(sel, select)
+#undef DYNC__M_ONE
+#undef DYNC__M_TWO
+#undef DYNC__M_THREE
+
+DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x)          /* F64 (or I64)? */
+{
+    int t = dync__lb_type(b, x);
+    return t == DYNC_F64 || t == DYNC_I64;
+}
+DYNC__INLINE int dync__m_k(dync__lb *b, int like, double c) { return dync__lb_f(b, dync__lb_type(b, like), c); }
+DYNC__INLINE int dync__m_i(dync__lb *b, int like, int64_t n)      /* integer constant of the width of `like` */
+{
+    return dync__lb_i(b, dync__m_wide(b, like) ? DYNC_I64 : DYNC_I32, n);
+}
+DYNC__INLINE int dync__m_bits(dync__lb *b, int x)
+{
+    return dync__lb_bitcast(b, x, dync__m_wide(b, x) ? DYNC_I64 : DYNC_I32);
+}
+DYNC__INLINE int dync__m_float(dync__lb *b, int bits)
+{
+    return dync__lb_bitcast(b, bits, dync__m_wide(b, bits) ? DYNC_F64 : DYNC_F32);
+}
+DYNC__INLINE int dync__m_addk(dync__lb *b, int x, double c) { return dync__m_add(b, x, dync__m_k(b, x, c)); }
+DYNC__INLINE int dync__m_mulk(dync__lb *b, int x, double c) { return dync__m_mul(b, x, dync__m_k(b, x, c)); }
+DYNC__INLINE int dync__m_fmak(dync__lb *b, int x, double c, int z) { return dync__m_fma(b, x, dync__m_k(b, x, c), z); }
+DYNC__INLINE int dync__m_ltk(dync__lb *b, int x, double c) { return dync__m_lt(b, x, dync__m_k(b, x, c)); }
+DYNC__INLINE int dync__m_eqk(dync__lb *b, int x, double c) { return dync__m_eq(b, x, dync__m_k(b, x, c)); }
+DYNC__INLINE int dync__m_shlk(dync__lb *b, int i, int n) { return dync__m_shl(b, i, dync__m_i(b, i, n)); }
+DYNC__INLINE int dync__m_shrk(dync__lb *b, int i, int n) { return dync__m_shr(b, i, dync__m_i(b, i, n)); }
+DYNC__INLINE int dync__m_addi(dync__lb *b, int i, int64_t n) { return dync__m_add(b, i, dync__m_i(b, i, n)); }
+DYNC__INLINE int dync__m_andi(dync__lb *b, int i, int64_t n) { return dync__m_and(b, i, dync__m_i(b, i, n)); }
+DYNC__INLINE int dync__m_at_least(dync__lb *b, int x, double low)  /* NaN stays */
+{
+    return dync__m_sel(b, dync__m_ltk(b, x, low), dync__m_k(b, x, low), x);
+}
+DYNC__INLINE int dync__m_at_most(dync__lb *b, int x, double high)
+{
+    return dync__m_sel(b, dync__m_lt(b, dync__m_k(b, x, high), x), dync__m_k(b, x, high), x);
+}
+DYNC__INLINE int dync__m_sign_bits(dync__lb *b, int x)             /* the sign bit of x alone */
+{
+    return dync__m_andi(b, dync__m_bits(b, x), dync__m_wide(b, x) ? INT64_MIN : INT32_MIN);
+}
+/* r >= +0 or NaN with the sign bit of x or-ed in, or r of any sign with it toggled. */
+DYNC__INLINE int dync__m_or_sign(dync__lb *b, int r, int sign_bits)
+{
+    return dync__m_float(b, dync__m_or(b, dync__m_bits(b, r), sign_bits));
+}
+DYNC__INLINE int dync__m_xor_sign(dync__lb *b, int r, int sign_bits)
+{
+    return dync__m_float(b, dync__m_xor(b, dync__m_bits(b, r), sign_bits));
+}
+/* c[0] + c[1] x + ... + c[n-1] x^(n-1), Horner. */
+DYNC__INLINE int dync__m_poly(dync__lb *b, int x, int n, const double *c)
+{
+    int p = dync__m_k(b, x, c[n - 1]);
+    for (int i = n - 2; i >= 0; i--) p = dync__m_fma(b, p, x, dync__m_k(b, x, c[i]));
+    return p;
+}
+/* hi + lo = x + y exactly for |x| >= |y| or x = 0 (Dekker 1971). */
+DYNC__INLINE int dync__m_two_sum(dync__lb *b, int x, int y, int *lo)
+{
+    int hi = dync__m_add(b, x, y);
+    *lo = dync__m_add(b, dync__m_sub(b, x, hi), y);
+    return hi;
+}
+/* The same for any order of magnitude (Knuth). */
+DYNC__INLINE int dync__m_any_sum(dync__lb *b, int x, int y, int *lo)
+{
+    int hi = dync__m_add(b, x, y), part = dync__m_sub(b, hi, x);
+    *lo = dync__m_add(b, dync__m_sub(b, x, dync__m_sub(b, hi, part)), dync__m_sub(b, y, part));
+    return hi;
+}
+/* hi + lo = x * y exactly where fma rounds once; lo is 0 elsewhere. */
+DYNC__INLINE int dync__m_two_mul(dync__lb *b, int x, int y, int *lo)
+{
+    int hi = dync__m_mul(b, x, y);
+    *lo = dync__m_fma(b, x, y, dync__m_neg(b, hi));
+    return hi;
+}
+/* (nh + nl) / (dh + dl) to nearly one rounding; both words of the denominator normal. */
+DYNC__INLINE int dync__m_two_div(dync__lb *b, int nh, int nl, int dh, int dl)
+{
+    int r = dync__m_div(b, dync__m_k(b, dh, 1.0), dh), q = dync__m_mul(b, nh, r), minus_q = dync__m_neg(b, q);
+    int rest = dync__m_fma(b, minus_q, dh, nh);
+    if (dl >= 0) rest = dync__m_fma(b, minus_q, dl, rest);
+    if (nl >= 0) rest = dync__m_add(b, rest, nl);
+    return dync__m_fma(b, rest, r, q);
+}
+/* vecmath_exp.c: e^(x + x_lo) * (factor + factor_lo) for x <= 0 to nearly one rounding, also into the subnormals. */
+DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo);
+#endif
+
+/* ==== loop/fuse.h =============================================================================================== */
+/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become
+ * one), fuse.c (which ones).
+ *
+ * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body moves
+ * into them; a map gives each guest loop as an affine form of the host's loops. `first` is the kernel that
+ * runs earlier. */
+#ifndef DYNC__FUSE_H
+#define DYNC__FUSE_H
+enum {
+    DYNC__FUSE_BUFS = 16,
+    DYNC__FUSE_MAPS = 4,
+    DYNC__FUSE_INSTS = 400,
+    DYNC__FUSE_SERIAL = 65536,
+    DYNC__FUSE_SMALL = 4096
+};
+
+/* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
+typedef struct dync__nest {
+    int n_outer, n;
+    int64_t extent[DYNC__LOOP_MAX_DIMS], mul[DYNC__LOOP_MAX_DIMS];
+    int8_t from[DYNC__LOOP_MAX_DIMS];
+} dync__nest;
+/* guest loop g = offset[g] + sum over host loops h of coef[g][h] * h */
+typedef struct dync__index_map {
+    int n;
+    bool solved[DYNC__LOOP_MAX_DIMS];
+    int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
+        coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
+} dync__index_map;
+/* A nest and the maps into it; a split of a loop keeps all of them right. */
+typedef struct dync__fuse_frame {
+    dync__nest nest;
+    int n_maps;
+    dync__index_map map[DYNC__FUSE_MAPS];
+} dync__fuse_frame;
+
+/* ---- fuse_map.c ------------------------------------------------------------------------- */
+DYNC__FN void dync__frame_start(dync__fuse_frame *, const dync__kernel *host);
+DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest); /* -1: no room */
+/* An access of the host over its split loops; one of the guest over the host's loops. */
+DYNC__FN dync__access dync__nest_access(const dync__nest *, const dync__access *);
+DYNC__FN dync__access dync__map_access(const dync__index_map *, int n_host, const dync__access *);
+/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the split loops)
+ * for every host index. */
+DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, const dync__access *guest);
+/* The guest loops not solved yet: from the host loops not used yet, in order. */
+DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
+/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
+ * others are? In the same order? */
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, bool in_order);
+DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
+DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
+/* False only where no element is reached by both. */
+DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *,
+                                   int n2, const int64_t *extent2);
+
+/* ---- fuse_merge.c ----------------------------------------------------------------------- */
+/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order
+ * of its indices. */
+typedef struct dync__fuse_traits {
+    bool pointwise, tangled, scatters, empty;
+} dync__fuse_traits;
+typedef struct dync__fuse_item {
+    dync__inst in;       /* operands are items */
+    dync__access access; /* over the merged nest */
+    const dync__buf *buf;
+    int32_t same_as; /* another item has this value; -1 none */
+    bool row, first, dead;
+} dync__fuse_item;
+typedef struct dync__fuse_job {
+    dync__arena *arena;
+    int max_insts;
+    bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
+    void *user;
+    bool no_memory;
+    DYNC__VEC(dync__fuse_item) item;
+    DYNC__VEC(int32_t) number;
+    dync__fuse_frame frame; /* here, as it is large for a small stack */
+} dync__fuse_job;
+DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
+DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
+/* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores that nobody
+ * needs. pair: both in one. inline: second with its loads of buf_id replaced by first's expression for it. */
+DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *, const dync__kernel *);
+DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second);
+DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *first,
+                                         const dync__kernel *second, int32_t buf_id);
+/* How often second would compute that expression, and what once costs; -1: it cannot be inlined. */
+DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
+DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
+#endif
+DYNC__WARM_BEGIN
 
 /* ==== loop/simplify.c =========================================================================================== */
 /* loop/simplify.c: folding while building, and the passes that shrink a kernel. After lowering, before and after fusion.
@@ -9869,248 +10113,6 @@ DYNC__FN void dync__kernel_collapse(dync__kernel *k) {
     }
 }
 
-/* ==== loop/vecmath.h ============================================================================================ */
-/* loop/vecmath.h: the shorthand that the vecmath_*.c files are written in. Between loop.h and those files.
- *
- * Greatest errors measured, in ulps, and primitives per value. f32: all floats between 2^-30 and where the result no longer changes
- * (sin cos tan: 2^-13 to 2^24), a 97th of the rest; f64: 2 million or more random arguments. "no FMA": products rounded on their own.
- * tests/soak/vecmath_ulp.c measures: `vecmath_ulp all f32 1`, `vecmath_ulp all f64 10000000`, the same with DYNC_CPU=none.
- *
- *            f32   no FMA ops    f64   no FMA ops              f32   no FMA ops    f64   no FMA ops
- *   exp      0.90  1.11   20     0.86  1.14   25      tanh     0.96  0.99   32     0.78  1.31   51
- *   exp2     0.88  1.06   19     0.78  1.06   24      sinh     0.84  0.82   34     0.84  0.85   42
- *   expm1    0.90  0.99   34     1.05  0.99   39      cosh     0.88  0.88   24     0.88  0.88   29
- *   log      0.89  0.78   34     0.81  0.81   38      asin     0.61  0.87   32     0.61  0.87   39
- *   log2     1.10  1.62   37     0.91  1.70   41      acos     0.60  0.87   36     0.58  0.87   43
- *   log10    0.96  1.73   39     0.83  1.63   43      atan     0.77  0.74   46     0.74  0.71   53
- *   log1p    0.90  0.83   42     0.81  0.81   46      atan2    0.76  1.37   71     0.74  1.41   78
- *   sin      0.91  *      53     0.90  *     164      erf      1.00  0.88   48     0.83  0.90  111
- *   cos      0.90  *      52     0.93  *     163      erfc     0.85  1.66   97     0.90  1.94  116
- *   tan      1.15  *      68     1.27  *     177      sigmoid  0.86  1.40   40     0.80  1.34   45
- *   pow      0.59  0.59   76     0.89  1.15  135      rsqrt    0.50  1.25   13     0.92  1.24   13
- *   fmod     exact exact  74     exact exact 102      (rsqrt of a subnormal: 1.44)
- *
- *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at eight floats next to multiples
- *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
- *
- * dync__m_<op>(b, ...) appends one primitive; float constants take their type from a value beside them. A number's "bits" are its
- * bit pattern as I32 (F32) or I64 (F64). */
-#ifndef DYNC__VECMATH_H
-#define DYNC__VECMATH_H
-
-#define DYNC__M_ONE(name, prim) \
-    DYNC__INLINE int dync__m_##name(dync__lb *b, int x) { return dync__lb_op(b, DYNC__P_##prim, x, -1, -1); }
-#define DYNC__M_TWO(name, prim) \
-    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y) { return dync__lb_op(b, DYNC__P_##prim, x, y, -1); }
-#define DYNC__M_THREE(name, prim) \
-    DYNC__INLINE int dync__m_##name(dync__lb *b, int x, int y, int z) { return dync__lb_op(b, DYNC__P_##prim, x, y, z); }
-DYNC__M_ONE(neg, neg)
-DYNC__M_ONE(abs, abs)
-DYNC__M_ONE(sqrt, sqrt)
-DYNC__M_ONE(rint, rint)
-DYNC__M_ONE(trunc, trunc)
-DYNC__M_ONE(not, not_)
-DYNC__M_TWO(add, add)
-DYNC__M_TWO(sub, sub)
-DYNC__M_TWO(mul, mul)
-DYNC__M_TWO(div, div)
-DYNC__M_TWO(lt, lt)
-DYNC__M_TWO(le, le)
-DYNC__M_TWO(eq, eq)
-DYNC__M_TWO(ne, ne)
-DYNC__M_TWO(and, and_)
-DYNC__M_TWO(or, or_)
-DYNC__M_TWO(xor, xor_)
-DYNC__M_TWO(shl, shl)
-DYNC__M_TWO(shr, shr)
-DYNC__M_THREE(fma, fma)
-DYNC__M_THREE(sel, select)
-#undef DYNC__M_ONE
-#undef DYNC__M_TWO
-#undef DYNC__M_THREE
-
-DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x)          /* F64 (or I64)? */
-{
-    int t = dync__lb_type(b, x);
-    return t == DYNC_F64 || t == DYNC_I64;
-}
-DYNC__INLINE int dync__m_k(dync__lb *b, int like, double c) { return dync__lb_f(b, dync__lb_type(b, like), c); }
-DYNC__INLINE int dync__m_i(dync__lb *b, int like, int64_t n)      /* integer constant of the width of `like` */
-{
-    return dync__lb_i(b, dync__m_wide(b, like) ? DYNC_I64 : DYNC_I32, n);
-}
-DYNC__INLINE int dync__m_bits(dync__lb *b, int x)
-{
-    return dync__lb_bitcast(b, x, dync__m_wide(b, x) ? DYNC_I64 : DYNC_I32);
-}
-DYNC__INLINE int dync__m_float(dync__lb *b, int bits)
-{
-    return dync__lb_bitcast(b, bits, dync__m_wide(b, bits) ? DYNC_F64 : DYNC_F32);
-}
-DYNC__INLINE int dync__m_addk(dync__lb *b, int x, double c) { return dync__m_add(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_mulk(dync__lb *b, int x, double c) { return dync__m_mul(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_fmak(dync__lb *b, int x, double c, int z) { return dync__m_fma(b, x, dync__m_k(b, x, c), z); }
-DYNC__INLINE int dync__m_ltk(dync__lb *b, int x, double c) { return dync__m_lt(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_eqk(dync__lb *b, int x, double c) { return dync__m_eq(b, x, dync__m_k(b, x, c)); }
-DYNC__INLINE int dync__m_shlk(dync__lb *b, int i, int n) { return dync__m_shl(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_shrk(dync__lb *b, int i, int n) { return dync__m_shr(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_addi(dync__lb *b, int i, int64_t n) { return dync__m_add(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_andi(dync__lb *b, int i, int64_t n) { return dync__m_and(b, i, dync__m_i(b, i, n)); }
-DYNC__INLINE int dync__m_at_least(dync__lb *b, int x, double low)  /* NaN stays */
-{
-    return dync__m_sel(b, dync__m_ltk(b, x, low), dync__m_k(b, x, low), x);
-}
-DYNC__INLINE int dync__m_at_most(dync__lb *b, int x, double high)
-{
-    return dync__m_sel(b, dync__m_lt(b, dync__m_k(b, x, high), x), dync__m_k(b, x, high), x);
-}
-DYNC__INLINE int dync__m_sign_bits(dync__lb *b, int x)             /* the sign bit of x alone */
-{
-    return dync__m_andi(b, dync__m_bits(b, x), dync__m_wide(b, x) ? INT64_MIN : INT32_MIN);
-}
-/* r >= +0 or NaN with the sign bit of x or-ed in, or r of any sign with it toggled. */
-DYNC__INLINE int dync__m_or_sign(dync__lb *b, int r, int sign_bits)
-{
-    return dync__m_float(b, dync__m_or(b, dync__m_bits(b, r), sign_bits));
-}
-DYNC__INLINE int dync__m_xor_sign(dync__lb *b, int r, int sign_bits)
-{
-    return dync__m_float(b, dync__m_xor(b, dync__m_bits(b, r), sign_bits));
-}
-/* c[0] + c[1] x + ... + c[n-1] x^(n-1), Horner. */
-DYNC__INLINE int dync__m_poly(dync__lb *b, int x, int n, const double *c)
-{
-    int p = dync__m_k(b, x, c[n - 1]);
-    for (int i = n - 2; i >= 0; i--) p = dync__m_fma(b, p, x, dync__m_k(b, x, c[i]));
-    return p;
-}
-/* hi + lo = x + y exactly for |x| >= |y| or x = 0 (Dekker 1971). */
-DYNC__INLINE int dync__m_two_sum(dync__lb *b, int x, int y, int *lo)
-{
-    int hi = dync__m_add(b, x, y);
-    *lo = dync__m_add(b, dync__m_sub(b, x, hi), y);
-    return hi;
-}
-/* The same for any order of magnitude (Knuth). */
-DYNC__INLINE int dync__m_any_sum(dync__lb *b, int x, int y, int *lo)
-{
-    int hi = dync__m_add(b, x, y), part = dync__m_sub(b, hi, x);
-    *lo = dync__m_add(b, dync__m_sub(b, x, dync__m_sub(b, hi, part)), dync__m_sub(b, y, part));
-    return hi;
-}
-/* hi + lo = x * y exactly where fma rounds once; lo is 0 elsewhere. */
-DYNC__INLINE int dync__m_two_mul(dync__lb *b, int x, int y, int *lo)
-{
-    int hi = dync__m_mul(b, x, y);
-    *lo = dync__m_fma(b, x, y, dync__m_neg(b, hi));
-    return hi;
-}
-/* (nh + nl) / (dh + dl) to nearly one rounding; both words of the denominator normal. */
-DYNC__INLINE int dync__m_two_div(dync__lb *b, int nh, int nl, int dh, int dl)
-{
-    int r = dync__m_div(b, dync__m_k(b, dh, 1.0), dh), q = dync__m_mul(b, nh, r), minus_q = dync__m_neg(b, q);
-    int rest = dync__m_fma(b, minus_q, dh, nh);
-    if (dl >= 0) rest = dync__m_fma(b, minus_q, dl, rest);
-    if (nl >= 0) rest = dync__m_add(b, rest, nl);
-    return dync__m_fma(b, rest, r, q);
-}
-/* vecmath_exp.c: e^(x + x_lo) * (factor + factor_lo) for x <= 0 to nearly one rounding, also into the subnormals. */
-DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo);
-#endif
-
-/* ==== loop/fuse.h =============================================================================================== */
-/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become
- * one), fuse.c (which ones).
- *
- * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body moves
- * into them; a map gives each guest loop as an affine form of the host's loops. `first` is the kernel that
- * runs earlier. */
-#ifndef DYNC__FUSE_H
-#define DYNC__FUSE_H
-enum {
-    DYNC__FUSE_BUFS = 16,
-    DYNC__FUSE_MAPS = 4,
-    DYNC__FUSE_INSTS = 400,
-    DYNC__FUSE_SERIAL = 65536,
-    DYNC__FUSE_SMALL = 4096
-};
-
-/* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
-typedef struct dync__nest {
-    int n_outer, n;
-    int64_t extent[DYNC__LOOP_MAX_DIMS], mul[DYNC__LOOP_MAX_DIMS];
-    int8_t from[DYNC__LOOP_MAX_DIMS];
-} dync__nest;
-/* guest loop g = offset[g] + sum over host loops h of coef[g][h] * h */
-typedef struct dync__index_map {
-    int n;
-    bool solved[DYNC__LOOP_MAX_DIMS];
-    int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
-        coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
-} dync__index_map;
-/* A nest and the maps into it; a split of a loop keeps all of them right. */
-typedef struct dync__fuse_frame {
-    dync__nest nest;
-    int n_maps;
-    dync__index_map map[DYNC__FUSE_MAPS];
-} dync__fuse_frame;
-
-/* ---- fuse_map.c ------------------------------------------------------------------------- */
-DYNC__FN void dync__frame_start(dync__fuse_frame *, const dync__kernel *host);
-DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest); /* -1: no room */
-/* An access of the host over its split loops; one of the guest over the host's loops. */
-DYNC__FN dync__access dync__nest_access(const dync__nest *, const dync__access *);
-DYNC__FN dync__access dync__map_access(const dync__index_map *, int n_host, const dync__access *);
-/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the split loops)
- * for every host index. */
-DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, const dync__access *guest);
-/* The guest loops not solved yet: from the host loops not used yet, in order. */
-DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
-/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
- * others are? In the same order? */
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, bool in_order);
-DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
-DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
-/* False only where no element is reached by both. */
-DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *,
-                                   int n2, const int64_t *extent2);
-
-/* ---- fuse_merge.c ----------------------------------------------------------------------- */
-/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order
- * of its indices. */
-typedef struct dync__fuse_traits {
-    bool pointwise, tangled, scatters, empty;
-} dync__fuse_traits;
-typedef struct dync__fuse_item {
-    dync__inst in;       /* operands are items */
-    dync__access access; /* over the merged nest */
-    const dync__buf *buf;
-    int32_t same_as; /* another item has this value; -1 none */
-    bool row, first, dead;
-} dync__fuse_item;
-typedef struct dync__fuse_job {
-    dync__arena *arena;
-    int max_insts;
-    bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
-    void *user;
-    bool no_memory;
-    DYNC__VEC(dync__fuse_item) item;
-    DYNC__VEC(int32_t) number;
-    dync__fuse_frame frame; /* here, as it is large for a small stack */
-} dync__fuse_job;
-DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
-DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
-/* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores that nobody
- * needs. pair: both in one. inline: second with its loads of buf_id replaced by first's expression for it. */
-DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *, const dync__kernel *);
-DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second);
-DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *first,
-                                         const dync__kernel *second, int32_t buf_id);
-/* How often second would compute that expression, and what once costs; -1: it cannot be inlined. */
-DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
-DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
-#endif
-
 /* ==== loop/cost.c =============================================================================================== */
 /* loop/cost.c: what things cost, for fuse.c and schedule.c to compare. Rough on purpose: only the order of
  * choices matters. */
@@ -10262,10 +10264,20 @@ static bool dync__fuse_needed(void *user, int32_t id) {
     return false;
 }
 /* ---- order ------------------------------------------------------------------------------ */
+/* Does the set have a member below i? */
+static bool dync__fuse_back(const dync__fuse_set *s, int i) {
+    for (int w = 0; w < i / 64; w++)
+        if (s->word[w]) return true;
+    return s->word[i / 64] & (((uint64_t)1 << (i % 64)) - 1);
+}
 /* The live nodes in a legal order, lowest number first where there is a choice; gives how many. */
 static int dync__fuse_order(const dync__fuse_graph *g, int *order) {
     int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
-    bool done[DYNC__FUSE_WINDOW] = {false};
+    bool done[DYNC__FUSE_WINDOW] = {false}, sorted = true;
+    for (int i = 0; i < g->n && sorted; i++) sorted = g->node[i].dead || !dync__fuse_back(&g->node[i].reach, i);
+    for (int i = 0; i < g->n && sorted; i++)
+        if (!g->node[i].dead) order[n++] = i;
+    if (sorted) return n;
     for (int i = 0; i < g->n; i++)
         for (int j = 0; j < g->n && !g->node[i].dead; j++)
             before[j] += dync__fuse_has(&g->node[i].reach, j);
@@ -10295,8 +10307,9 @@ static bool dync__fuse_relink(dync__fuse_graph *g) {
     g->n = n;
     for (int i = n - 2; i >= 0; i--)
         for (int j = i + 1; j < n; j++) {
-            if (dync__fuse_has(&g->node[i].reach, j) || !dync__fuse_conflict(&g->node[i], &g->node[j]))
-                continue;
+            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
+            if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) continue;
+            if (dync__fuse_has(&a->reach, j) || !dync__fuse_conflict(a, b)) continue;
             dync__fuse_put(&g->node[i].reach, j, true);
             dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
         }
@@ -11501,6 +11514,8 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k) {
     }
     dync__kernel_collapse(k);
 }
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 
 /* ==== loop/vecmath_erf.c ======================================================================================== */
 /* loop/vecmath_erf.c: erf and erfc as expressions over primitives. Called by op/lower.c through loop.h.
@@ -32544,49 +32559,55 @@ DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, dou
     return result;
 }
 /* ---- splitting: lists of views ------------------------------------------------------------------------------------------------------------ */
-/* Pieces of the sizes that next gives, until the dim is used up; select: places instead of slices. */
+/* n pieces of one size, or of sizes; the last one of a symbolic dim goes up to its end, total. select: places instead of slices. */
 static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size, const int64_t *sizes,
-                                      bool select) {
+                                      bool select, int64_t total) {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, list = dync__list_new(n);
     int64_t start = 0;
     if (list.kind != DYNC_KIND_LIST) return none;
     for (int i = 0; i < n; i++) {
         int64_t length = sizes ? sizes[i] : size;
-        dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(start + length),
-                             dync__arg_i(1)};
+        int64_t end = i == n - 1 && dync__is_token(total) ? total : dync__sz_add(start, length);
+        dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(1)};
         dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
         item.as.t = dync__op_call(select ? DYNC__OP_select : DYNC__OP_slice, select ? 3 : 5, args, dync__tls.at);
         if (!item.as.t) return none;
         dync__list_set(list, i, item);
-        start += length;
+        start = end;
     }
     return list;
 }
-/* Opens h for splitting along *dim, which is wrapped; the size of that dim, or -1 on failure. */
-static int64_t dync__public_splittable(dync_tensor *h, int *dim) {
+/* Opens h for splitting along *dim, which is wrapped; the size of that dim, or -1 on failure. any: a symbolic one stays. */
+static int64_t dync__public_splittable(dync_tensor *h, int *dim, bool any) {
     const dync__tensor *t = dync__open(h);
     if (!t) return -1;
     if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "expects at least a 1-dimensional tensor"), -1;
     if (dync__dim_wrap(*dim, t->lay.ndim, dim) != DYNC_OK) return -1;
-    int64_t size = dync__sz_number(t->lay.shape[*dim]);            /* how many pieces there are depends on it */
-    if (size > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
+    int64_t size = any ? t->lay.shape[*dim] : dync__sz_number(t->lay.shape[*dim]);      /* how many pieces there are depends on it */
+    if (dync__sz_hint(size) > INT_MAX) return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
     return size;
+}
+/* How many pieces of size make up total: a guard where that is symbolic. */
+static int dync__public_count(int64_t total, int64_t size) {
+    int64_t n = (dync__sz_hint(total) - 1) / dync__sz_hint(size) + 1;
+    if (dync__any_token(total, size)) (void)(dync__sz_lt(dync__sz_mul(n - 1, size), total) && dync__sz_lt(dync__sz_mul(n, size), total));
+    return (int)n;
 }
 DYNC_API dync_value (dync_split)(dync_tensor *t, int64_t size, int dim) {
     dync__public_frame f = dync__public_begin("split", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
-    int64_t total = dync__public_splittable(t, &dim);
+    int64_t total = dync__public_splittable(t, &dim, true);
     if (total >= 0 && (size < 0 || (size == 0 && total)))
         dync__fail(DYNC_ERR_VALUE, "expects split_size be positive, but got %lld", (long long)size);
     else if (total >= 0)
-        list = dync__public_pieces(t, dim, total ? (int)((total - 1) / size + 1) : 1, size, NULL, false);
+        list = dync__public_pieces(t, dim, total ? dync__public_count(total, size) : 1, size, NULL, false, total);
     dync__public_end(&f);
     return list;
 }
 DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim) {
     dync__public_frame f = dync__public_begin("split_sizes", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
-    int64_t total = dync__public_splittable(t, &dim), sum = 0;
+    int64_t total = dync__public_splittable(t, &dim, false), sum = 0;
     bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
     for (int i = 0; ok && i < sizes.n; i++) ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
     if (total >= 0 && (!ok || sum != total))
@@ -32594,19 +32615,19 @@ DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
                    "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)",
                    (long long)total, dim);
     else if (ok)
-        list = dync__public_pieces(t, dim, sizes.n, 0, sizes.d, false);
+        list = dync__public_pieces(t, dim, sizes.n, 0, sizes.d, false, total);
     dync__public_end(&f);
     return list;
 }
 DYNC_API dync_value (dync_chunk)(dync_tensor *t, int chunks, int dim) {
     dync__public_frame f = dync__public_begin("chunk", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
-    int64_t total = dync__public_splittable(t, &dim);
+    int64_t total = dync__public_splittable(t, &dim, true);
     if (total >= 0 && chunks < 1)
         dync__fail(DYNC_ERR_VALUE, "expects `chunks` to be greater than 0, got: %d", chunks);
     else if (total >= 0) {
-        int64_t size = (total + chunks - 1) / chunks;
-        list = dync__public_pieces(t, dim, size ? (int)((total - 1) / size + 1) : chunks, size, NULL, false);
+        int64_t size = dync__sz_size(dync__sz_div(dync__sz_add(total, chunks - 1), chunks));
+        list = dync__public_pieces(t, dim, size ? dync__public_count(total, size) : chunks, size, NULL, false, total);
     }
     dync__public_end(&f);
     return list;
@@ -32614,8 +32635,8 @@ DYNC_API dync_value (dync_chunk)(dync_tensor *t, int chunks, int dim) {
 DYNC_API dync_value (dync_unbind)(dync_tensor *t, int dim) {
     dync__public_frame f = dync__public_begin("unbind", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
-    int64_t total = dync__public_splittable(t, &dim);
-    if (total >= 0) list = dync__public_pieces(t, dim, (int)total, 1, NULL, true);
+    int64_t total = dync__public_splittable(t, &dim, false);
+    if (total >= 0) list = dync__public_pieces(t, dim, (int)total, 1, NULL, true, total);
     dync__public_end(&f);
     return list;
 }
@@ -37529,6 +37550,7 @@ DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *con
 DYNC__FN bool dync__graph_settle_sizes(dync_graph *, dync__symtab *);
 /* Do the inputs tell every symbol that the graph uses? */
 DYNC__FN bool dync__graph_tells_sizes(dync_graph *);
+DYNC__FN bool dync__arg_each_size(dync__arg *, bool (*fn)(void *user, int64_t *size), void *user);
 DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
 DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
 DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */
@@ -39813,6 +39835,7 @@ typedef struct dync__fx_printer {
     bool readable;               /* annotations and blank lines; the other form is gm.code */
     bool flat_attrs;             /* attribute paths as one identifier */
     const dync_node **last_user; /* per node: who uses it last; NULL nobody */
+    dync__str symbols;           /* names of those that are inputs, each between blanks */
 } dync__fx_printer;
 /* ---- arguments ------------------------------------------------------------------------------- */
 static void dync__fx_double(dync__str *s, double x) {
@@ -39991,6 +40014,60 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node) {
     }
 }
 /* ---- releases: torch.fx's register_last_uses and delete_unused_values ------------------------ */
+/* ---- symbolic sizes: inputs before the tensors that have them, as Dynamo has it ------------------------------- */
+/* The next name of a symbol in the text of a size: s and digits. *n: how long; NULL: none. */
+static const char *dync__fx_symbol(const char *p, size_t *n) {
+    for (; p && *p; p += *n ? *n : 1) {
+        *n = 0;
+        while ((p[*n] >= 'a' && p[*n] <= 'z') || (p[*n] >= 'A' && p[*n] <= 'Z') || (p[*n] >= '0' && p[*n] <= '9') || p[*n] == '_') ++*n;
+        if (*n > 1 && p[0] == 's' && strspn(p + 1, "0123456789") >= *n - 1) return p;
+    }
+    return NULL;
+}
+static void dync__fx_declare(dync__fx_printer *p, const dync_node *input) {
+    const dync__layout *lay = &input->info[0].lay;
+    for (int d = 0; p->readable && input->has_info && input->source && d < lay->ndim; d++) {
+        size_t n = 0;
+        for (const char *s = dync__fx_symbol(dync__graph_symbol_text(p->g, lay->shape[d]), &n); s; s = dync__fx_symbol(s + n, &n)) {
+            char name[24], word[28];
+            dync__format(name, sizeof name, "%.*s", (int)n, s);
+            dync__format(word, sizeof word, " %s ", name);
+            if (strstr(dync__str_get(&p->symbols), word)) continue;
+            dync__str_add(&p->symbols, word);
+            dync__str_addf(p->s, ", %s: \"Sym(%s)\"", name, name);
+        }
+    }
+}
+static bool dync__fx_arg_mentions(const dync_graph *g, const dync__arg *a, const char *name, size_t n) {
+    bool found = false;
+    int count = a->kind == DYNC__A_DIMS || a->kind == DYNC__A_LIST ? a->n : a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT;
+    for (int i = 0; i < count && !found; i++) {
+        size_t k = 0;
+        int64_t size = a->kind == DYNC__A_DIMS ? a->as.dims[i] : a->kind == DYNC__A_FLOAT ? dync__sf_bits(a->as.f) : a->as.i;
+        if (a->kind == DYNC__A_LIST) found = dync__fx_arg_mentions(g, &a->as.list[i], name, n);
+        else
+            for (const char *s = dync__fx_symbol(dync__graph_symbol_text(g, size), &k); s && !found; s = dync__fx_symbol(s + k, &k))
+                found = k == n && memcmp(s, name, n) == 0;
+    }
+    return found;
+}
+static bool dync__fx_mentions(const dync_graph *g, const dync_node *node, const char *name, size_t n) {
+    bool found = false;
+    for (int i = 0; i < node->nargs && !found; i++) found = dync__fx_arg_mentions(g, &node->args[i], name, n);
+    return found;
+}
+/* Symbols whose last use this is; any: something was printed before. */
+static bool dync__fx_release_symbols(dync__fx_printer *p, const dync_node *node, bool any) {
+    for (const char *s = dync__str_get(&p->symbols); *(s += strspn(s, " "));) {
+        size_t n = strcspn(s, " ");
+        bool last = dync__fx_mentions(p->g, node, s, n);
+        for (int i = node->index + 1; last && i < p->g->node.n; i++) last = !dync__fx_mentions(p->g, p->g->node.at[i], s, n);
+        if (last) dync__str_addf(p->s, any ? " = %.*s" : ";  %.*s", (int)n, s);
+        any = any || last;
+        s += n;
+    }
+    return any;
+}
 typedef struct dync__fx_uses {
     dync__fx_printer *p;
     const dync_node *user;
@@ -40022,6 +40099,7 @@ static void dync__fx_each_use(dync__fx_uses *u) {
 static void dync__fx_release(dync__fx_printer *p, const dync_node *node) {
     dync__fx_uses u = {p, node, true, false};
     dync__fx_each_use(&u);
+    u.any = dync__fx_release_symbols(p, node, u.any);
     if (node->n_users == 0) {
         dync__str_addf(p->s, u.any ? " = %s" : ";  %s", node->name);
         u.any = true;
@@ -40047,6 +40125,7 @@ static void dync__fx_signature(dync__fx_printer *p) {
     dync__str_add(p->s, "    def forward(self");
     for (int i = 0; i < p->g->n_inputs; i++) {
         const dync_node *node = p->g->node.at[i];
+        dync__fx_declare(p, node);
         dync__str_addf(p->s, ", %s", node->target);
         dync__fx_annotation(p, node);
         if (!p->readable && node->has_info && strcmp(node->name, node->target) != 0)
@@ -40112,6 +40191,7 @@ static void dync__fx_forward(dync__fx_printer *p) {
     dync__fx_signature(p);
     dync__fx_body(p);
     dync__free(p->last_user, bytes);
+    dync__str_free(&p->symbols);
 }
 DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g) {
     dync__fx_printer p = {.s = s, .g = g, .readable = true};
@@ -40628,7 +40708,7 @@ static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t
         if (!fn(user, &lay->shape[d]) || !fn(user, &lay->stride[d])) return false;
     return fn(user, &lay->offset);
 }
-static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user) {
+DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user) {
     int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
     if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
     if (a->kind == DYNC__A_FLOAT) {
@@ -41372,6 +41452,9 @@ DYNC__FN void dync__numbers_close(dync__tracer *);
 DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);      /* true: it is a symbol */
 DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake, dync_value *plain, const char **source, bool *cell);
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);   /* NULL: none of this trace */
+DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);             /* -1: none of this trace's */
+DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);           /* symbolic argument k, as it is in this call */
+DYNC__FN dync_value dync__number_plain(const dync__number *);
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
 DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
 DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);               /* its place in the environment; -1: no memory */
@@ -41383,13 +41466,14 @@ DYNC__FN void dync__numbers_install(void);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);
+DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
 DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
 DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
 /* script.c */
 DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
-DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *, dync__number *const *operand_or_null);
 DYNC__FN void dync__script_grad_mode(dync__tracer *, bool on);
 DYNC__FN void dync__script_foreign(dync__tracer *, int env);
 DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
@@ -41488,6 +41572,7 @@ typedef struct dync__script {
     bool narrowed;                       /* its segments compute what is wanted and no more */
     dync__arena arena;
     uint64_t id;                         /* trace_id of its fakes */
+    dync__symtab *syms;                  /* symbolic sizes, with all that its calls took for granted; or NULL */
     int32_t root;
     int32_t old;                         /* events that earlier calls recorded: they are on other ways, too */
     DYNC__VEC(dync__script_event) event;
@@ -42235,17 +42320,39 @@ static dync_status dync__shape_leaf(dync__tracer *t, int k) {
     return DYNC_OK;
 }
 /* ---- one trace ------------------------------------------------------------------------------------------------------------------ */
+/* Of a call: what each symbol is. False: not in its range. */
+static bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value) {
+    bool fit = true;
+    for (int i = 0; i < s->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &s->symbol.at[i];
+        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
+        fit = fit && value[i] >= symbol->low && value[i] <= symbol->high;
+    }
+    return fit;
+}
+static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value) {
+    for (int i = 0; i < s->guard.n; i++)
+        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
+    return true;
+}
+/* Everything that a script's call took for granted holds in this one: its table is this call's. */
+DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s) {
+    int64_t value[DYNC__MAX_SYMBOLS];
+    bool ok = true;
+    if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
+    for (int i = 0; i < s->expr.n; i++) s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
+    t->syms = dync__tls.syms = dync__symtab_retain(s);
+    return true;
+}
 static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old) {
     int64_t value[DYNC__MAX_SYMBOLS];
-    for (int i = 0; i < old->symbol.n; i++) value[i] = t->call->tensor[old->symbol.at[i].tensor]->lay.shape[old->symbol.at[i].dim];
+    (void)dync__shapes_values(old, t->call, value);
     t->syms = dync__symtab_copy(old, value);
     return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is plain. */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *t) {
     dync__cache_entry *e = t->entry;
-    t->syms_outer = dync__tls.syms;
-    dync__tls.syms = NULL;
     if (!e->dynamic) return DYNC_OK;
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
     if (known) DYNC__TRY(dync__shapes_reopen(t, known->syms));
@@ -42369,16 +42476,10 @@ static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g,
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs *c) {
     const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
     int64_t value[DYNC__MAX_SYMBOLS];
-    for (int i = 0; i < s->symbol.n; i++) {
-        const dync__sz_symbol *symbol = &s->symbol.at[i];
-        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
-        if (value[i] < symbol->low || value[i] > symbol->high) return false;
-    }
+    if (!dync__shapes_values(s, c, value)) return false;
     for (int k = 0; k < e->n_tensors; k++)
         if (e->dynamic[k] && !dync__shape_fits(s, &e->tensor[k], c->tensor[k], value)) return false;
-    for (int i = 0; i < s->guard.n; i++)
-        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
-    return true;
+    return dync__shapes_guards(s, value);
 }
 static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out) {
     dync__str_addf(out, "%lld <= %s", (long long)s->low, s->source);
@@ -43694,6 +43795,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c) {
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
+    dync__number **operand = t->operand;
     if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
     for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
@@ -43703,7 +43805,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c) {
     n->source = dync__tracer_module(t);
     t->pending++;
     DYNC__TRY(dync__tracer_outputs(t, c, n));
-    dync__script_op(t, c);
+    dync__script_op(t, c, operand);
     return DYNC_OK;
 }
 static void dync__drop_outputs(dync__opcall *c) {
@@ -43829,9 +43931,11 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
-    DYNC__TRY(dync__shapes_open(t));
-    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now && !t->syms && !e->n_numbers;
+    t->syms_outer = dync__tls.syms;
+    dync__tls.syms = NULL;
+    bool fresh = !e->leaf_env, scripted = DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
     if (scripted && dync__replay_begin(t)) return t->status;
+    DYNC__TRY(dync__shapes_open(t));
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *e->leaf_env)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->n_tensors; i++) {
@@ -44230,11 +44334,16 @@ static dync_value dync__number_sym(dync__number *x) {
     return x ? v : DYNC_NONE;
 }
 /* The trace that a symbol belongs to has it; anything else is no symbol. */
-static dync__number *dync__number_find(const dync__tracer *t, const void *p) {
-    for (int i = 0; t && i < t->number.n; i++)
-        if (t->number.at[i] == p) return p ? t->number.at[i] : NULL;
-    return NULL;
+DYNC__FN int dync__number_index(const dync__tracer *t, const void *p) {
+    for (int i = 0; p && t && i < t->number.n; i++)
+        if (t->number.at[i] == p) return i;
+    return -1;
 }
+static dync__number *dync__number_find(const dync__tracer *t, const void *p) {
+    int i = dync__number_index(t, p);
+    return i < 0 ? NULL : t->number.at[i];
+}
+DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
 DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol) {
     dync__number *x = dync__number_find(t, symbol);
     return x ? x->fake : NULL;
@@ -44250,6 +44359,16 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *t) {
         x->arg = k;
     }
     return DYNC_OK;
+}
+/* In a call that follows a script, whose fake it is. */
+DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake) {
+    const dync__cache_entry *e = t->entry;
+    dync__number *x = dync__number_new(t, t->call->args[e->number_arg[k]], dync__arena_printf(&t->scratch, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++));
+    if (!x) return false;
+    x->source = e->item[e->number_item[k]].source;
+    x->arg = k;
+    dync__ref(x->fake = fake);
+    return true;
 }
 DYNC__FN void dync__numbers_close(dync__tracer *t) {
     for (int i = 0; i < t->number.n; i++) dync__unref(t->number.at[i]->fake);
@@ -45468,13 +45587,18 @@ static void dync__script_waits(dync__tracer *t, bool grad_off) {
     if (!s->waiting.n) s->grad_off = grad_off;
     if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
 }
-DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c) {
+DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__number *const *operand) {
     if (!dync__script_room(t)) return;
     dync__script *s = t->script;
     dync__arg *args = dync__arena_alloc(&s->arena, (size_t)(c->nargs + 1) * sizeof *args);
     dync__script_event e = {.kind = DYNC__EV_OP, .mode = dync__script_mode(), .n_args = (uint8_t)c->nargs, .n_out = (uint8_t)c->nout,
                             .op = c->op, .args = args, .at = c->at};
     bool ok = args && dync__script_args(t, c->nargs, c->args, args);
+    for (int i = 0; ok && operand && i < c->nargs; i++) {          /* symbols by their places among the arguments that are */
+        int k = operand[i] ? dync__number_index(t, operand[i]) : -1;
+        if (operand[i]) args[i] = (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
+        ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
+    }
     e.value = ok ? dync__script_outputs(t, c) : -1;
     if (e.value < 0 && c->nout) dync__script_stop(t);
     if (t->scripted != DYNC__SCRIPT_RECORDS) return;
@@ -45634,6 +45758,7 @@ DYNC__FN void dync__script_followed(dync__script *s) {
 }
 /* ---- life --------------------------------------------------------------------------------------------------------------------- */
 static void dync__script_free(dync__script *s) {
+    dync__symtab_free(s->syms);
     for (int i = 0; i < s->value.n; i++)
         if (s->value.at[i].owned) dync__unref(s->value.at[i].fake);
     dync__vec_free(&s->event);
@@ -45656,10 +45781,12 @@ DYNC__FN void dync__scripts_free(dync__script *s) {
 DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real) {
     const dync__layout *a = &fake->lay, *b = &real->lay;
     size_t n = (size_t)b->ndim * sizeof(int64_t);
-    return fake->dtype == real->dtype && fake->device == real->device && a->ndim == b->ndim && a->offset == b->offset &&
-           memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0 &&
-           ((fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) == 0 &&
-           fake->storage->size_bytes == real->storage->size_bytes;
+    if (fake->dtype != real->dtype || fake->device != real->device || a->ndim != b->ndim || a->offset != b->offset ||
+        (fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) return false;
+    if (memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0) return fake->storage->size_bytes == real->storage->size_bytes;
+    bool same = dync__layout_has_tokens(a);               /* what symbols stand for, the entry's guards have compared */
+    for (int d = 0; d < a->ndim && same; d++) same = dync__sz_hint(a->shape[d]) == b->shape[d] && dync__sz_hint(a->stride[d]) == b->stride[d];
+    return same;
 }
 /* A new script begins with the arguments' fakes. */
 DYNC__FN void dync__script_begin(dync__tracer *t) {
@@ -45669,7 +45796,6 @@ DYNC__FN void dync__script_begin(dync__tracer *t) {
     if (n >= DYNC__SCRIPTS) return;
     bool lent = false;
     for (int i = 0; i < t->real.n; i++) {
-        if (!dync__script_fits(t->fake.at[i], t->real.at[i])) return;        /* a size that stands for many */
         lent = lent || (t->real.at[i]->storage->flags & DYNC__STORAGE_BORROWED);
     }
     dync__script *s = t->script = dync__calloc(sizeof *s);
@@ -45699,7 +45825,8 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed) {
         DYNC__ATOMIC_STORE(&s->busy, 0);
         return;
     }
-    if (failed || s->broken || s->event.n == 0) {
+    bool sized = !t->syms || (s->syms = dync__symtab_copy(t->syms, NULL)) != NULL;
+    if (failed || s->broken || s->event.n == 0 || !sized) {
         dync__script_free(s);
         return;
     }
@@ -45772,7 +45899,9 @@ static bool dync__replay_arguments(dync__tracer *t, dync__script *s) {
 static bool dync__replay_take(dync__tracer *t, dync__script *s) {
     int32_t idle = 0;
     if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
-    if (!s->broken && dync__replay_arguments(t, s)) return true;
+    if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s)) return true;
+    dync__symtab_free(t->syms);
+    t->syms = dync__tls.syms = NULL;
     DYNC__ATOMIC_STORE(&s->busy, 0);
     return false;
 }
@@ -45797,7 +45926,7 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t) {
     DYNC__REPLAY_SWAP(t->fake, s->fake);
     DYNC__REPLAY_SWAP(t->holder, s->holder);
     DYNC__REPLAY_SWAP(t->origin, s->origin);
-    if (!dync__replay_room(t, t->call->n_tensors)) {
+    if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }
@@ -45808,7 +45937,15 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t) {
         const dync__kept_value *v = &s->value.at[t->real.n];
         v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
         v->fake->flags = v->flags;
+        v->fake->storage->size_bytes = t->call->tensor[i]->storage->size_bytes;      /* another one where sizes are symbolic */
         dync__replay_place(t, t->call->tensor[i], v->fake);
+    }
+    for (int k = 0; k < e->n_numbers; k++) {
+        dync__tensor *fake = s->value.at[t->real.n].fake, *real = dync__number_tensor(t->call->args[e->number_arg[k]]);
+        bool again = real && dync__number_again(t, k, fake);
+        if (again) dync__replay_place(t, real, fake);
+        dync__unref(real);
+        if (!again) return dync__tracer_fail(t, DYNC_ERR_MEMORY), true;
     }
     return true;
 }
@@ -45831,9 +45968,18 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync__script *s = t->script;
     dync__opcall c = {.row = dync__op_info(e->op), .op = e->op, .nargs = e->n_args, .nout = e->n_out, .at = e->at};
     bool made = c.row->cls != DYNC__INPLACE;
-    c.args = e->args;
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__number *operand[DYNC__MAX_ARGS];
+    c.args = memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
+    for (int i = 0; i < e->n_args; i++) {
+        operand[i] = args[i].kind == DYNC__A_PTR ? t->number.at[(uintptr_t)args[i].as.p - 1] : NULL;
+        if (operand[i]) args[i] = dync__arg_value(dync__number_plain(operand[i]));
+    }
+    t->operand = operand;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
-    DYNC__TRY(dync__tracer_record(t, &c));
+    dync_status status = dync__tracer_record(t, &c);
+    t->operand = NULL;
+    DYNC__TRY(status);
     for (int i = 0; i < e->n_out && made; i++) {
         dync__kept_value *v = &s->value.at[e->value + i];
         if (!v->fake) continue;
@@ -45882,7 +46028,7 @@ static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync_
         for (int i = 0; i < want->n; i++)
             if (!dync__replay_same(t, &want->as.list[i], &got->as.list[i])) return false;
         return true;
-    case DYNC__A_PTR: return want->as.p == got->as.p;
+    case DYNC__A_PTR: return (int)(uintptr_t)want->as.p == dync__number_index(t, got->as.p) + 1;
     case DYNC__A_NONE: return true;
     default: return false;
     }
@@ -50038,6 +50184,7 @@ typedef struct dync__aot_code {
     dync_graph *graph;                   /* the same with tensors for symbolic numbers */
     struct dync__aot_code *form;         /* what this is with numbers for its symbolic sizes, or NULL; a reference */
     dync__symtab *syms;                  /* of a form: with what its trace found */
+    struct dync__aot_tail *tail;         /* of a form: the end of its forward graph, compiled; or NULL */
     int64_t *value;                      /* with a form: of its symbols */
     bool plain;                          /* not functionalised: interpreted as it is */
     bool turns_grad_on;                  /* somewhere inside: outputs have history though it may begin without grad mode */
@@ -50047,6 +50194,12 @@ typedef struct dync__aot_code {
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+/* tail.c */
+DYNC__FN dync_status dync__aot_tail(dync_graph *, const char *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
+DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const char *options, const dync__inner_compiler *,
+                                            dync__inner *out);
+DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
 /* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
  * set of sizes is traced by itself, or this one. */
 DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const char *options, const dync__inner_compiler *,
@@ -50750,6 +50903,197 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c) {
 DYNC__COLD_END
 DYNC__WARM_BEGIN
 
+/* ==== aot/tail.c ================================================================================================ */
+/* aot/tail.c: the end of a forward graph that no symbolic size reaches (an optimizer's updates in a captured step) is compiled once for all
+ * sets of sizes; what comes before it, the head, is compiled for each. After partition.c, before runtime.c.
+ *
+ * A node is of the head where it, or an operand, has a symbolic size, or where such a node needs it. */
+enum { DYNC__TAIL_LEAST = 16 };          /* calls: below that one graph is better */
+struct dync__aot_tail {
+    dync_graph *head;                    /* its outputs: the whole graph's that it has, then what the tail reads of it */
+    dync__inner run;                     /* the tail's */
+    int n_in, n_out, n_head, *in, *out;  /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of the whole:
+                                            an output of the head, or n_head + one of the tail */
+    int n_whole_in;
+};
+static bool dync__tail_info_sized(const dync_node *n) {
+    for (int i = 0; n->has_info && i < n->nout; i++)
+        if (dync__layout_has_tokens(&n->info[i].lay)) return true;
+    return false;
+}
+static bool dync__tail_plain_size(void *user, int64_t *size) { return (void)user, !dync__is_token(*size) && !dync__is_sf(*size); }
+typedef struct dync__tail_reach { bool *head, sized; } dync__tail_reach;
+static void dync__tail_operand(void *user, dync__arg *a) { ((dync__tail_reach *)user)->sized |= dync__tail_info_sized(a->as.node); }
+static void dync__tail_needs(void *user, dync__arg *a) { ((dync__tail_reach *)user)->head[a->as.node->index] = true; }
+/* Which nodes are of the head; how many calls are not. */
+static int dync__tail_find(dync_graph *g, bool *head) {
+    int n = g->node.n - 1, calls = 0;
+    dync__tail_reach r = {head, false};
+    for (int i = 0; i < n; i++) {
+        dync_node *x = g->node.at[i];
+        r.sized = dync__tail_info_sized(x);
+        for (int k = 0; k < x->nargs && !r.sized; k++) r.sized = !dync__arg_each_size(&x->args[k], dync__tail_plain_size, NULL);
+        dync__node_each_input(x, dync__tail_operand, &r);
+        head[i] = x->kind == DYNC__N_PLACEHOLDER || r.sized;
+    }
+    for (int i = n - 1; i >= 0; i--)
+        if (head[i]) dync__node_each_input(g->node.at[i], dync__tail_needs, &r);
+    for (int i = 0; i < n; i++) {
+        const dync_node *x = g->node.at[i];
+        if (x->op == DYNC__NODE_GETITEM) head[i] = head[x->args[0].as.node->index];
+        calls += !head[i] && x->op >= 0;
+        if (!head[i] && (!dync__node_is_call(x) || (x->op >= 0 && dync__op_info(x->op)->flags & DYNC__OP_RANDOM))) return 0;
+    }
+    return calls;
+}
+static dync_node *dync__tail_map(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+/* The two graphs, being made. of: a node's copy there; crosses: the head's output that it is for the tail, -1 none. */
+typedef struct dync__tail_maker {
+    dync_graph *whole, *tail;
+    struct dync__aot_tail *t;
+    bool *head, *read;
+    dync_node **of_head, **of_tail, **out_head, **out_tail;
+} dync__tail_maker;
+static void dync__tail_reads(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
+static dync_status dync__tail_graphs(dync__tail_maker *m) {
+    struct dync__aot_tail *t = m->t;
+    const dync__arg *out = &m->whole->node.at[m->whole->node.n - 1]->args[0];
+    int n = m->whole->node.n - 1, n_tail = 0;
+    for (int i = 0; i < n; i++)
+        if (!m->head[i]) dync__node_each_input(m->whole->node.at[i], dync__tail_reads, m->read);
+    for (int i = 0, input = 0; i < n; i++) {              /* inputs, then the head */
+        dync_node *x = m->whole->node.at[i];
+        bool place = x->kind == DYNC__N_PLACEHOLDER;
+        if (!m->head[i]) continue;
+        m->of_head[i] = place ? dync__graph_copy_placeholder(t->head, x, x->name) : dync__graph_copy_call(t->head, x, dync__tail_map, m->of_head);
+        if (!m->of_head[i]) return DYNC_ERR_MEMORY;
+        if (place && m->read[i]) t->in[t->n_in++] = input;
+        input += place;
+    }
+    for (int i = 0; i < out->n; i++) {
+        const dync_node *x = out->as.list[i].as.node;
+        int32_t over = i < m->whole->over.n ? m->whole->over.at[i] : -1;
+        t->out[i] = m->head[x->index] ? t->n_head : -1 - n_tail;
+        if (m->head[x->index]) m->out_head[t->n_head++] = m->of_head[x->index];
+        else m->out_tail[n_tail++] = (dync_node *)(uintptr_t)x;
+        for (int k = 0; k < t->n_in && over >= 0 && m->head[x->index]; k++)
+            if (t->in[k] == over || m->read[x->index]) over = -1;      /* the tail still reads what is there */
+        if (m->head[x->index] && !dync__avec_push(&t->head->arena, &t->head->over, over)) return DYNC_ERR_MEMORY;
+        for (int k = 0; !m->head[x->index] && k <= t->n_in; k++) {
+            if (k < t->n_in && t->in[k] != over) continue;
+            if (!dync__avec_push(&m->tail->arena, &m->tail->over, k < t->n_in ? k : -1)) return DYNC_ERR_MEMORY;
+            break;
+        }
+    }
+    int n_head = t->n_head;
+    for (int pass = 0; pass < 2; pass++)                  /* inputs of the tail: those of the whole, then what crosses */
+        for (int i = 0; i < n; i++) {
+            dync_node *x = m->whole->node.at[i];
+            bool place = x->kind == DYNC__N_PLACEHOLDER;
+            if (!m->head[i] || !m->read[i] || place == (pass == 1)) continue;
+            dync__info info = x->info[0];
+            info.alias = -1;
+            if (!(m->of_tail[i] = place ? dync__graph_copy_placeholder(m->tail, x, x->name) : dync__graph_placeholder(m->tail, x->name, NULL, &info)))
+                return DYNC_ERR_MEMORY;
+            if (place) continue;
+            t->in[t->n_in++] = t->n_whole_in + n_head;
+            m->out_head[n_head++] = m->of_head[i];
+        }
+    for (int i = 0; i < n; i++)
+        if (!m->head[i] && !(m->of_tail[i] = dync__graph_copy_call(m->tail, m->whole->node.at[i], dync__tail_map, m->of_tail))) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n_tail; i++) m->out_tail[i] = m->of_tail[m->out_tail[i]->index];
+    for (int i = 0; i < out->n; i++)
+        if (t->out[i] < 0) t->out[i] = n_head - 1 - t->out[i];
+    t->n_head = n_head;
+    t->n_out = out->n;
+    DYNC__TRY(dync__graph_output_list(t->head, n_head, m->out_head));
+    return dync__graph_output_list(m->tail, n_tail, m->out_tail);
+}
+DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t) {
+    if (!t) return;
+    if (t->run.destroy) t->run.destroy(t->run.state);
+    dync_graph_free(t->head);
+    dync__free(t, sizeof *t);
+}
+/* *out NULL: the graph is better whole. */
+DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dync__inner_compiler *inner, struct dync__aot_tail **out) {
+    dync__arena arena = {0};
+    size_t n = (size_t)g->node.n;
+    dync__tail_maker m = {.whole = g};
+    *out = NULL;
+    m.head = dync__arena_alloc(&arena, 2 * n);
+    m.of_head = dync__arena_alloc(&arena, 6 * n * sizeof *m.of_head + 1);
+    if (!m.head || !m.of_head) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
+    m.read = m.head + n;
+    m.of_tail = m.of_head + n;
+    m.out_head = m.of_tail + n;                           /* outputs may repeat a node, and cross as well */
+    m.out_tail = m.out_head + 3 * n;
+    dync__graph_renumber(g);
+    const dync__arg *results = &g->node.at[g->node.n - 1]->args[0];
+    if (!g->syms || (size_t)results->n > n || dync__tail_find(g, m.head) < DYNC__TAIL_LEAST) return dync__arena_free(&arena), DYNC_OK;
+    struct dync__aot_tail *t = m.t = dync__calloc(sizeof *t);
+    m.tail = dync__graph_new(g->name);
+    dync_status status = t && m.tail && (t->head = dync__graph_new(g->name)) && dync__graph_takes_symbols(t->head, g) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        t->n_whole_in = g->n_inputs;
+        t->in = dync__arena_alloc(&t->head->arena, 2 * n * sizeof *t->in);
+        t->out = dync__arena_alloc(&t->head->arena, (size_t)(results->n + 1) * sizeof *t->out);
+        status = t->in && t->out ? dync__tail_graphs(&m) : DYNC_ERR_MEMORY;
+    }
+    if (status == DYNC_OK) status = dync__aot_inner_compile(inner, m.tail, false, options, &t->run);
+    dync_graph_free(m.tail);
+    dync__arena_free(&arena);
+    if (status != DYNC_OK) dync__aot_tail_free(t);
+    else *out = t;
+    return status;
+}
+/* ---- running both ---------------------------------------------------------------------------------------------------------------- */
+typedef struct dync__tail_code { dync__inner head; const struct dync__aot_tail *tail; } dync__tail_code;
+static void dync__tail_destroy(void *state) {
+    dync__tail_code *c = state;
+    if (c->head.destroy) c->head.destroy(c->head.state);
+    dync__free(c, sizeof *c);
+}
+static dync_status dync__tail_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+    const dync__tail_code *c = state;
+    const struct dync__aot_tail *t = c->tail;
+    int n_tail = 0, n_head = t->n_head;
+    for (int i = 0; i < t->n_out; i++) n_tail += t->out[i] >= n_head;
+    int room = n_head + t->n_in + n_tail;
+    dync__tensor *few[2 * DYNC__FEW], **all = dync__room(few, DYNC__COUNT_OF(few), room, sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    dync__tensor **given = all, **made = given + n_head, **to = made + n_tail;
+    memset(all, 0, (size_t)room * sizeof *all);
+    dync_status status = c->head.run(c->head.state, n_in, in, n_head, given);
+    for (int i = 0; i < t->n_in; i++) to[i] = t->in[i] < t->n_whole_in ? in[t->in[i]] : given[t->in[i] - t->n_whole_in];
+    if (status == DYNC_OK) status = t->run.run(t->run.state, t->n_in, to, n_tail, made);
+    for (int i = 0; i < n_out; i++) {
+        out[i] = status == DYNC_OK ? all[t->out[i]] : NULL;
+        if (out[i]) dync__ref(out[i]);
+    }
+    for (int i = 0; i < n_head + n_tail; i++) dync__unref(all[i]);
+    dync__room_end(all, few, room, sizeof *all);
+    return status;
+}
+/* The whole for one set of sizes. */
+DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const char *options, const dync__inner_compiler *inner,
+                                            dync__inner *out) {
+    dync__tail_code *c = dync__calloc(sizeof *c);
+    dync_graph *head = NULL;
+    dync_status status = c ? dync__graph_concrete(t->head, value, &head) : DYNC_ERR_MEMORY;
+    for (int i = 0; i < t->head->over.n && status == DYNC_OK; i++)
+        if (!dync__avec_push(&head->arena, &head->over, t->head->over.at[i])) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__aot_inner_compile(inner, head, false, options, &c->head);
+    dync_graph_free(head);
+    if (status != DYNC_OK) {
+        dync__free(c, sizeof *c);
+        return status;
+    }
+    c->tail = t;
+    *out = (dync__inner){.run = dync__tail_run, .destroy = dync__tail_destroy, .state = c};
+    return DYNC_OK;
+}
+
 /* ==== aot/backward.c ============================================================================================ */
 /* aot/backward.c: the autograd node that stands for a compiled forward: it holds what forward saved and runs the backward graph. After
  * partition.c, before runtime.c.
@@ -51251,6 +51595,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
     dync__aot_code_unref(c->form);
     dync__symtab_free(c->syms);
+    dync__aot_tail_free(c->tail);
     dync__free(c, sizeof *c);
 }
 /* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
@@ -51527,7 +51872,7 @@ static bool dync__aot_is_forward(const dync__aot_code *c) {
         same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
 }
-static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
     dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
@@ -51553,7 +51898,9 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
         c->part[i].id = from->id;
         c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
     }
-    DYNC__TRY(dync__aot_tell_over(g));
+    struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
+    if (!tail) DYNC__TRY(dync__aot_tell_over(g));
+    if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)
         if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
@@ -51626,13 +51973,17 @@ static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t) {
     DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
     return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
-/* What the user's compilers get is called once: it serves every set of sizes. */
+/* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph that has none. */
 static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
-    if (!inner->symbolic) return DYNC_OK;
     dync__symtab *syms = dync__tls.syms;
+    dync_status status = DYNC_OK;
     dync__tls.syms = NULL;
-    dync_status status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
-    for (int i = 0; i < c->n_parts && status == DYNC_OK; i++)
+    if (inner->symbolic) status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
+    else if (!c->g.bw && inner->compile != dync__inner_interpret) {
+        status = dync__aot_tell_over(&c->g);
+        if (status == DYNC_OK) status = dync__aot_tail(c->g.fw, options, inner, &c->tail);
+    }
+    for (int i = 0; inner->symbolic && i < c->n_parts && status == DYNC_OK; i++)
         if (c->part[i].bw && dync__graph_tells_sizes(c->part[i].bw)) status = dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run);
     dync__tls.syms = syms;
     return status;
@@ -51700,7 +52051,7 @@ static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
         dync_graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        if (from && from->syms) DYNC__TRY(dync__graph_concrete(from, value, to));
+        if (from && from->syms && (side || !form->tail)) DYNC__TRY(dync__graph_concrete(from, value, to));
         else if (from) *to = dync_graph_retain(from);
     }
     return DYNC_OK;

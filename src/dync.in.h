@@ -278,6 +278,7 @@ DYNC__COLD_BEGIN
 #include "aot/mincut.c"
 DYNC__COLD_END
 DYNC__WARM_BEGIN
+#include "aot/tail.c"
 #include "aot/backward.c"
 DYNC__WARM_END
 #include "aot/number.c"

@@ -69,6 +69,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
     dync__aot_code_unref(c->form);
     dync__symtab_free(c->syms);
+    dync__aot_tail_free(c->tail);
     dync__free(c, sizeof *c);
 }
 
@@ -396,7 +397,7 @@ static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
-static dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
@@ -427,7 +428,9 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
         c->part[i].id = from->id;
         c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
     }
-    DYNC__TRY(dync__aot_tell_over(g));
+    struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
+    if (!tail) DYNC__TRY(dync__aot_tell_over(g));
+    if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)
         if (!c->part[i].run.run) DYNC__TRY(dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
@@ -513,14 +516,18 @@ static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
     return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 
-/* What the user's compilers get is called once: it serves every set of sizes. */
+/* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph that has none. */
 static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
-    if (!inner->symbolic) return DYNC_OK;
     dync__symtab *syms = dync__tls.syms;
+    dync_status status = DYNC_OK;
     dync__tls.syms = NULL;
-    dync_status status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
-    for (int i = 0; i < c->n_parts && status == DYNC_OK; i++)
+    if (inner->symbolic) status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
+    else if (!c->g.bw && inner->compile != dync__inner_interpret) {
+        status = dync__aot_tell_over(&c->g);
+        if (status == DYNC_OK) status = dync__aot_tail(c->g.fw, options, inner, &c->tail);
+    }
+    for (int i = 0; inner->symbolic && i < c->n_parts && status == DYNC_OK; i++)
         if (c->part[i].bw && dync__graph_tells_sizes(c->part[i].bw)) status = dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run);
     dync__tls.syms = syms;
     return status;
@@ -594,7 +601,7 @@ static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
         dync_graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        if (from && from->syms) DYNC__TRY(dync__graph_concrete(from, value, to));
+        if (from && from->syms && (side || !form->tail)) DYNC__TRY(dync__graph_concrete(from, value, to));
         else if (from) *to = dync_graph_retain(from);
     }
     return DYNC_OK;

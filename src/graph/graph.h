@@ -118,6 +118,7 @@ DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *con
 DYNC__FN bool dync__graph_settle_sizes(dync_graph *, dync__symtab *);
 /* Do the inputs tell every symbol that the graph uses? */
 DYNC__FN bool dync__graph_tells_sizes(dync_graph *);
+DYNC__FN bool dync__arg_each_size(dync__arg *, bool (*fn)(void *user, int64_t *size), void *user);
 DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
 DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
 DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */

@@ -10,7 +10,7 @@ static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t
     return fn(user, &lay->offset);
 }
 
-static bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
+DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
 {
     int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;          /* they stand in the graph's own arena */
     if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
