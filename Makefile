@@ -19,16 +19,22 @@ USER     := -Wall -Wextra $(STRICT)
 DEPS      = -MMD -MP -MF $@.d
 
 # ---- what there is ---------------------------------------------------------------------------------------------------
-SRC_H    := src/dync.in.h $(wildcard src/*/*.h)
-SRC_C    := $(wildcard src/*/*.c)
+CUDA_SRC := $(wildcard src/cuda/*.h src/cuda/*.c)
+SRC_H    := src/dync.in.h $(filter-out $(CUDA_SRC),$(wildcard src/*/*.h))
+SRC_C    := $(filter-out $(CUDA_SRC),$(wildcard src/*/*.c))
 SRC      := $(SRC_H) $(SRC_C)
 TOOLS    := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 # A test is a .c file of tests/ that says TEST_MAIN. tests/unit and tests/fault see internals and link the split build, the others dync.o.
-TESTS    := $(shell grep -l '^TEST_MAIN' tests/*/*.c 2>/dev/null)
+# Those of tests/cuda run on the stand-in for libcudart (tests/cuda_emulator): white_*.c see internals, the others build/cuda/dync.o.
+TESTS    := $(filter-out tests/cuda/%,$(shell grep -l '^TEST_MAIN' tests/*/*.c 2>/dev/null))
 WHITE    := $(patsubst %.c,$(B)/%,$(filter tests/unit/% tests/fault/%,$(TESTS)))
 MERGED   := $(patsubst %.c,$(B)/%,$(filter-out tests/unit/% tests/fault/%,$(TESTS)))
+CUDA_WHITE  := $(patsubst %.c,$(B)/%,$(wildcard tests/cuda/white_*.c))
+CUDA_MERGED := $(patsubst %.c,$(B)/%,$(wildcard tests/cuda/test_*.c))
+CUDA_SPLIT  := $(patsubst src/%.c,$(B)/split/%.o,$(filter %.c,$(CUDA_SRC)))
+EMULATOR := $(patsubst %.c,$(B)/%.o,$(wildcard tests/cuda_emulator/*.c))
 LONG     := $(filter $(B)/tests/models/% $(B)/tests/fault/% $(B)/tests/minify/%,$(WHITE) $(MERGED))
-QUICK    := $(filter-out $(LONG),$(WHITE) $(MERGED))
+QUICK    := $(filter-out $(LONG),$(WHITE) $(MERGED)) $(CUDA_WHITE) $(CUDA_MERGED)
 EXAMPLES := $(patsubst %.c,$(B)/%,$(filter-out examples/demo.c,$(wildcard examples/*.c)))
 SAMPLES  := $(patsubst %.c,$(B)/%,$(wildcard tests/samples/*.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(filter-out bench/hand%.c,$(wildcard bench/*.c)))
@@ -65,13 +71,19 @@ $(GEN)/dync.stamp: $(GEN)/amalgamate $(GEN)/ops.stamp $(filter-out src/api/ops.h
 	$(Q)$(GEN)/amalgamate src/dync.in.h > $(GEN)/dync.h
 	$(call update,$(GEN)/dync.h,dync.h)
 	@touch $@
+$(GEN)/dync_cuda.stamp: $(GEN)/dync.stamp src/dync_cuda.in.h $(CUDA_SRC)
+	$(Q)$(GEN)/amalgamate src/dync_cuda.in.h src/dync.in.h > $(GEN)/dync_cuda.h
+	$(call update,$(GEN)/dync_cuda.h,dync_cuda.h)
+	@touch $@
 dync.h: $(GEN)/dync.stamp ;
-headers amalgamate: dync.h
+dync_cuda.h: $(GEN)/dync_cuda.stamp ;
+headers amalgamate: dync.h dync_cuda.h
 headers-current: $(GEN)/genops $(GEN)/amalgamate
 	@mkdir -p $(GEN)/now
 	@$(GEN)/genops api > $(GEN)/now/ops.h && cmp $(GEN)/now/ops.h src/api/ops.h
 	@$(GEN)/genops entries > $(GEN)/now/entries.c && cmp $(GEN)/now/entries.c src/op/entries.c
 	@$(GEN)/amalgamate src/dync.in.h > $(GEN)/now/dync.h && cmp $(GEN)/now/dync.h dync.h
+	@$(GEN)/amalgamate src/dync_cuda.in.h src/dync.in.h > $(GEN)/now/dync_cuda.h && cmp $(GEN)/now/dync_cuda.h dync_cuda.h
 
 # ---- the library, merged and split --------------------------------------------------------------------------------------
 $(B)/dync.c:
@@ -87,7 +99,7 @@ $(B)/split/%.o: src/%.c | dync.h
 $(B)/split/libdync.a: $(patsubst src/%.c,$(B)/split/%.o,$(SRC_C))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
-split: $(B)/split/libdync.a
+split: $(B)/split/libdync.a $(CUDA_SPLIT)
 $(B)/tools/%: tools/%.c tools/tool.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) -O1 $< -o $@
@@ -106,6 +118,25 @@ $(WHITE): $(B)/%: %.c $(B)/split/libdync.a
 	@echo "  LD   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
 $(MERGED) $(EXAMPLES) $(SAMPLES) $(B)/examples/demo: $(B)/%: %.c $(B)/dync.o
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LINK)
+# The header for GPUs with the emulator in the place of -lcudart; `make gpu` links the real one.
+$(B)/cuda/dync.c:
+	@mkdir -p $(@D)
+	@printf '#define DYNC_IMPLEMENTATION\n#define DYNC_CUDA_IMPLEMENTATION\n#define DYNC_CUDA_NO_HEADER\n#include "dync.h"\n#include "dync_cuda.h"\n' > $@
+$(B)/cuda/dync.o: $(B)/cuda/dync.c dync.h dync_cuda.h
+	@echo "  CC   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -c $< -o $@
+$(EMULATOR): $(B)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC   $@"
+	$(Q)$(CC) $(STD) -Wall -Wextra $(STRICT) -O2 $(CFLAGS) -ffp-contract=off $(DEPS) -c $< -o $@
+$(CUDA_WHITE): $(B)/%: %.c $(EMULATOR) $(CUDA_SPLIT) $(B)/split/libdync.a
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(EMULATOR) $(CUDA_SPLIT) $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
+$(CUDA_MERGED): $(B)/%: %.c $(B)/cuda/dync.o $(EMULATOR)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
@@ -162,7 +193,7 @@ soak: test
 
 # ---- structure ------------------------------------------------------------------------------------------------------------------
 layers: $(B)/tools/layers
-	@$(B)/tools/layers src/dync.in.h $(SRC)
+	@$(B)/tools/layers src/dync.in.h src/dync_cuda.in.h $(filter-out %.in.h,$(SRC)) $(CUDA_SRC)
 size: $(B)/tools/size
 	@$(B)/tools/size dync.h $(SRC)
 # Unoptimised, so that every helper has its symbol; asked of the compiler, of the symbol table and of the debug information.
@@ -230,4 +261,4 @@ help:
 	@echo "make clean      removes build/"
 	@echo "variables       CC CXX CFLAGS LDFLAGS V=1 WERROR=1 B=dir"
 
--include $(wildcard $(B)/split/*/*.d $(B)/tests/*/*.d $(B)/examples/*.d $(B)/bench/*.d)
+-include $(wildcard $(B)/tests/cuda_emulator/*.d $(B)/split/*/*.d $(B)/tests/*/*.d $(B)/examples/*.d $(B)/bench/*.d)

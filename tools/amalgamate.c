@@ -1,6 +1,7 @@
 /* tools/amalgamate.c: joins src/ into one header.
  *
  *   amalgamate src/dync.in.h > dync.h
+ *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h      what the second list pastes is left out: it is there before
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
  * the root itself (each .c file begins with it). Of .c files, blank lines are left out and the brace that opens a function goes up to its
@@ -15,6 +16,8 @@ enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0 };
 typedef struct pasted_file { char path[TOOL_PATH]; int n_conditions, conditions[MAX_CONDITIONS]; } pasted_file;
 static pasted_file files[MAX_FILES];
 static int n_files;
+static int n_before;                                                /* files of the list that comes before */
+static bool silent;                                                 /* only remembering what is pasted */
 static int conditions[MAX_CONDITIONS], n_conditions, n_opened;      /* ids of the #if blocks now open; guards have id 0 */
 
 /* The file's place among those pasted, or -1. */
@@ -88,7 +91,7 @@ static void paste(const char *path, bool is_root);
 static void paste_include(const char *target, const char *from)
 {
     int i = find_file(target);
-    if (i == 0) return;                                  /* the root itself */
+    if (i >= 0 && (i == 0 || i < n_before)) return;      /* the root itself; there before */
     if (i > 0) check_visible(&files[i], from);
     else paste(target, false);
 }
@@ -127,7 +130,7 @@ static void paste(const char *path, bool is_root)
     if (!text) tool_die("cannot read %s", path);
     remember(path);
     guard = find_guard(text);
-    if (!is_root) banner(path);
+    if (!is_root && !silent) banner(path);
     for (char *line = text; *line; line += tool_line(line)) {
         if (tool_include(line, path, target)) {
             paste_include(target, path);
@@ -135,6 +138,7 @@ static void paste(const char *path, bool is_root)
         }
         if (is_source(path) && is_blank(line)) continue;
         track(line, line == guard, path);
+        if (silent) continue;
         if (is_source(path) && is_before_brace(line)) {
             printf("%.*s {\n", (int)strcspn(line, "\r\n"), line);
             line += tool_line(line);
@@ -149,7 +153,13 @@ static void paste(const char *path, bool is_root)
 int main(int argc, char **argv)
 {
     const char *name;
-    if (argc != 2) tool_die("usage: amalgamate src/dync.in.h > dync.h");
+    if (argc != 2 && argc != 3) tool_die("usage: amalgamate src/dync.in.h > dync.h");
+    if (argc == 3) {
+        silent = true;
+        paste(argv[2], true);
+        silent = false;
+        n_before = n_files;
+    }
     name = strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1];
     printf("/* Generated from src/%s by tools/amalgamate.c; edit src/ and run `make headers`. */\n", name);
     paste(argv[1], true);

@@ -1,6 +1,6 @@
 /* tools/layers.c: the include order is the architecture.
  *
- *   layers src/dync.in.h src/..every file..
+ *   layers src/dync.in.h src/dync_cuda.in.h src/..every file..     lists first: their orders, one after the other
  *
  * The order is that of dync.in.h. A file may include only what stands above it there, .c files are included by nobody else, and each
  * .c file of src/ is named in dync.in.h once. Tables (.def.h) belong to their folder: only its files may
@@ -66,31 +66,34 @@ static void read_order(const char *root)
     free(text);
 }
 
-static void check_include(const char *file, const char *target, const char *root)
+static bool is_root(const char *path) { return has_suffix(path, ".in.h"); }
+
+static void check_include(const char *file, const char *target)
 {
     int from = position(file), to = position(target);
-    if (strcmp(target, root) == 0) return;                    /* the public half; every .c begins with it */
+    if (is_root(target)) return;                    /* the public half; every .c begins with it */
     if (has_suffix(target, ".c")) breach(file, "includes a .c file: ", target);
     else if (folder_rank(target) > folder_rank(file)) breach(file, "includes a layer below it: ", target);
     else if (has_suffix(target, ".def.h") && folder_rank(target) != folder_rank(file)) breach(file, "includes another folder's table: ", target);
     else if (from >= 0 && to >= 0 && to > from) breach(file, "includes a file that stands below it in the order: ", target);
 }
 
-static void check_file(const char *file, const char *root)
+static void check_file(const char *file)
 {
     char *text = tool_read(file), target[TOOL_PATH];
     if (!text) tool_die("cannot read %s", file);
-    if (has_suffix(file, ".c") && position(file) < 0) breach(file, "is not named in ", root);
+    if (has_suffix(file, ".c") && position(file) < 0) breach(file, "is not named in the list", "");
     for (const char *line = text; *line; line += tool_line(line))
-        if (tool_include(line, file, target)) check_include(file, target, root);
+        if (tool_include(line, file, target)) check_include(file, target);
     free(text);
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 2) tool_die("usage: layers src/dync.in.h files...");
-    read_order(argv[1]);
-    for (int i = 2; i < argc; i++)
-        if (strcmp(argv[i], argv[1]) != 0) check_file(argv[i], argv[1]);
+    for (int i = 1; i < argc; i++)
+        if (is_root(argv[i])) read_order(argv[i]);
+    for (int i = 1; i < argc; i++)
+        if (!is_root(argv[i])) check_file(argv[i]);
     return n_breaches != 0;
 }

@@ -48,10 +48,14 @@ static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad
         dync__ref(grad);
         return grad;
     }
+    dync__arg arg = dync__arg_t(grad);
+    dync__tensor *dense = NULL;
+    if (grad && grad->device != DYNC_CPU) return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
     if (grad) return dync__contiguous_copy(grad);
     dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);
-    if (zero && zero->storage->data) memset(zero->storage->data, 0, zero->storage->size_bytes);
-    return zero;
+    if (!zero || dync__tensor_zero(zero) == DYNC_OK) return zero;
+    dync__unref(zero);
+    return NULL;
 }
 
 static dync_status dync__aot_saved_check(const dync__aot_saved *s)

@@ -47,8 +47,8 @@ static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out)
         if (g->syms && !dync__layout_values(g->syms, value, &lay)) return DYNC_ERR_INTERNAL;
         dync__tensor *t = dync__tensor_empty(n->info[0].dtype, n->info[0].device, &lay);
         if (!t) return DYNC_ERR_MEMORY;
-        if (t->storage->data) memset(t->storage->data, 0, t->storage->size_bytes);
         out[k++] = dync_v_tensor(dync__give(t));
+        DYNC__TRY(dync__tensor_zero(t));
     }
     return DYNC_OK;
 }
@@ -117,13 +117,15 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 
+#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,cudagraphs," DYNC__AOT_OPTIONS
 /* compile function, name, options, what compiles the functional graphs */
 #define DYNC__AOT_BACKENDS(X)                                                                                                              \
     X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \
     X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
     X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
     X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
-    X(dync__backend_inductor, "inductor", "opt_level,threads,fast_math,no_fuse,autotune," DYNC__AOT_OPTIONS, .compile = dync__inductor_compile)
+    X(dync__backend_cudagraphs, "cudagraphs", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
+    X(dync__backend_inductor, "inductor", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile)
 static const struct dync__aot_backend {
     dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
     const char *name, *keys;

@@ -60,7 +60,7 @@ static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage
             t->storage->version++;
             continue;
         }
-        if (!(storage[i] = dync__storage_new(DYNC_CPU, l->storage_bytes[i]))) return i;
+        if (!(storage[i] = dync__storage_new(l->device, l->storage_bytes[i]))) return i;
         data[i] = storage[i]->data;
     }
     return l->n_storages;
@@ -131,7 +131,10 @@ static dync_status dync__inductor_narrow(void *state, const bool *used)
 
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
-    (void)user, (void)is_backward;
+    if (dync__graph_device(g) < 0) {         /* a plan has one device: operators find theirs one by one */
+        dync__log(DYNC__LOG_aot, "inductor: a graph on several devices runs operator by operator");
+        return dync__inner_interpret(user, g, is_backward, options, out);
+    }
     dync__inductor_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
     c->graph = dync_graph_retain(g);
@@ -152,5 +155,9 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
     out->destroy = dync__inductor_destroy;
     out->narrow = dync__inductor_narrow;
     out->state = c;
-    return DYNC_OK;
+    int device = c->now->lowered.device;
+    if (device == DYNC_CPU || (!user && !dync__option_on(options, "cudagraphs"))) return DYNC_OK;
+    status = dync__device_hook->record(device, g, out);
+    if (status != DYNC_OK) out->destroy(out->state);
+    return status;
 }

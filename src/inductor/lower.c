@@ -17,6 +17,18 @@ typedef struct dync__lowerer {
 
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 
+DYNC__FN int dync__graph_device(const dync_graph *g)
+{
+    int device = DYNC_CPU;
+    bool cpu = false;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (!n->has_info || !n->nout || n->kind == DYNC__N_OUTPUT) continue;
+        if (n->info[0].device == DYNC_CPU) cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
+        else if (device != DYNC_CPU && n->info[0].device != device) return -1;
+        else device = n->info[0].device;
+    }
+    return cpu && device != DYNC_CPU ? -1 : device;
 /* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
 static int dync__lower_last_use(const dync__lowerer *w, const dync__arg *a, int input, int at)
 {
@@ -125,9 +137,10 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool 
         w->value[i][k] = (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
         if (kind == DYNC__SLOT_INPUT) w->bias[i] = info->lay.offset;
         w->value[i][k].lay.offset -= w->bias[i];
-        if ((info->device & 0xff) != DYNC_CPU)
+        if ((info->device & 0xff) != DYNC_CPU && ((info->device & 0xff) == DYNC_META || !dync__device_hook))
             return dync__fail(DYNC_ERR_DEVICE, "inductor: no code generation for the device of %s (%s)", n->name,
                               (info->device & 0xff) == DYNC_CUDA ? "cuda" : "meta");
+        w->pb.slot.at[slot].host = info->device == DYNC_CPU && w->pb.device != DYNC_CPU;
     }
     return n->nout ? dync__lower_fake(w, i, &n->info[0]) : DYNC_OK;
 }
@@ -200,6 +213,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     l->n_out = out->n;
     l->n_in = w->g->n_inputs;
     l->n_storages = w->pb.n_outputs;
+    l->device = w->pb.device;
     l->out = dync__arena_alloc(&l->arena, (size_t)(l->n_out + 1) * sizeof *l->out);
     l->storage_bytes = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->storage_bytes);
     l->owner = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->owner);
@@ -213,7 +227,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
         const dync_node *n = out->as.list[i].as.node;
         const dync__operand *v = &w->value[n->index][0];
         const dync__slot *s = &w->pb.slot.at[v->slot];
-        l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = DYNC_CPU, .lay = v->lay};
+        l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = (uint16_t)n->info[0].device, .lay = v->lay};
         if ((used && !used[i]) || w->over_after[i] >= 0) continue;
         if (s->kind == DYNC__SLOT_INPUT) l->out[i].input = s->index;
         l->out[i].output = s->kind == DYNC__SLOT_OUTPUT ? s->index : -1;
@@ -227,7 +241,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     return DYNC_OK;
 }
 
-static bool dync__option_on(const char *options, const char *name)
+DYNC__FN bool dync__option_on(const char *options, const char *name)
 {
     const char *p = options ? strstr(options, name) : NULL;
     return p && strncmp(p + strlen(name), "=0", 2) != 0;
@@ -247,6 +261,7 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     memset(out, 0, sizeof *out);
     w->g = g;
     w->pb.arena = &w->arena;
+    w->pb.device = dync__graph_device(g);
     w->pb.fast_math = dync__option_on(options, "fast_math");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;

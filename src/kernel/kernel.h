@@ -27,6 +27,7 @@ typedef struct dync__kcall_row {
     const char *name;
     dync_status (*prepare)(dync__kcall *);   /* checks layouts, sets scratch_bytes; may be NULL */
     dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);  /* data[i]: base of operand i's slot */
+    bool any_device;                         /* run takes memory of any device */
 } dync__kcall_row;
 /*   name                     operands and attributes (every layout may be strided; dtypes f32 f64 and by way of f32 f16 bf16; integers where said) */
 #define DYNC__KERNELS(X)                                                                                                                        \

@@ -187,7 +187,7 @@ DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const cha
 
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
 {
-#define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name},
+#define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name, false},
     static const dync__kcall_row rows[] = {DYNC__KERNELS(DYNC__X)};
 #undef DYNC__X
     return &rows[kernel >= 0 && kernel < DYNC__N_KERNELS ? kernel : 0];

@@ -268,13 +268,13 @@ static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out)
 {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__info *info = &g->node.at[i]->info[0];
-        dync__tensor *t = dync__tensor_empty(info->dtype, info->device, &info->lay);
+        dync__tensor *t = dync__tensor_empty(info->dtype, DYNC_CPU, &info->lay);
         if (!t) return DYNC_ERR_MEMORY;
         size_t item = dync__dtype_info(t->dtype)->bytes, count = t->storage->data ? t->storage->size_bytes / item : 0;
         bool floats = dync__dtype_info(t->dtype)->kind == 'f';
         for (size_t k = 0; k < count; k++)
             dync__store_f64((char *)t->storage->data + k * item, t->dtype, floats ? dync__rng_normal(0, k) : 0);
-        out[i] = dync_v_tensor(dync__give(t));
+        out[i] = dync_v_tensor(dync_to_device(dync__give(t), (dync_device)info->device));
     }
     return DYNC_OK;
 }

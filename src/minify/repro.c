@@ -62,14 +62,20 @@ DYNC_API int dync_repro_storage_opt(dync_repro_reader *r, dync_repro_buffer b)
         dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the %s", r ? "dtype is unknown" : "reader is NULL");
         return -1;
     }
-    dync__storage *s = dync__storage_new(DYNC_CPU, b.nbytes);
+    dync__storage *s = dync__storage_new((b.device & 255) == DYNC_CUDA ? (int)b.device : DYNC_CPU, b.nbytes);
+    char *host = s && s->device != DYNC_CPU ? dync__alloc(b.nbytes) : NULL;
     dync__reader_storage entry = {s, b.nbytes > 0};
     if (!s || !dync__vec_push(&r->storage, entry)) {
         if (s) dync__storage_unref(s);
         r->failed = true;
         return -1;
     }
-    if (b.nbytes) dync__reader_fill(r, &b, s->data);
+    if (b.nbytes && s->device == DYNC_CPU) dync__reader_fill(r, &b, s->data);
+    else if (b.nbytes && host) {
+        dync__reader_fill(r, &b, host);
+        r->failed |= dync__device_copy((int)b.device, s->data, DYNC_CPU, host, b.nbytes) != DYNC_OK;
+    }
+    dync__free(host, b.nbytes);
     return r->storage.n - 1;
 }
 

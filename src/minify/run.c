@@ -14,8 +14,9 @@ static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype
     dync__storage *s = dync__storage_new(old->device, as_f64 ? count * sizeof(double) : old->size_bytes);
     if (!s || !s->data) return s;
     if (!as_f64) {
-        memcpy(s->data, old->data, old->size_bytes);
-        return s;
+        if (dync__device_copy(old->device, s->data, old->device, old->data, old->size_bytes) == DYNC_OK) return s;
+        dync__storage_unref(s);
+        return NULL;
     }
     for (size_t i = 0; i < count; i++) {
         double x = dync__load_f64((const char *)old->data + i * item, dtype);
@@ -41,10 +42,11 @@ static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dyn
     dync__tensor *t = dync__open(in[i].as.t), *copy = NULL;
     if (!t) return NULL;
     bool wide = as_f64 && dync__run_is_float(t);
-    if (!t->storage->data && t->storage->size_bytes) {        /* no memory that can be read here */
+    if ((!t->storage->data && t->storage->size_bytes) || (wide && t->device != DYNC_CPU)) {        /* no memory that can be read here */
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         dync_tensor *h = dync_detach((dync_clone)(in[i].as.t));
+        if (wide) h = dync_to_dtype(h, DYNC_F64);
         dync__error_guard_end(&guard);
         copy = h ? dync__peek(h) : NULL;
         if (copy) dync__ref(copy);

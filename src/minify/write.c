@@ -25,8 +25,8 @@ static const void *dync__write_host_data(const dync__storage *s, void **owned)
 {
     *owned = NULL;
     if ((s->device & 255) != DYNC_CUDA) return s->data;
-    if (!s->data || !dync__device_memory_hook || !(*owned = dync__alloc(s->size_bytes))) return NULL;
-    return dync__device_memory_hook->to_host(s->device, *owned, s->data, s->size_bytes) == DYNC_OK ? *owned : NULL;
+    if (!s->data || !(*owned = dync__alloc(s->size_bytes))) return NULL;
+    return dync__device_copy(DYNC_CPU, *owned, s->device, s->data, s->size_bytes) == DYNC_OK ? *owned : NULL;
 }
 
 /* Floats that are not finite, and the half ones, as their bits. */

@@ -656,7 +656,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 
 static dync_status dync__decompose_real(const dync__dt *t)
 {
-    if (!(t->flags & DYNC__T_FAKE) && t->device == DYNC_CPU) return DYNC_OK;
+    if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,
                       "the shape of the result depends on data, which a fake or meta tensor does not have");
 }
@@ -690,6 +690,13 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     }
     dync__unref(x);
     if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
+    if (t->device != DYNC_CPU) {
+        dync__arg args[2] = {dync__arg_t(y), dync__arg_device(t->device)};
+        status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
+        dync__unref(y);
+        call->nout = status == DYNC_OK;
+        return status;
+    }
     call->out[0] = y;
     call->nout = 1;
     return DYNC_OK;

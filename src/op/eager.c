@@ -182,6 +182,7 @@ static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, con
         in[i].lay.offset = 0;
         in[i].written = in_place && i == 0;
         if (in[i].slot < 0) return DYNC_ERR_MEMORY;
+        pb->slot.at[in[i].slot].host = pb->device != DYNC_CPU && t[i]->device == DYNC_CPU;
     }
     for (int i = 0; i < call->nargs && i < DYNC__MAX_ARGS; i++) {
         const dync__arg *a = &call->args[i];
@@ -190,6 +191,7 @@ static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, con
         number_slot[i] =
             dync__pb_slot(pb, DYNC__SLOT_INPUT, a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
         if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
+        pb->slot.at[number_slot[i]].host = true;
     }
     for (int i = 0; i < call->row->nout; i++) {
         out[i] = in[0];
@@ -231,6 +233,7 @@ static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry
     dync__eager_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     dync_status status = dync__op_infer(call, e->out);
+    pb.device = e->out[0].device;
     if (status == DYNC_OK) status = dync__eager_lower(&pb, call, e);
     if (status == DYNC_OK && pb.step.n) {
         e->plan = dync__plan_new(&pb, &options);
@@ -322,8 +325,36 @@ static bool dync__eager_has_no_data(const dync__opcall *call)
     return false;
 }
 
+static dync_status dync__eager_plan(dync__opcall *call);
+
+/* A real tensor of one device on another. Where the layout is not dense the copy is made before, by a plan of its own device. */
+static dync_status dync__eager_move(dync__opcall *call)
+{
+    dync__info info;
+    dync__tensor *t = call->args[0].as.t, *dense = NULL;
+    DYNC__TRY(dync__op_infer(call, &info));
+    if (!dync__layout_is_dense(&t->lay)) {
+        dync__arg args[2] = {dync__arg_t(t), dync__arg_device(t->device)};
+        dync__opcall same = {.row = call->row, .op = call->op, .nargs = 2, .args = args};
+        DYNC__TRY(dync__eager_plan(&same));
+        t = dense = same.out[0];
+    }
+    call->out[0] = dync__tensor_empty(info.dtype, info.device, &info.lay);
+    call->nout = 1;
+    dync_status status = call->out[0] ? dync__device_copy(info.device, call->out[0]->storage->data, t->device, dync__tensor_data(t),
+                                                          (size_t)t->numel * dync__dtype_info(t->dtype)->bytes) : DYNC_ERR_MEMORY;
+    dync__unref(dense);
+    if (status != DYNC_OK) {
+        dync__unref(call->out[0]);
+        call->out[0] = NULL;
+    }
+    return status;
+}
+
 static dync_status dync__eager_plan(dync__opcall *call)
 {
+    if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device && call->args[0].as.t->device != call->args[1].as.i && !dync__eager_has_no_data(call)))
+        return dync__eager_move(call);
     dync__eager_key k;
     dync__key_make(&k, call);
     dync__eager_entry *e = dync__eager_find(&k);
@@ -387,12 +418,16 @@ static dync_status dync__eager_inplace(dync__opcall *call)
     dync_status status = dync__op_overlap(call);
     for (int i = 1; i < call->nargs && status == DYNC_OK; i++) {
         if (call->args[i].kind != DYNC__A_TENSOR) continue;
-        dync__overlap how = dync__eager_overlap(self, call->args[i].as.t);
+        const dync__tensor *from = call->args[i].as.t;
+        bool moves = call->op == DYNC__OP_copy_ && from->device != self->device;
+        dync__overlap how = moves ? DYNC__OVERLAP_MAYBE : dync__eager_overlap(self, from);
         if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
         if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
-        copy[n_copies] = dync__contiguous_copy(call->args[i].as.t);
-        if (!copy[n_copies]) status = DYNC_ERR_MEMORY;
-        else args[i] = dync__arg_t(copy[n_copies++]);
+        dync__arg on[2] = {dync__arg_t(call->args[i].as.t), dync__arg_device(self->device)};
+        dync__opcall c = {.row = dync__op_info(DYNC__OP_to_device), .op = DYNC__OP_to_device, .nargs = 2, .args = on};
+        status = dync__eager_plan(&c);
+        copy[n_copies] = c.out[0];
+        if (status == DYNC_OK) args[i] = dync__arg_t(copy[n_copies++]);
     }
     if (status == DYNC_OK) {
         dync__arg *given = call->args;
@@ -511,7 +546,7 @@ static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t 
     dync__tensor *dense = NULL;
     *found = false;
     if (t->numel == 0) return DYNC_OK;
-    if (!dync__layout_is_contiguous(&t->lay) && !(dense = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
+    if ((t->device != DYNC_CPU || !dync__layout_is_contiguous(&t->lay)) && !(dense = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
     const char *p = dync__tensor_data(dense ? dense : t);
     size_t width = dync__dtype_info(t->dtype)->bytes;
     for (int64_t i = 0; i < t->numel && !*found; i++, p += width) {

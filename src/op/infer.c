@@ -52,6 +52,7 @@ static const char *dync__infer_device_text(int device, char *out, size_t cap)
 DYNC__FN dync_status dync__infer_device_known(int device)
 {
     if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
+    if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook) return dync__device_hook->known(device);
     if ((device & 0xff) == DYNC_CUDA && device >= 0)
         return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: no dync_cuda.h in this program",
                           device >> 8);
@@ -238,7 +239,8 @@ static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dy
             DYNC__TRY(dync__broadcast(ndim, shape, t[k]->lay.ndim, t[k]->lay.shape, &ndim, shape));
         }
     }
-    DYNC__TRY(dync__infer_device(call, &out->device));
+    if (call->op == DYNC__OP_copy) out->device = t[0]->device;            /* from any device */
+    else DYNC__TRY(dync__infer_device(call, &out->device));
     out->dtype = dtype;
     out->alias = -1;
     return dync__infer_like(out, ndim, shape, n, t);

@@ -93,12 +93,16 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
     if (o->device == DYNC_META) return dync__tensor_fake((int)o->dtype, DYNC_META, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
     if (!o->data && bytes) return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
+    if (o->device != DYNC_CPU && borrow) return dync__fail(DYNC_ERR_DEVICE, "expected memory of the CPU to borrow: copy it with dync_from"), NULL;
     if (borrow) {
         union { const void *in; void *out; } data = {o->data};
         storage = dync__storage_borrow(DYNC_CPU, data.out, bytes);
     } else {
-        storage = dync__storage_new(DYNC_CPU, bytes);
-        if (storage && bytes) memcpy(storage->data, o->data, bytes);
+        storage = dync__storage_new((int)o->device, bytes);
+        if (storage && dync__device_copy((int)o->device, storage->data, DYNC_CPU, o->data, bytes) != DYNC_OK) {
+            dync__storage_unref(storage);
+            storage = NULL;
+        }
     }
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
@@ -189,8 +193,8 @@ static const dync__read_intercept *dync__public_offer(const dync_tensor *a)
     return dync__tls.compiling || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
 }
 
-/* Opens a tensor whose data are to be read. */
-static dync__tensor *dync__public_readable(const dync_tensor *h)
+/* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that is asked for. */
+static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **owned)
 {
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
@@ -203,6 +207,7 @@ static dync__tensor *dync__public_readable(const dync_tensor *h)
         return NULL;
     }
     if (t->device == DYNC_CPU) return t;
+    if (owned) return *owned = dync__contiguous_copy(t);
     dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device first");
     return NULL;
 }
@@ -213,7 +218,7 @@ DYNC_API void *(dync_data)(dync_tensor *h)
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->data && reads->data(h, &p)) return p;
     dync__public_frame f = dync__public_begin("data", dync__tls.at);
-    dync__tensor *t = dync__public_readable(h);
+    dync__tensor *t = dync__public_readable(h, NULL);
     p = t && t->numel ? dync__tensor_data(t) : NULL;
     if (p) t->storage->flags |= DYNC__STORAGE_EXPOSED;
     dync__public_end(&f);
@@ -227,11 +232,12 @@ DYNC_API double (dync_item)(dync_tensor *h)
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->item && reads->item(h, &x)) return x;
     dync__public_frame f = dync__public_begin("item", dync__tls.at);
-    dync__tensor *t = dync__public_readable(h);
+    dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t)
         dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar",
                    (long long)t->numel);
+    dync__unref(owned);
     dync__public_end(&f);
     return x;
 }
@@ -242,7 +248,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h)
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->truth && reads->truth(h, &result)) return result;
     dync__public_frame f = dync__public_begin("bool", dync__tls.at);
-    dync__tensor *t = dync__public_readable(h);
+    dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) {
         double x = dync__load_f64(dync__tensor_data(t), t->dtype);
         result = x < 0 || x > 0 || x != x;
@@ -250,6 +256,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h)
         dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous",
                    t->numel ? "more than one value" : "no values");
     }
+    dync__unref(owned);
     dync__public_end(&f);
     return result;
 }
@@ -258,7 +265,8 @@ DYNC_API bool (dync_bool)(dync_tensor *h)
 static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s)
 {
     dync__public_frame f = dync__public_begin(op, dync__tls.at);
-    const dync__tensor *t = dync__public_readable(h);
+    const dync__tensor *t = dync__open(h);
+    if (t && (t->device == DYNC_CPU || t->device == DYNC_META || (t->flags & DYNC__T_FAKE))) t = dync__public_readable(h, NULL);
     if (t) dync__tensor_show(s, t);
     dync__public_end(&f);
     return t && !s->failed;
@@ -345,10 +353,13 @@ DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb)
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
     dync__public_frame f = dync__public_begin("equal", dync__tls.at);
-    dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
+    dync__tensor *owned[2] = {NULL, NULL};
+    dync__tensor *a = dync__public_readable(ha, &owned[0]), *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
     if (a && b && a->lay.ndim == b->lay.ndim &&
         memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
         result = dync__public_all(a, &a->lay, b, &b->lay, -1, 0);
+    dync__unref(owned[0]);
+    dync__unref(owned[1]);
     dync__public_end(&f);
     return result;
 }
@@ -378,8 +389,11 @@ DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, dou
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->allclose && reads->allclose(ha, hb, rtol, atol, &result)) return result;
     dync__public_frame f = dync__public_begin("allclose", dync__tls.at);
-    dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
+    dync__tensor *owned[2] = {NULL, NULL};
+    dync__tensor *a = dync__public_readable(ha, &owned[0]), *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
     if (a && b) result = dync__public_allclose(a, b, rtol, atol);
+    dync__unref(owned[0]);
+    dync__unref(owned[1]);
     dync__public_end(&f);
     return result;
 }

@@ -112,6 +112,12 @@ static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, cons
 static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k, const char *autotune)
 {
     s->draws = k->uses_random;
+    if (p->device != DYNC_CPU) {
+        bool *host = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1));
+        for (int i = 0; host && i < k->buf.n; i++) host[i] = p->slot[k->buf.at[i].id].host;
+        s->device_code = host ? dync__device_hook->kernel_new(p->device, k, host) : NULL;
+        return s->device_code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    }
     s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
     return s->code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
@@ -147,6 +153,14 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
     for (int i = 0; i < c->n; i++) {
         const dync__slot *from_slot = &p->slot[c->operand[i].slot];
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
+    }
+    if (p->device != DYNC_CPU && !c->row->any_device) {
+        s->device_code = dync__device_hook->call_new(p->device, c);
+        if (!s->device_code) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        s->call = c;                     /* for its slots */
+        dync_status status = dync__plan_step_slots(p, s, NULL);
+        s->call = NULL;
+        return status;
     }
     s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
@@ -203,6 +217,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;
+    p->device = pb->device;
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
     p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
@@ -213,7 +228,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         dync__kernel *epilogue = NULL;
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
-        if (step[i].call && !opt->no_fuse) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
+        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
@@ -246,6 +261,7 @@ DYNC__FN void dync__plan_free(dync__plan *p)
         dync__code_free(p->step[i].code);
         for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
         if (c && c->drop) c->drop(c->state);
+        if (p->step[i].device_code) dync__device_hook->code_free(p->step[i].device_code);
     }
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
@@ -272,5 +288,6 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);
+        if (p->step[i].device_code) dync__device_hook->code_dump(s, p->step[i].device_code);
     }
 }

@@ -11,6 +11,7 @@ typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source
 typedef struct dync__plan_step {
     dync__code *code;                    /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
+    void *device_code;                   /* instead of both, on another device than the CPU */
     int n;                               /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source;     /* of each: its slot, resolved */
@@ -18,7 +19,7 @@ typedef struct dync__plan_step {
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
-    int n_slots, n_steps;
+    int n_slots, n_steps, device;
     dync__slot *slot;
     dync__plan_step *step;
     void **constant;

@@ -15,6 +15,7 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
         else buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
     }
     dync_status status = s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
+                         : s->device_code ? dync__device_hook->run(s->device_code, buffers, dync__tls.rng_seed, b->rng)
                                  : dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng);
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
@@ -28,7 +29,9 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     b.table[DYNC__SOURCE_OUTPUTS] = outputs;
     b.table[DYNC__SOURCE_CONSTANTS] = p->constant;
     b.arena = nothing;
-    if (p->arena_bytes && !(b.arena = dync__alloc_data((size_t)p->arena_bytes))) return DYNC_ERR_MEMORY;
+    bool away = p->device != DYNC_CPU;
+    size_t bytes = (size_t)p->arena_bytes;
+    if (bytes && !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes))) return DYNC_ERR_MEMORY;
     b.rng = p->rng_used ? dync__rng_take(p->rng_used) : 0;
     struct dync__tensor *const *outer = dync__tls.plan_tensors;
     dync__tls.plan_tensors = tensors;
@@ -43,6 +46,7 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__tls.most_threads = most_threads;
     if (p->perf) dync__perf_run(p);
     dync__tls.plan_tensors = outer;
-    if (p->arena_bytes) dync__free_data(b.arena, (size_t)p->arena_bytes);
+    if (bytes && away) dync__device_hook->free(p->device, b.arena, bytes);
+    else if (bytes) dync__free_data(b.arena, bytes);
     return status;
 }

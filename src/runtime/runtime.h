@@ -14,6 +14,7 @@ typedef struct dync__slot {
     int32_t index;               /* of the input, output or constant */
     int64_t size;                /* elements; -1 unknown (inputs) */
     int64_t arena_offset;        /* TEMP: bytes, set by the memory plan */
+    bool host;                   /* one element in main memory, whatever the plan's device */
     const char *name;
 } dync__slot;
 typedef struct dync__step { dync__kernel *kernel; dync__kcall *call; } dync__step;      /* one of the two */
@@ -25,6 +26,7 @@ typedef struct dync__pb {
     DYNC__VEC(dync__step) step;
     DYNC__VEC(void *) constant;  /* data pointers, borrowed */
     int n_inputs, n_outputs;
+    int device;                  /* where it runs */
     uint64_t rng_used;           /* numbers drawn by one run */
     const char *origin;          /* operator being lowered */
     const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */

@@ -11,7 +11,7 @@
 
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
-const dync__device_memory *dync__device_memory_hook;
+const dync__device *dync__device_hook;
 void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 dync_value (*dync__specialise_hook)(dync_value);
 #endif
@@ -209,7 +209,7 @@ static void *dync__storage_memory(int device, size_t n)
 {
     if (n == 0 || device == DYNC_META) return NULL;
     if (device == DYNC_CPU) return dync__alloc_data(n);
-    if (dync__device_memory_hook) return dync__device_memory_hook->alloc(device, n);
+    if (dync__device_hook) return dync__device_hook->alloc(device, n);
     dync__fail(DYNC_ERR_DEVICE, "no memory of device %d: include dync_cuda.h", device & 255);
     return NULL;
 }
@@ -258,8 +258,8 @@ static void dync__storage_free(dync__storage *s)
         return;
     }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {
-        if (s->device == DYNC_CPU) dync__free_data(s->data, s->size_bytes);
-        else if (dync__device_memory_hook) dync__device_memory_hook->free(s->device, s->data, s->size_bytes);
+        if (s->device == DYNC_CPU && !(s->flags & DYNC__STORAGE_PINNED)) dync__free_data(s->data, s->size_bytes);
+        else if (dync__device_hook) dync__device_hook->free(s->device, s->data, s->size_bytes);
     }
     dync__free(s, sizeof *s);
 }
@@ -379,14 +379,33 @@ static void dync__tensor_copy_elements(char *dst, const char *src, const dync__l
     }
 }
 
+DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
+{
+    if (n == 0) return DYNC_OK;
+    if (to_device != DYNC_CPU || from_device != DYNC_CPU)
+        return dync__device_hook ? dync__device_hook->copy(to_device, dst, from_device, src, n) : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
+    memcpy(dst, src, n);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__tensor_zero(dync__tensor *t)
+{
+    dync__storage *s = t->storage;
+    if (!s->data || s->size_bytes == 0) return DYNC_OK;
+    if (s->device == DYNC_CPU) return memset(s->data, 0, s->size_bytes), DYNC_OK;
+    void *zeros = dync__calloc(s->size_bytes);
+    dync_status status = zeros ? dync__device_copy(s->device, s->data, DYNC_CPU, zeros, s->size_bytes) : DYNC_ERR_MEMORY;
+    dync__free(zeros, s->size_bytes);
+    return status;
+}
+
 /* A tensor of a device: its whole storage comes over, then the elements are picked here. */
 static dync__tensor *dync__tensor_copy_from_device(const dync__tensor *t)
 {
-    if (!dync__device_memory_hook) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory"), NULL;
     size_t n = t->storage->size_bytes;
     dync__storage *host = dync__storage_new(DYNC_CPU, n);
     if (!host) return NULL;
-    if (n && dync__device_memory_hook->to_host(t->device, host->data, t->storage->data, n) != DYNC_OK) {
+    if (dync__device_copy(DYNC_CPU, host->data, t->device, t->storage->data, n) != DYNC_OK) {
         dync__storage_unref(host);
         return NULL;
     }

@@ -60,7 +60,8 @@ DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);    
 
 /* ---- storage and tensors (tensor.c) ------------------------------------------------------------------------------------------ */
 enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
-       DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */ };
+       DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */,
+       DYNC__STORAGE_PINNED = 16 /* main memory of the device hook */ };
 typedef struct dync__storage {
     int32_t refs;
     uint16_t flags, device;
@@ -156,29 +157,44 @@ DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
     return t->storage->data ? (char *)t->storage->data + t->lay.offset * dync__dtype_info(t->dtype)->bytes : NULL;
 }
 /* Hooks that upper layers install; NULL until then.
- * free_grad_meta: autograd/. device_memory: of devices other than CPU and META (dync_cuda.h). observe: capture/; called when the user
+ * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h). observe: capture/; called when the user
  * asks a fake tensor for its metadata, before it is told. specialise: capture/; the plain number a DYNC_KIND_SYM value stands for. */
-typedef struct dync__device_memory {
-    void *(*alloc)(int device, size_t n);                                   /* NULL: the error is recorded */
+struct dync__kernel;
+struct dync__kcall;
+struct dync__inner;
+typedef struct dync__device {                /* where NULL is returned the error is recorded */
+    dync_status (*known)(int device);        /* can tensors be made there? */
+    void *(*alloc)(int device, size_t n);
     void (*free)(int device, void *p, size_t n);
-    dync_status (*to_host)(int device, void *dst, const void *src, size_t n);
-} dync__device_memory;
+    /* In order with the work of the devices; one side may be DYNC_CPU, whose memory is ready when this returns. */
+    dync_status (*copy)(int to_device, void *dst, int from_device, const void *src, size_t n);
+    /* A step of a plan as code. host[i]: buffer i is one element in main memory, read when run is called. */
+    void *(*kernel_new)(int device, const struct dync__kernel *, const bool *host);
+    void *(*call_new)(int device, const struct dync__kcall *);
+    dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
+    void (*code_free)(void *code);
+    void (*code_dump)(dync__str *, const void *code);
+    dync_status (*record)(int device, const struct dync_graph *, struct dync__inner *); /* inner runs as a recorded graph from now on (cudagraphs) */
+} dync__device;
 enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE,
        DYNC__OBSERVE_REQUIRES_GRAD };
 #if defined(DYNC__SPLIT)
 extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
-extern const dync__device_memory *dync__device_memory_hook;
+extern const dync__device *dync__device_hook;
 extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 extern dync_value (*dync__specialise_hook)(dync_value);
 #else
 static void (*dync__free_grad_meta)(struct dync__grad_meta *);
-static const dync__device_memory *dync__device_memory_hook;
+static const dync__device *dync__device_hook;      /* tentative: dync_cuda.h, in the same file, says which */
 static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 static dync_value (*dync__specialise_hook)(dync_value);
 #endif
+DYNC__FN dync_status dync__tensor_zero(dync__tensor *);            /* its whole storage */
 DYNC__FN void dync__tensors_shutdown(void);                       /* frees every tensor left and all slots (dync_shutdown) */
 DYNC__FN int64_t dync__live_tensors(void);
-DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C loop; for printing, saving, dync_from: not an operator */
+DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* in main memory; plain C loop; for printing, saving, dync_from: not an operator */
+/* n bytes between devices; both may be DYNC_CPU. */
+DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
 
 /* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------------------------------------------ */
 /* Takes over the caller's reference, puts the tensor into the innermost scope and returns its handle. NULL passes. */

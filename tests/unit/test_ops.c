@@ -94,6 +94,19 @@ static double pattern(char kind, int64_t seed, int64_t i)
     }
 }
 
+/* tests/cuda runs these samples on a device. */
+#if !defined(TEST_DEVICE)
+#define TEST_DEVICE DYNC_CPU
+#endif
+static dync__storage *on_device(dync__storage *s)
+{
+    if (TEST_DEVICE == DYNC_CPU) return s;
+    dync__storage *there = dync__storage_new(TEST_DEVICE, s->size_bytes);
+    (void)dync__device_copy(TEST_DEVICE, there->data, DYNC_CPU, s->data, s->size_bytes);
+    dync__storage_unref(s);
+    return there;
+}
+
 static dync__arg read_tensor(parser *p)
 {
     int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], items;
@@ -119,6 +132,7 @@ static dync__arg read_tensor(parser *p)
     size_t width = dync__dtype_info(dtype)->bytes;
     dync__storage *s = dync__storage_new(DYNC_CPU, (size_t)items * width);
     for (int64_t i = 0; i < items; i++) dync__store_f64((char *)s->data + (size_t)i * width, dtype, pattern(kind, seed, i));
+    s = on_device(s);
     dync__tensor *t = dync__tensor_new(s, dtype, &lay);
     p->made[p->n_made++] = t;
     return dync__arg_t(t);

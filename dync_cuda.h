@@ -1,0 +1,3675 @@
+/* Generated from src/dync_cuda.in.h by tools/amalgamate.c; edit src/ and run `make headers`. */
+/* dync_cuda.h: NVIDIA GPUs for dync. Include after dync.h; link with -lcudart. tools/amalgamate inlines this list into dync_cuda.h. */
+#ifndef DYNC_CUDA_H
+#define DYNC_CUDA_H
+#ifndef DYNC_H
+#error "dync_cuda.h: include dync.h first"
+#endif
+
+/* ==== cuda/public.h ============================================================================================= */
+/* ==== dync_cuda.h: tensors on NVIDIA GPUs, with nothing but the CUDA runtime ==============================================================
+ *
+ *   #define DYNC_IMPLEMENTATION
+ *   #define DYNC_CUDA_IMPLEMENTATION        in one C file, the same for both
+ *   #include "dync.h"
+ *   #include "dync_cuda.h"
+ *
+ *   cc -O2 program.c -lcudart -lm -pthread
+ *
+ * Nothing has to be called: dync_to_device(x, DYNC_CUDA), .device = DYNC_CUDA in a factory and every operator work from then on, eager and
+ * compiled, with the same random numbers as on the CPU. DYNC_CUDA_AT(1) is the second device. dync.h makes the kernels' text (PTX), the driver
+ * the machine code; DYNC_LOG=code prints it. GPUs from compute capability 8.0 on; the runtime from CUDA 12.8 on.
+ * Where there is no GPU or no driver every CUDA call is DYNC_ERR_DEVICE with the runtime's own words, and CPU work goes on.
+ *
+ * Work is put on the thread's current stream of a device, the default one unless dync_cuda_stream_use chose another, and runs behind the
+ * caller's back; reading a value (dync_item, dync_print, dync_to_device to the CPU) waits for it. Errors of kernels show at such a place. */
+#if defined(__cplusplus)
+extern "C" {
+#endif
+typedef struct dync_cuda_stream dync_cuda_stream;
+typedef struct dync_cuda_event dync_cuda_event;
+
+/* dync_cuda_device_count: devices that can be used; 0 without one, which is no error. dync_cuda_reason: why it is 0, in the runtime's words; "" else. */
+DYNC_API int dync_cuda_device_count(void);
+DYNC_API const char *dync_cuda_reason(void);
+/* dync_cuda_synchronize: waits for all work of a device and reports its errors.
+ *   errors  DYNC_ERR_DEVICE, DYNC_ERR_VALUE: no such device      thread  any */
+DYNC_API dync_status dync_cuda_synchronize(int device);
+
+/* Memory. Blocks that tensors give back are kept and used again by the same stream.
+ *   allocated  bytes in tensors   reserved  bytes taken from the driver   blocks_made, blocks_freed  calls of cudaMalloc and cudaFree
+ *   reused     allocations that a kept block served */
+typedef struct dync_cuda_memory {
+    int64_t allocated, allocated_peak, reserved, reserved_peak, blocks_made, blocks_freed, reused;
+} dync_cuda_memory;
+DYNC_API dync_cuda_memory dync_cuda_memory_stats(int device);
+/* Gives kept blocks back to the driver; waits for the device. */
+DYNC_API void dync_cuda_empty_cache(int device);
+/* Copies of t: in page-locked main memory; on a device (or DYNC_CPU) without waiting. The source must not change, nor the copy in main
+ * memory be read, before the stream has come to it. Only between page-locked and device memory is such a copy truly asynchronous. */
+DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *t);
+DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *t, dync_device device);
+/* The address of t's first element on its device; NULL and an error for other tensors. */
+DYNC_API void *dync_cuda_data(dync_tensor *t);
+
+/* Streams and events belong to the caller. A tensor may be freed or used on another stream than the one it was made on only after the two
+ * were ordered (dync_cuda_stream_wait). dync_cuda_stream_use: the stream of this thread for its device from now on, NULL and the device: the
+ * default one; returns the one before. dync_cuda_stream_handle: the cudaStream_t, for other libraries. */
+DYNC_API dync_cuda_stream *dync_cuda_stream_new(int device);
+DYNC_API void dync_cuda_stream_free(dync_cuda_stream *);
+DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *, int device);
+DYNC_API dync_status dync_cuda_stream_synchronize(dync_cuda_stream *);
+DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *, dync_cuda_event *);
+DYNC_API void *dync_cuda_stream_handle(dync_cuda_stream *);
+DYNC_API dync_cuda_event *dync_cuda_event_new(int device);
+DYNC_API void dync_cuda_event_free(dync_cuda_event *);
+DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);             /* on the current stream of its device */
+DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
+DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end); /* NaN and an error where one was not recorded */
+/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed. */
+typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays; } dync_cuda_counters;
+DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
+#if defined(__cplusplus)
+}
+#endif
+#endif
+
+#if defined(DYNC_CUDA_IMPLEMENTATION) && !defined(DYNC__CUDA_IMPLEMENTED)
+#define DYNC__CUDA_IMPLEMENTED
+#if !defined(DYNC__IMPLEMENTED)
+#error "dync_cuda.h: define DYNC_CUDA_IMPLEMENTATION in the file that defines DYNC_IMPLEMENTATION"
+#endif
+DYNC__COLD_BEGIN
+
+/* ==== cuda/rt.h ================================================================================================= */
+/* cuda/rt.h: what is used of the CUDA runtime: its header where it is installed, else these declarations of the same functions.
+ * Before everything else of cuda/. Source: CUDA Runtime API 12.8, 13.0. */
+#ifndef DYNC__CUDA_RT_H
+#define DYNC__CUDA_RT_H
+#if defined(__CUDA_RUNTIME_API_H__)
+#define DYNC__CUDA_HEADER
+#elif defined(__has_include) && !defined(DYNC_CUDA_NO_HEADER)
+#if __has_include(<cuda_runtime_api.h>)
+#include <cuda_runtime_api.h>
+#define DYNC__CUDA_HEADER
+#endif
+#endif
+#if defined(DYNC__CUDA_HEADER)
+#if CUDART_VERSION < 12080
+#error "dync_cuda.h: the CUDA runtime from 12.8 on is needed (cudaLibraryLoadData)"
+#endif
+#else
+typedef int cudaError_t;
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
+typedef struct CUlib_st *cudaLibrary_t;
+typedef struct CUkern_st *cudaKernel_t;
+typedef struct dim3 { unsigned int x, y, z; } dim3;
+extern cudaError_t cudaGetDeviceCount(int *count);
+extern cudaError_t cudaSetDevice(int device);
+extern cudaError_t cudaDeviceGetAttribute(int *value, int attr, int device);
+extern cudaError_t cudaDeviceSynchronize(void);
+extern cudaError_t cudaGetLastError(void);
+extern const char *cudaGetErrorString(cudaError_t error);
+extern const char *cudaGetErrorName(cudaError_t error);
+extern cudaError_t cudaMalloc(void **p, size_t n);
+extern cudaError_t cudaFree(void *p);
+extern cudaError_t cudaHostAlloc(void **p, size_t n, unsigned int flags);
+extern cudaError_t cudaFreeHost(void *p);
+extern cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, int kind, cudaStream_t stream);
+extern cudaError_t cudaMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t n, cudaStream_t stream);
+extern cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
+extern cudaError_t cudaStreamDestroy(cudaStream_t stream);
+extern cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+extern cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
+extern cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
+extern cudaError_t cudaEventDestroy(cudaEvent_t event);
+extern cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+extern cudaError_t cudaEventSynchronize(cudaEvent_t event);
+extern cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
+extern cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *jit_options, void **jit_values, unsigned int n_jit,
+                                       void *options, void **values, unsigned int n);
+extern cudaError_t cudaLibraryUnload(cudaLibrary_t library);
+extern cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name);
+extern cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared_bytes, cudaStream_t stream);
+extern cudaError_t cudaFuncSetAttribute(const void *function, int attr, int value);
+extern cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
+extern cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+extern cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
+extern cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+extern cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+#endif
+/* Enumerators by number, which both forms take. */
+#define DYNC__CU_OUT_OF_MEMORY 2
+#define DYNC__CU_COPY_DEFAULT 4          /* cudaMemcpyDefault: the addresses tell */
+#define DYNC__CU_NON_BLOCKING 1
+#define DYNC__CU_CAPTURE_RELAXED 2
+#define DYNC__CU_ATTR_UNITS 16           /* cudaDevAttrMultiProcessorCount */
+#define DYNC__CU_ATTR_MAJOR 75
+#define DYNC__CU_ATTR_MINOR 76
+#define DYNC__CU_FUNC_SHARED 8           /* cudaFuncAttributeMaxDynamicSharedMemorySize */
+#define DYNC__CU_JIT_ERROR_LOG 5
+#define DYNC__CU_JIT_ERROR_LOG_BYTES 6
+#endif
+
+/* ==== cuda/ptx.h ================================================================================================ */
+/* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
+ * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions.
+ *
+ * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
+ * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
+ * joins them. Registers are named after values: %mul7_2 is value 7 in lane 2. */
+#ifndef DYNC__CUDA_PTX_H
+#define DYNC__CUDA_PTX_H
+
+enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
+enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
+
+/* How a kernel is laid over threads. */
+typedef struct dync__ptx_shape {
+    int mode, vec, groups;               /* groups: of lanes per thread and turn */
+    int64_t threads;                     /* T; 0: the whole grid */
+    int64_t rows, inner;
+    int64_t turns;                       /* of the loop over the row; 1: straight code, values stay in registers */
+    int64_t splits, chunk;               /* of the row over blocks; inner indices of each */
+    int rows_per_block, block;
+    bool wide;                           /* indices need 64 bits */
+    bool guarded;                        /* a turn may reach past the row's end */
+} dync__ptx_shape;
+
+typedef struct dync__ptx_launch {
+    char entry[96];
+    int64_t grid[3];
+    int block, shared_bytes;
+} dync__ptx_launch;
+/* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
+typedef struct dync__ptx_check { int buf, align; int64_t offset; } dync__ptx_check;
+typedef struct dync__ptx_text {
+    dync__str text;
+    int n_launches, n_checks;
+    dync__ptx_launch launch[DYNC__PTX_LAUNCHES];
+    dync__ptx_check check[DYNC__PTX_CHECKS];
+    int64_t scratch_bytes;
+    bool random, is_vector;
+} dync__ptx_text;
+
+typedef struct dync__ptx_address { int buf, access, group, at; char reg[24]; } dync__ptx_address;
+typedef struct dync__ptx {
+    dync__str body, regs;                /* statements; declarations */
+    const dync__kernel *k;
+    const bool *host;
+    dync__ptx_shape shape;
+    int vec, groups;                     /* of what is being emitted: the tail of a flat kernel has one lane */
+    int n_phases, phase, stage;          /* phase being emitted, -1 row code; stage of a split kernel, 0: not split */
+    char copy;                           /* suffix that tells the tail's registers from the others; 0 none */
+    const char *index;                   /* "u32" or "u64": type of linear indices */
+    uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
+    int32_t *where;                      /* block in which the instruction's registers were last written; -1 nowhere */
+    int block;                           /* number of the block being emitted */
+    int n_temps, n_labels, shared_bytes;
+    int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
+    DYNC__VEC(dync__ptx_address) address;
+    dync__arena *arena;
+    dync__ptx_check check[DYNC__PTX_CHECKS];
+    int n_checks;
+    bool failed, unsupported, uses_random;
+    char name[16][40];                   /* operands under way */
+    int next_name;
+} dync__ptx;
+
+/* ---- text (ptx.c) ---- */
+DYNC__FN void dync__ptx_line(dync__ptx *, const char *fmt, ...) DYNC__PRINTF(2, 3);      /* one statement */
+DYNC__FN void dync__ptx_reg(dync__ptx *, const char *type, const char *name);           /* declares a register */
+DYNC__FN const char *dync__ptx_temp(dync__ptx *, const char *type);                      /* a fresh one */
+DYNC__FN const char *dync__ptx_type(int compute_type);                                   /* "f32" ... "pred" */
+DYNC__FN const char *dync__ptx_bits(int compute_type);                                   /* "b32" "b64" */
+DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);     /* register or immediate of a value; emits it again where it is not at hand */
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane);  /* never an immediate */
+DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
+DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);    /* declares and names the register of a value */
+DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);                     /* all lanes of one instruction in the block being emitted */
+DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
+/* Row code: once per row. A flat kernel has none, whatever the section. */
+DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in) { return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT; }
+DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);               /* lanes it is computed in: 1 where it is uniform in the row */
+DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the lane that holds its value for this one */
+/* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
+DYNC__FN void dync__ptx_header(dync__str *, const char *target);
+/* ---- ptx_plan.c ---- */
+DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors */
+DYNC__FN bool dync__ptx_is_vector(const dync__ptx *, int buf, int access);
+DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *);
+/* ---- ptx_prim.c ---- */
+DYNC__FN void dync__ptx_prim(dync__ptx *, int inst, int lane);
+/* ---- ptx_mem.c ---- */
+DYNC__FN void dync__ptx_load(dync__ptx *, int inst);
+DYNC__FN void dync__ptx_store(dync__ptx *, int inst);
+DYNC__FN const char *dync__ptx_memory_type(int dtype);                   /* of a load or store of one element: "f32" "b16" "u8" */
+DYNC__FN const char *dync__ptx_raw_type(int dtype);                      /* of the register that it goes through */
+DYNC__FN bool dync__ptx_is_plain(int dtype);                             /* the element is the value */
+DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);    /* where it is not */
+DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
+DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
+/* ---- ptx_reduce.c ---- */
+DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
+DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */
+DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* results in every thread of the row */
+DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* stage 1 of a split */
+DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* stage 2 */
+DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
+/* ---- expand.c ---- */
+/* The kernel with draws from the normal distribution written as draws of two doubles (imm 2 and 3) and primitives. */
+DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *, const dync__kernel *);
+#endif
+
+/* ==== cuda/cuda.h =============================================================================================== */
+/* cuda/cuda.h: what the files that talk to the runtime share. After ptx.h. device.c: devices, errors, streams; memory.c: the allocator and
+ * copies; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
+#ifndef DYNC__CUDA_CUDA_H
+#define DYNC__CUDA_CUDA_H
+
+enum { DYNC__CUDA_DEVICES = 16 };
+typedef struct dync__cuda_unit { int units, major, minor; } dync__cuda_unit;   /* a device: multiprocessors, compute capability */
+
+/* ---- device.c ---- */
+DYNC__FN int dync__cuda_count(void);
+DYNC__FN const char *dync__cuda_why(void);                               /* there is none; "" */
+DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index);
+DYNC__FN dync_status dync__cuda_known(int device);
+/* OK, or the error with the runtime's words, recorded. */
+DYNC__FN dync_status dync__cuda_check(cudaError_t, const char *what);
+DYNC__FN dync_status dync__cuda_enter(int device);                       /* the device of this thread's next calls */
+DYNC__FN cudaStream_t dync__cuda_stream(int device);                     /* current in this thread */
+struct dync_cuda_stream { int device; cudaStream_t stream; };
+struct dync_cuda_event { int device; cudaEvent_t event; };
+/* A graph being recorded by this thread: memory given back meanwhile is kept for it. */
+typedef struct dync__cuda_kept { int device; void *p; size_t n; } dync__cuda_kept;
+typedef struct dync__cuda_recording {
+    cudaStream_t stream;
+    int device;
+    DYNC__VEC(dync__cuda_kept) kept;
+    void *rng;                           /* {seed, offset} on the device */
+    uint64_t rng_first;
+    bool failed;
+} dync__cuda_recording;
+typedef struct dync__cuda_thread { dync_cuda_stream *stream[DYNC__CUDA_DEVICES]; dync__cuda_recording *recording; } dync__cuda_thread;
+#if defined(DYNC__SPLIT)
+extern DYNC__TLS dync__cuda_thread dync__cuda_tls;
+extern dync_cuda_counters dync__cuda_counters;
+#else
+static DYNC__TLS dync__cuda_thread dync__cuda_tls;
+static dync_cuda_counters dync__cuda_counters;
+#endif
+
+/* ---- memory.c ---- */
+DYNC__FN void *dync__cuda_alloc(int device, size_t n);
+DYNC__FN void dync__cuda_free(int device, void *p, size_t n);            /* DYNC_CPU: page-locked memory */
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n); /* does not wait */
+DYNC__FN void *dync__cuda_alloc_pinned(size_t n);
+DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
+DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
+DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
+
+/* ---- code: parts in order, each a text in up to two forms ---- */
+enum { DYNC__CUDA_FORMS = 2 };
+typedef struct dync__cuda_form {
+    dync__ptx_text text;
+    struct dync__cuda_module *module;    /* loaded; NULL: not yet */
+    bool made;
+} dync__cuda_form;
+typedef struct dync__cuda_part {
+    dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
+    dync__cuda_form form[DYNC__CUDA_FORMS];
+    int n;                               /* buffers of the text */
+    int32_t *buf;                        /* of the code's buffers; below 0: temporary -1 - buf */
+    bool *host;
+} dync__cuda_part;
+typedef struct dync__cuda_code {
+    dync__arena arena;
+    int device, n_buffers;
+    DYNC__VEC(dync__cuda_part) part;
+    DYNC__VEC(int64_t) temp;             /* bytes of each temporary */
+    dync__mutex lock;                    /* while a form is made */
+} dync__cuda_code;
+
+/* ---- launch.c ---- */
+DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *);
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
+DYNC__FN void dync__cuda_code_free(void *code);
+DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
+/* ---- graphs.c ---- */
+DYNC__FN dync_status dync__cuda_record(int device, dync__inner *);
+
+/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
+enum { DYNC__CUDA_TEMP = 1000 };
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
+#endif
+
+/* ==== cuda/expand.c ============================================================================================= */
+/* cuda/expand.c: primitives that are no instructions on a GPU, in terms of those that are. Before ptx.c.
+ *
+ * A draw from the normal distribution (base/rng.c: Box and Muller 1958 in double) becomes two draws of doubles and the library's own log and
+ * cos: imm 2 is 1 - (words 0, 1 as in [0, 1)), imm 3 words 2, 3. Its log and cos are those of vecmath, within 1 ULP of the CPU's. */
+static int dync__ptx_normal(dync__lb *b, int number, int type)
+{
+    dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
+    u.imm.i = 2;
+    v.imm.i = 3;
+    int log = dync__vm_log(b, dync__lb_share(b, &u, false));
+    int radius = dync__lb_op(b, DYNC__P_sqrt, dync__lb_op(b, DYNC__P_mul, log, dync__lb_f(b, DYNC_F64, -2.0), -1), -1, -1);
+    int angle = dync__lb_op(b, DYNC__P_mul, dync__lb_share(b, &v, false), dync__lb_f(b, DYNC_F64, 6.283185307179586476925), -1);
+    return dync__lb_cast(b, dync__lb_op(b, DYNC__P_mul, radius, dync__vm_cos(b, angle), -1), type);
+}
+DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *arena, const dync__kernel *k)
+{
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) any |= k->inst.at[i].prim == DYNC__P_random && k->inst.at[i].imm.i == 1;
+    if (!any) return k;
+    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
+    int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
+    if (!out || !number) return NULL;
+    out->uses_random = true;
+    for (int i = 0; i < k->buf.n; i++)
+        if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
+    for (int i = 0; i < k->access.n; i++)
+        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        dync__lb b = {.k = out, .section = in.section, .origin = in.origin};
+        for (int a = 0; a < 3; a++)
+            if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        if (in.prim == DYNC__P_random && in.imm.i == 1) {
+            number[i] = dync__ptx_normal(&b, in.arg[0], in.type);
+        } else {
+            if (!dync__avec_push(arena, &out->inst, in)) return NULL;
+            number[i] = out->inst.n - 1;
+        }
+    }
+    return out->failed ? NULL : out;
+}
+
+/* ==== cuda/ptx_plan.c =========================================================================================== */
+/* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
+ *
+ * Flat where nothing is reduced. Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
+ * row. Few long rows are split over blocks. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
+enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_LOOP_LANES = 8 };
+DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
+{
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_reduce) return true;
+    return false;
+}
+
+/* Every phase can be run index by index: nothing is reduced, kept per row, or read after it was written elsewhere. */
+static bool dync__ptx_is_flat(const dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    if (dync__ptx_has_reduce(k)) return false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (!(in->section & 1) && !dync__inst_has_value(in)) return false;
+    }
+    if (p->n_phases == 1) return true;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return false;
+    return true;
+}
+static int64_t dync__ptx_product(const dync__kernel *k, int from, int to)
+{
+    int64_t n = 1;
+    for (int d = from; d < to; d++) n *= k->extent[d];
+    return n;
+}
+
+/* Elements side by side along the last loop, on boundaries wherever the other loops stand. */
+DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access)
+{
+    const dync__kernel *k = p->k;
+    const dync__access *a = &k->access.at[access];
+    int bytes = dync__dtype_info(k->buf.at[buf].dtype)->bytes, align = DYNC__MIN(p->vec * bytes, 16), last = k->n_dims - 1;
+    if (p->vec < 2 || p->vec * bytes < 4 || last < 0 || p->host[buf] || a->stride[last] != 1) return false;
+    for (int d = 0; d < last; d++)
+        if (k->extent[d] > 1 && a->stride[d] * bytes % align != 0) return false;
+    for (int i = 0; i < p->n_checks; i++)
+        if (p->check[i].buf == buf && p->check[i].offset == a->offset * bytes) return true;
+    return false;
+}
+
+/* The number of neighbours: 16 bytes of the narrowest element, at most 8 and such that it divides the last loop, or leaves a flat tail. */
+static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
+{
+    const dync__kernel *k = p->k;
+    int narrow = 8, last = k->n_dims - 1;
+    bool any = false;
+    if (last < 0) return;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf] || !(in->section & 1)) continue;
+        if (k->access.at[in->access].stride[last] != 1) continue;
+        narrow = DYNC__MIN(narrow, dync__dtype_info(k->buf.at[in->buf].dtype)->bytes);
+        any = true;
+    }
+    int vec = narrow == 8 ? 2 : narrow == 4 ? 4 : 8, first = is_flat ? 0 : k->n_outer;
+    bool one_loop = dync__ptx_product(k, first, last) == 1;
+    if (!any) return;
+    while (vec > 1 && k->extent[last] % vec && !(is_flat && one_loop && k->extent[last] >= 64)) vec /= 2;
+    p->shape.vec = p->vec = vec;
+    for (int i = 0; i < k->inst.n && vec > 1; i++) {          /* what has to lie on boundaries at run time */
+        const dync__inst *in = &k->inst.at[i];
+        if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf]) continue;
+        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        int64_t offset = k->access.at[in->access].offset * bytes;
+        if (k->access.at[in->access].stride[last] != 1 || vec * bytes < 4 || p->n_checks == DYNC__PTX_CHECKS) continue;
+        if (dync__ptx_is_vector(p, in->buf, in->access)) continue;
+        p->check[p->n_checks++] = (dync__ptx_check){in->buf, DYNC__MIN(vec * bytes, 16), offset};
+        if (!dync__ptx_is_vector(p, in->buf, in->access)) p->n_checks--;
+    }
+}
+
+/* Are the elements of neighbouring rows nearer to each other than those of a row? */
+static bool dync__ptx_is_columns(const dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    int along = 0, across = 0, last_row = k->n_outer - 1, last = k->n_dims - 1;
+    if (last_row < 0 || k->extent[last_row] < 8) return false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (!p->needed[i] || in->access < 0 || in->buf < 0 || !(in->section & 1)) continue;
+        along += k->access.at[in->access].stride[last] == 1;
+        across += k->access.at[in->access].stride[last_row] == 1;
+    }
+    return across > along;
+}
+static int64_t dync__ptx_pow2(int64_t n)
+{
+    int64_t p = 1;
+    while (p < n) p *= 2;
+    return p;
+}
+
+/* May the row be cut into chunks that know nothing of each other? One phase of reductions, row code after it. */
+static bool dync__ptx_may_split(const dync__ptx *p)
+{
+    for (int i = 0; i < p->k->inst.n; i++)
+        if (p->needed[i] && p->k->inst.at[i].section > 2) return false;
+    return !p->uses_random && p->n_phases == 1;
+}
+
+/* A phase loads what an earlier one has written: values have to stay in registers. */
+static bool dync__ptx_must_keep(const dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *load = &k->inst.at[i];
+        if (load->prim != DYNC__P_load && load->prim != DYNC__P_loadx) continue;
+        if (!(k->buf.at[load->buf].mode & DYNC__BUF_OUT)) continue;
+        for (int j = i + 1; j < k->inst.n; j++) {
+            const dync__inst *in = &k->inst.at[j];
+            if (!dync__inst_has_value(in) && in->buf == load->buf && in->section >= load->section && in->section < 2 * p->n_phases - 1) return true;
+        }
+    }
+    return false;
+}
+static void dync__ptx_plan_rows(dync__ptx *p, int units)
+{
+    dync__ptx_shape *s = &p->shape;
+    bool keep = p->n_phases > 1;
+    int64_t places = (int64_t)units * 2048, groups;
+    s->mode = DYNC__PTX_ROWS;
+    s->splits = 1;
+    if (dync__ptx_is_columns(p)) {
+        s->mode = DYNC__PTX_COLUMNS;
+        s->vec = p->vec = 1;
+        p->n_checks = 0;
+        s->threads = 1;
+        while (s->threads < 16 && s->threads * 4 <= s->inner && s->rows * s->threads < places) s->threads *= 2;
+        s->rows_per_block = 32;
+        s->block = (int)(32 * s->threads);
+    } else {
+        int64_t per = s->inner / s->vec;
+        int limit = keep ? 32 : DYNC__PTX_ROW_LANES;
+        s->threads = per >= 32 ? 32 : dync__ptx_pow2(per);
+        while (s->threads < 1024 && s->threads >= 32 && s->inner > s->threads * limit) s->threads *= 2;
+        if (s->threads > 32 && s->threads < 128) s->threads = 128;
+        s->block = s->threads > 128 ? (int)s->threads : 128;
+        s->rows_per_block = (int)(s->block / s->threads);
+    }
+    groups = (s->inner + s->threads * s->vec - 1) / (s->threads * s->vec);
+    int most = (keep ? 32 : DYNC__PTX_ROW_LANES) / s->vec;
+    if (dync__ptx_must_keep(p)) most = DYNC__PTX_LANES / s->vec;
+    if (groups <= DYNC__MAX(most, 1)) {
+        s->turns = 1;
+        s->groups = (int)groups;
+    } else {
+        s->groups = DYNC__MAX(DYNC__PTX_LOOP_LANES / s->vec, 1);
+        s->turns = (groups + s->groups - 1) / s->groups;
+        p->unsupported = dync__ptx_must_keep(p);
+        int64_t turn = s->threads * s->vec * s->groups, alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads : (s->rows + 31) / 32 * 32 * s->threads);
+        if (dync__ptx_may_split(p) && alive * 2 <= places) {
+            int64_t splits = DYNC__MIN(DYNC__MIN(s->turns, (places + alive - 1) / alive), 1024);
+            s->chunk = (s->turns + splits - 1) / splits * turn;
+            s->splits = (s->inner + s->chunk - 1) / s->chunk;
+            s->turns = 2;                                 /* a loop, whose end is in a register */
+        }
+    }
+    s->guarded = s->inner % (s->threads * s->vec * s->groups) != 0;
+}
+DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
+{
+    dync__ptx_shape *s = &p->shape;
+    const dync__kernel *k = p->k;
+    bool is_flat = dync__ptx_is_flat(p);
+    int first = is_flat ? 0 : k->n_outer, heavy = 0;
+    for (int i = 0; i < k->inst.n; i++) heavy += p->needed[i];
+    s->vec = p->vec = 1;
+    s->rows = dync__ptx_product(k, 0, first);
+    s->inner = dync__ptx_product(k, first, k->n_dims);
+    s->wide = (double)s->rows * (double)s->inner >= 1073741824.0;
+    s->rows_per_block = 1;
+    if (!scalar) dync__ptx_plan_vector(p, is_flat);
+    if (!is_flat) {
+        dync__ptx_plan_rows(p, units);
+        return;
+    }
+    s->mode = DYNC__PTX_FLAT;
+    s->block = DYNC__PTX_BLOCK;
+    s->splits = 1;
+    s->turns = 2;
+    s->groups = heavy > 60 ? 1 : DYNC__MAX(8 / s->vec, 1);
+    while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups) s->groups /= 2;
+    s->guarded = s->groups > 1;
+}
+
+/* ==== cuda/ptx_prim.c =========================================================================================== */
+/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c; roundings are written out (.rn), so that ptxas
+ * contracts nothing and f32 and f64 come out as on the CPU to the bit. BOOL values are predicates. */
+typedef struct dync__ptx_op { dync__ptx *p; const dync__inst *in; int type, lane; const char *to, *a, *b, *c; } dync__ptx_op;
+static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
+
+/* A statement "name.type to, a, b". */
+static void dync__ptx_two(const dync__ptx_op *o, const char *name)
+{
+    dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, dync__ptx_type(o->type), o->to, o->a, o->b);
+}
+static void dync__ptx_one(const dync__ptx_op *o, const char *name) { dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a); }
+
+/* a < b or a is NaN ? a : b; with greater for max. */
+static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
+{
+    const char *t = dync__ptx_type(o->type);
+    if (!dync__ptx_is_float(o->type)) {
+        dync__ptx_two(o, compare[0] == 'l' ? "min" : "max");
+        return;
+    }
+    const char *first = dync__ptx_temp(o->p, "pred"), *take = dync__ptx_temp(o->p, "pred");
+    dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", compare, t, first, o->a, o->b);
+    dync__ptx_line(o->p, "setp.nan.or.%s %s, %s, %s, %s", t, take, o->a, o->a, first);
+    dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, o->a, o->b, take);
+}
+static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
+{
+    const char *t = dync__ptx_type(o->type);
+    if (o->type != DYNC_BOOL) {
+        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t, o->to, o->a, o->b);
+        return;
+    }
+    if (strcmp(name, "ne") == 0 || strcmp(name, "eq") == 0) {
+        dync__ptx_line(o->p, "xor.pred %s, %s, %s", o->to, o->a, o->b);
+        if (name[0] == 'e') dync__ptx_line(o->p, "not.pred %s, %s", o->to, o->to);
+        return;
+    }
+    const char *below = dync__ptx_temp(o->p, "pred");
+    dync__ptx_line(o->p, "not.pred %s, %s", below, o->a);
+    dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below, o->b);
+}
+
+/* x / 0 = x % 0 = 0; MIN / -1 wraps, MIN % -1 = 0. */
+static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
+{
+    const char *t = dync__ptx_type(o->type);
+    if (dync__ptx_is_float(o->type)) {
+        dync__ptx_line(o->p, "div.rn.%s %s, %s, %s", t, o->to, o->a, o->b);
+        return;
+    }
+    const char *zero = dync__ptx_temp(o->p, "pred"), *minus = dync__ptx_temp(o->p, "pred"), *odd = dync__ptx_temp(o->p, "pred");
+    const char *by = dync__ptx_temp(o->p, t), *negative = dync__ptx_temp(o->p, t);
+    dync__ptx_line(o->p, "setp.eq.%s %s, %s, 0", t, zero, o->b);
+    dync__ptx_line(o->p, "setp.eq.%s %s, %s, -1", t, minus, o->b);
+    dync__ptx_line(o->p, "or.pred %s, %s, %s", odd, zero, minus);
+    dync__ptx_line(o->p, "selp.%s %s, 1, %s, %s", t, by, o->b, odd);
+    dync__ptx_line(o->p, "neg.%s %s, %s", t, negative, o->a);
+    dync__ptx_line(o->p, "%s.%s %s, %s, %s", remainder ? "rem" : "div", t, o->to, o->a, by);
+    if (!remainder) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
+    dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, zero);
+}
+
+/* Counts outside of the type give 0 and the sign: PTX clamps counts of 32 bits. */
+static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
+{
+    const char *count = o->b;
+    if (o->type == DYNC_I64) {
+        const char *most = dync__ptx_temp(o->p, "u64");
+        count = dync__ptx_temp(o->p, "u32");
+        dync__ptx_line(o->p, "min.u64 %s, %s, 64", most, o->b);
+        dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", count, most);
+    }
+    dync__ptx_line(o->p, "%s %s, %s, %s", name, o->to, o->a, count);
+}
+static void dync__ptx_select(const dync__ptx_op *o)
+{
+    if (o->type != DYNC_BOOL) {
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c, o->a);
+        return;
+    }
+    const char *yes = dync__ptx_temp(o->p, "pred"), *no = dync__ptx_temp(o->p, "pred");
+    dync__ptx_line(o->p, "and.pred %s, %s, %s", yes, o->a, o->b);
+    dync__ptx_line(o->p, "not.pred %s, %s", no, o->a);
+    dync__ptx_line(o->p, "and.pred %s, %s, %s", no, no, o->c);
+    dync__ptx_line(o->p, "or.pred %s, %s, %s", o->to, yes, no);
+}
+static void dync__ptx_cast(const dync__ptx_op *o)
+{
+    int to = o->in->type, from = o->type;
+    const char *t = dync__ptx_type(to), *f = dync__ptx_type(from);
+    if (to == DYNC_BOOL) dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f, o->to, o->a,
+                                        from == DYNC_F32 ? "0f00000000" : from == DYNC_F64 ? "0d0000000000000000" : "0");
+    else if (from == DYNC_BOOL) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, to == DYNC_F32 ? "0f3f800000" : to == DYNC_F64 ? "0d3ff0000000000000" : "1",
+                                               to == DYNC_F32 ? "0f00000000" : to == DYNC_F64 ? "0d0000000000000000" : "0", o->a);
+    else if (dync__ptx_is_float(from) && !dync__ptx_is_float(to)) {
+        const char *nan = dync__ptx_temp(o->p, "pred");
+        dync__ptx_line(o->p, "setp.nan.%s %s, %s, %s", f, nan, o->a, o->a);
+        dync__ptx_line(o->p, "cvt.rzi.%s.%s %s, %s", t, f, o->to, o->a);
+        dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, nan);
+    } else if (to == DYNC_I32) dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
+    else dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s", dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "", t, f, o->to, o->a);
+}
+static void dync__ptx_wrap(const dync__ptx_op *o)
+{
+    const char *half = o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
+    switch (o->in->imm.i) {
+    case DYNC_I16: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 16", o->to, o->a); break;
+    case DYNC_I8: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 8", o->to, o->a); break;
+    case DYNC_U8: dync__ptx_line(o->p, "and.b32 %s, %s, 255", o->to, o->a); break;
+    case DYNC_F16:
+        dync__ptx_line(o->p, "cvt.rn.f16.f32 %s, %s", half, o->a);
+        dync__ptx_line(o->p, "cvt.f32.f16 %s, %s", o->to, half);
+        break;
+    default: {
+        const char *word = dync__ptx_temp(o->p, "b32");
+        dync__ptx_line(o->p, "cvt.rn.bf16.f32 %s, %s", half, o->a);
+        dync__ptx_line(o->p, "cvt.u32.u16 %s, %s", word, half);
+        dync__ptx_line(o->p, "shl.b32 %s, %s, 16", word, word);
+        dync__ptx_line(o->p, "mov.b32 %s, %s", o->to, word);
+    }
+    }
+}
+
+/* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block -------------------------------------------------------------- */
+static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
+{
+    char key[2][40], high[2][40], low[2][40];
+    const char *wide = dync__ptx_temp(p, "b64"), *number_of = dync__ptx_temp(p, "b64");
+    dync__str_add(&p->body, "    // Philox4x32-10\n");
+    dync__ptx_line(p, "add.s64 %s, %s, %%draw", number_of, number);
+    for (int i = 0; i < 4; i++) dync__format(w[i], 40, "%s", dync__ptx_temp(p, "b32"));
+    for (int i = 0; i < 2; i++) {
+        dync__format(key[i], 40, "%s", dync__ptx_temp(p, "b32"));
+        dync__format(high[i], 40, "%s", dync__ptx_temp(p, "b32"));
+        dync__format(low[i], 40, "%s", dync__ptx_temp(p, "b32"));
+    }
+    dync__ptx_line(p, "mov.b64 {%s, %s}, %s", w[0], w[1], number_of);
+    dync__ptx_line(p, "mov.b64 {%s, %s}, %%seed", key[0], key[1]);
+    dync__ptx_line(p, "mov.b32 %s, 0", w[2]);
+    dync__ptx_line(p, "mov.b32 %s, 0", w[3]);
+    for (int round = 0; round < 10; round++) {
+        dync__ptx_line(p, "mul.wide.u32 %s, %s, 0xd2511f53", wide, w[0]);
+        dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low[0], high[0], wide);
+        dync__ptx_line(p, "mul.wide.u32 %s, %s, 0xcd9e8d57", wide, w[2]);
+        dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low[1], high[1], wide);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[0], high[1], w[1]);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[0], w[0], key[0]);
+        dync__ptx_line(p, "mov.b32 %s, %s", w[1], low[1]);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[2], high[0], w[3]);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[2], w[2], key[1]);
+        dync__ptx_line(p, "mov.b32 %s, %s", w[3], low[0]);
+        dync__ptx_line(p, "add.u32 %s, %s, 0x9e3779b9", key[0], key[0]);
+        dync__ptx_line(p, "add.u32 %s, %s, 0xbb67ae85", key[1], key[1]);
+    }
+}
+static void dync__ptx_random(const dync__ptx_op *o)
+{
+    dync__ptx *p = o->p;
+    char w[4][40];
+    dync__ptx_philox(p, dync__ptx_in_reg(p, o->in->arg[0], o->lane), w);
+    if (o->in->type == DYNC_F32 && o->in->imm.i == 0) {
+        dync__ptx_line(p, "shr.u32 %s, %s, 8", w[0], w[0]);
+        dync__ptx_line(p, "cvt.rn.f32.u32 %s, %s", o->to, w[0]);
+        dync__ptx_line(p, "mul.rn.f32 %s, %s, 0f33800000", o->to, o->to);
+        return;
+    }
+    const char *wide = dync__ptx_temp(p, "b64");
+    int first = o->in->imm.i == 3 ? 2 : 0;
+    dync__ptx_line(p, "mov.b64 %s, {%s, %s}", wide, w[first], w[first + 1]);
+    dync__ptx_line(p, "shr.u64 %s, %s, 11", wide, wide);
+    dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);
+    dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
+    if (o->in->imm.i == 2) dync__ptx_line(p, "sub.rn.f64 %s, 0d3ff0000000000000, %s", o->to, o->to);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------------------------------------------- */
+static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
+{
+    bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
+    dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name, f ? ".rn" : mul ? ".lo" : "", dync__ptx_type(o->type), o->to, o->a, o->b);
+}
+static void dync__ptx_logic(const dync__ptx_op *o, const char *name)
+{
+    const char *t = o->type == DYNC_BOOL ? "pred" : dync__ptx_bits(o->type);
+    if (o->b) dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
+    else dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
+}
+static void dync__ptx_round(const dync__ptx_op *o, const char *how)
+{
+    const char *t = dync__ptx_type(o->type);
+    dync__ptx_line(o->p, "cvt.%s.%s.%s %s, %s", how, t, t, o->to, o->a);
+}
+DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    char to[40], arg[3][40] = {"", "", ""};
+    if (in->prim == DYNC__P_index) {
+        dync__ptx_index(p, i, lane);
+        return;
+    }
+    dync__ptx_op o = {p, in, in->type, lane, to, arg[0], NULL, arg[2]};
+    for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) {
+        dync__format(arg[a], sizeof arg[a], "%s", a == 0 ? dync__ptx_in_reg(p, in->arg[a], lane) : dync__ptx_use(p, in->arg[a], lane));
+        if (a == 1) o.b = arg[1];
+    }
+    if (in->arg[0] >= 0 && in->prim != DYNC__P_select) o.type = p->k->inst.at[in->arg[0]].type;
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    switch (in->prim) {
+    case DYNC__P_add: dync__ptx_arithmetic(&o, "add"); break;
+    case DYNC__P_sub: dync__ptx_arithmetic(&o, "sub"); break;
+    case DYNC__P_mul: dync__ptx_arithmetic(&o, "mul"); break;
+    case DYNC__P_div: dync__ptx_divide(&o, false); break;
+    case DYNC__P_rem: dync__ptx_divide(&o, true); break;
+    case DYNC__P_fma: dync__ptx_line(p, "fma.rn.%s %s, %s, %s, %s", dync__ptx_type(o.type), o.to, o.a, o.b, o.c); break;
+    case DYNC__P_neg: dync__ptx_one(&o, "neg"); break;
+    case DYNC__P_abs: dync__ptx_one(&o, "abs"); break;
+    case DYNC__P_sqrt: dync__ptx_one(&o, "sqrt.rn"); break;
+    case DYNC__P_floor: dync__ptx_round(&o, "rmi"); break;
+    case DYNC__P_ceil: dync__ptx_round(&o, "rpi"); break;
+    case DYNC__P_trunc: dync__ptx_round(&o, "rzi"); break;
+    case DYNC__P_rint: dync__ptx_round(&o, "rni"); break;
+    case DYNC__P_min: dync__ptx_extreme(&o, "lt"); break;
+    case DYNC__P_max: dync__ptx_extreme(&o, "gt"); break;
+    case DYNC__P_lt: dync__ptx_compare(&o, "lt"); break;
+    case DYNC__P_le: dync__ptx_compare(&o, "le"); break;
+    case DYNC__P_eq: dync__ptx_compare(&o, "eq"); break;
+    case DYNC__P_ne: dync__ptx_compare(&o, "ne"); break;
+    case DYNC__P_and_: dync__ptx_logic(&o, "and"); break;
+    case DYNC__P_or_: dync__ptx_logic(&o, "or"); break;
+    case DYNC__P_xor_: dync__ptx_logic(&o, "xor"); break;
+    case DYNC__P_not_: dync__ptx_logic(&o, "not"); break;
+    case DYNC__P_shl: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shl.b64" : "shl.b32"); break;
+    case DYNC__P_shr: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shr.s64" : "shr.s32"); break;
+    case DYNC__P_select: dync__ptx_select(&o); break;
+    case DYNC__P_cast: dync__ptx_cast(&o); break;
+    case DYNC__P_bitcast: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), o.to, o.a); break;
+    case DYNC__P_wrap: dync__ptx_wrap(&o); break;
+    case DYNC__P_random: dync__ptx_random(&o); break;
+    default: p->failed = true;
+    }
+}
+
+/* ==== cuda/ptx_mem.c ============================================================================================ */
+/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
+ *
+ * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates; lanes of a group differ by a constant.
+ * Narrow elements are widened in registers; a group of neighbours is moved by one access of up to 16 bytes. */
+
+/* reg += coordinate * by, in 64 bits. */
+static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by)
+{
+    if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
+        dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
+        return;
+    }
+    const char *wide = coordinate;
+    if (!p->shape.wide) {
+        wide = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, coordinate);
+    }
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
+}
+
+/* reg += sum of stride * unit * coordinate. group -1: row code. */
+static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit, int group)
+{
+    bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
+    char name[40];
+    for (int d = 0; d < p->k->n_dims; d++) {
+        bool outer = !is_flat && d < p->k->n_outer;
+        if (a->stride[d] == 0 || p->k->extent[d] <= 1 || (!outer && group < 0)) continue;
+        if (outer) dync__format(name, sizeof name, "%%o%d", d);
+        else dync__format(name, sizeof name, "%%i%d_%db%d", d, group, p->shape.turns == 1 && !is_flat ? 1 : p->block);
+        dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
+    }
+}
+static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
+{
+    bool straight = p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    for (int i = 0; i < p->address.n; i++) {
+        dync__ptx_address *a = &p->address.at[i];
+        if (a->buf == buf && a->access == access && a->group == group && (a->at == p->block || straight)) return a->reg;
+    }
+    const dync__access *acc = &p->k->access.at[access];
+    int bytes = dync__dtype_info(p->k->buf.at[buf].dtype)->bytes;
+    dync__ptx_address made = {.buf = buf, .access = access, .group = group, .at = p->block};
+    dync__format(made.reg, sizeof made.reg, "%s", dync__ptx_temp(p, "s64"));
+    if (!dync__avec_push(p->arena, &p->address, made)) {
+        p->failed = true;
+        return "%b0";
+    }
+    const char *reg = p->address.at[p->address.n - 1].reg;
+    dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", reg, buf, (long long)(acc->offset * bytes));
+    dync__ptx_add_access(p, reg, acc, bytes, group);
+    return reg;
+}
+DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    const dync__access *a = &p->k->access.at[in->access];
+    const char *to = dync__ptx_dest(p, i, lane);
+    int last = p->k->n_dims - 1;
+    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2 ? a->stride[last] * (lane % p->vec) : 0;
+    char name[40];
+    dync__format(name, sizeof name, "%s", to);
+    dync__ptx_line(p, "mov.b64 %s, %s", name, dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
+    dync__ptx_add_access(p, name, a, 1, dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
+}
+
+/* ---- elements -------------------------------------------------------------------------------------------------------------------- */
+
+/* Type of a load or store of one element, and of the register that it goes through. */
+DYNC__FN const char *dync__ptx_memory_type(int dtype)
+{
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64", "b32", "s16", "s8", "u8", "u8"};
+    return names[dtype];
+}
+DYNC__FN const char *dync__ptx_raw_type(int dtype)
+{
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64", "s32", "s32", "s32", "s32", "s32"};
+    return names[dtype];
+}
+DYNC__FN bool dync__ptx_is_plain(int dtype) { return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL; }
+
+/* to = the raw element, widened. */
+DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
+    case DYNC_BF16: {
+        const char *word = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
+        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+        break;
+    }
+    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
+    default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to, raw); break;
+    }
+}
+DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
+    case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
+    case DYNC_BOOL: dync__ptx_line(p, "selp.s32 %s, 1, 0, %s", raw, from); break;
+    default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw, from); break;
+    }
+}
+
+/* The value of an element in main memory came as a parameter. */
+static void dync__ptx_load_host(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype;
+    char to[40];
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
+    if (dync__dtype_info(dtype)->bytes == 8) {
+        dync__ptx_line(p, "mov.b64 %s, %%b%d", to, (int)in->buf);
+        return;
+    }
+    const char *word = dync__ptx_temp(p, "s32");
+    dync__ptx_line(p, "cvt.u32.u64 %s, %%b%d", word, (int)in->buf);
+    if (dtype == DYNC_I16 || dtype == DYNC_I8) dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
+    else if (dtype == DYNC_U8) dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
+    else if (dtype == DYNC_BOOL) dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
+    else if (dtype == DYNC_F16 || dtype == DYNC_BF16) {
+        const char *half = dync__ptx_temp(p, "b16");
+        dync__ptx_line(p, "cvt.u16.u32 %s, %s", half, word);
+        dync__ptx_widen(p, dtype, to, half);
+    } else {
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+    }
+}
+
+/* Words of 32 bits that hold narrow elements, taken apart or put together. */
+static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, const char *const *word)
+{
+    int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
+    for (int k = 0; k < n; k += per) {
+        const char *half[2] = {NULL, NULL};
+        if (bytes == 2 && dtype != DYNC_I16) {
+            half[0] = dync__ptx_temp(p, "b16");
+            half[1] = dync__ptx_temp(p, "b16");
+            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
+        }
+        for (int e = 0; e < per; e++) {
+            char to[40];
+            dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            if (half[0]) {
+                dync__ptx_widen(p, dtype, to, half[e]);
+                continue;
+            }
+            const char *raw = dync__ptx_temp(p, "s32");
+            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d", dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw, word[k / per], e * 8 * bytes, 8 * bytes);
+            dync__ptx_widen(p, dtype, to, raw);
+        }
+    }
+}
+static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
+{
+    int at = dync__format(out, cap, "{");
+    for (int k = 0; k < n; k++) at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
+    dync__format(out + at, cap - (size_t)at, "}");
+}
+static void dync__ptx_load_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
+    char name[8][40], list[360], at[40], guard[40];
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
+    for (int k = 0; k < p->vec; k += per) {
+        bool plain = dync__ptx_is_plain(dtype);
+        int n = plain ? per : per * bytes / 4;
+        const char *word[8];
+        for (int e = 0; e < n; e++) {
+            dync__format(name[e], sizeof name[e], "%s", plain ? dync__ptx_dest(p, i, lane0 + k + e) : dync__ptx_temp(p, "b32"));
+            word[e] = name[e];
+        }
+        if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
+        else dync__ptx_list(list, sizeof list, n, name);
+        dync__ptx_line(p, "%sld.global.%s%s %s, [%s+%d]", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, at,
+                       k * bytes);
+        if (!plain) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+    }
+}
+static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
+    bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
+    char at[40], to[40], guard[40];
+    int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_loadx) {
+        const char *index = dync__ptx_in_reg(p, in->arg[0], lane), *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    dync__format(guard, sizeof guard, "%s", row ? "" : dync__ptx_guard(p, lane, false));
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    const char *raw = dync__ptx_is_plain(dtype) ? to : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    dync__ptx_line(p, "%sld.global.%s %s, [%s+%lld]", guard, dync__ptx_memory_type(dtype), raw, at, (long long)along);
+    if (raw != to) dync__ptx_widen(p, dtype, to, raw);
+}
+DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (p->host[in->buf]) {
+        dync__ptx_load_host(p, i);
+        return;
+    }
+    int lanes = dync__ptx_lanes(p, i);
+    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 && dync__ptx_is_vector(p, in->buf, in->access);
+    for (int lane = 0; lane < lanes; lane++) {
+        if (dync__ptx_lane(p, i, lane) != lane) continue;
+        if (!vector) dync__ptx_load_one(p, i, lane);
+        else if (lane % p->vec == 0) dync__ptx_load_group(p, i, lane / p->vec);
+    }
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------------------------ */
+static void dync__ptx_store_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec);
+    bool plain = dync__ptx_is_plain(dtype);
+    char name[8][40], list[360], at[40], guard[40];
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
+    for (int k = 0; k < p->vec; k += per) {
+        int n = 0;
+        for (int e = 0; e < per && plain; e++) dync__format(name[n++], sizeof name[0], "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+        for (int e = 0; e < per && !plain; e += 4 / bytes) {
+            const char *word = dync__ptx_temp(p, "b32");
+            dync__format(name[n], sizeof name[0], "%s", word);
+            if (bytes == 2 && dtype != DYNC_I16) {
+                char half[2][40];
+                for (int h = 0; h < 2; h++) {
+                    dync__format(half[h], sizeof half[h], "%s", dync__ptx_temp(p, "b16"));
+                    dync__ptx_narrow(p, dtype, half[h], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + h));
+                }
+                dync__ptx_line(p, "mov.b32 %s, {%s, %s}", name[n], half[0], half[1]);
+            } else {
+                dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
+                for (int b = 0; b < 4 / bytes; b++) {
+                    const char *raw = dync__ptx_temp(p, "s32");
+                    dync__ptx_narrow(p, dtype, raw, dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
+                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n], 8 * bytes * b, 8 * bytes);
+                }
+            }
+            n++;
+        }
+        if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
+        else dync__ptx_list(list, sizeof list, n, name);
+        dync__ptx_line(p, "%sst.global.%s%s [%s+%d], %s", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", at,
+                       k * bytes, list);
+    }
+}
+static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
+    bool row = dync__ptx_is_row(p, in);
+    char at[40], value[40], guard[40];
+    int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_storex) {
+        const char *index = dync__ptx_in_reg(p, in->arg[1], lane), *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    dync__format(guard, sizeof guard, "%s", row ? "@%first " : dync__ptx_guard(p, lane, true));
+    dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
+    dync__ptx_line(p, "%sst.global.%s [%s+%lld], %s", guard, dync__ptx_memory_type(dtype), at, (long long)along, raw);
+}
+DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (dync__ptx_is_row(p, in)) {
+        dync__ptx_store_one(p, i, 0);
+        return;
+    }
+    bool vector = in->prim == DYNC__P_store && dync__ptx_is_vector(p, in->buf, in->access);
+    for (int lane = 0; lane < p->groups * p->vec; lane++) {
+        if (!vector) dync__ptx_store_one(p, i, lane);
+        else if (lane % p->vec == 0) dync__ptx_store_group(p, i, lane / p->vec);
+    }
+}
+
+/* ==== cuda/ptx_reduce.c ========================================================================================= */
+/* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps through shared memory, blocks through scratch
+ * memory. Before ptx.c.
+ *
+ * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all get the result) are joined pairwise. It
+ * depends on the shape alone. argmax and argmin carry the position; of equal values the earlier wins, NaN wins over all. */
+typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;   /* a partial result; place: argmax, argmin */
+static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
+static int dync__ptx_reduce_type(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type; }
+static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
+static bool dync__ptx_has_turns(const dync__ptx *p) { return p->shape.turns > 1; }
+static dync__ptx_pair dync__ptx_accumulator(int i, int lane)
+{
+    dync__ptx_pair a;
+    dync__format(a.value, sizeof a.value, "%%acc%d_%d", i, lane);
+    dync__format(a.place, sizeof a.place, "%%at%d_%d", i, lane);
+    return a;
+}
+static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type)
+{
+    dync__ptx_pair a;
+    dync__format(a.value, sizeof a.value, "%s", dync__ptx_temp(p, dync__ptx_type(type)));
+    a.place[0] = 0;
+    if (dync__ptx_is_arg(kind)) dync__format(a.place, sizeof a.place, "%s", dync__ptx_temp(p, "s64"));
+    return a;
+}
+static const char *dync__ptx_identity(dync__ptx *p, int kind, int type)
+{
+    dync__scalar s;
+    bool low = kind == DYNC__R_MAX || kind == DYNC__R_ARGMAX, high = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
+    s.i = 0;
+    if (type == DYNC_F32) s.f = low ? (float)-HUGE_VAL : high ? (float)HUGE_VAL : kind == DYNC__R_PROD ? 1.0f : 0.0f;
+    else if (type == DYNC_F64) s.d = low ? -HUGE_VAL : high ? HUGE_VAL : kind == DYNC__R_PROD ? 1.0 : 0.0;
+    else if (type == DYNC_I64) s.i = low ? INT64_MIN : high ? INT64_MAX : kind == DYNC__R_PROD;
+    else if (type == DYNC_I32) s.i = low ? INT32_MIN : high ? INT32_MAX : kind == DYNC__R_PROD;
+    else s.i = kind == DYNC__R_ALL;
+    return dync__ptx_constant(p, type, s);
+}
+static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from)
+{
+    if (type == DYNC_BOOL) dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
+    else dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), to, from);
+}
+
+/* a = b where b is better: greater (or less), or NaN where a is none, or equal and earlier. */
+static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+{
+    const char *t = dync__ptx_type(type), *better = dync__ptx_temp(p, "pred"), *equal = dync__ptx_temp(p, "pred");
+    const char *earlier = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_ARGMAX ? "gt" : "lt", t, better, b->value, a->value);
+    dync__ptx_line(p, "setp.eq.%s %s, %s, %s", t, equal, b->value, a->value);
+    if (type == DYNC_F32 || type == DYNC_F64) {
+        const char *nan_a = dync__ptx_temp(p, "pred"), *nan_b = dync__ptx_temp(p, "pred"), *both = dync__ptx_temp(p, "pred");
+        dync__ptx_line(p, "setp.nan.%s %s, %s, %s", t, nan_a, a->value, a->value);
+        dync__ptx_line(p, "setp.nan.%s %s, %s, %s", t, nan_b, b->value, b->value);
+        dync__ptx_line(p, "and.pred %s, %s, %s", both, nan_a, nan_b);
+        dync__ptx_line(p, "or.pred %s, %s, %s", equal, equal, both);
+        dync__ptx_line(p, "not.pred %s, %s", nan_a, nan_a);
+        dync__ptx_line(p, "and.pred %s, %s, %s", nan_b, nan_b, nan_a);
+        dync__ptx_line(p, "or.pred %s, %s, %s", better, better, nan_b);
+    }
+    dync__ptx_line(p, "setp.lt.and.s64 %s, %s, %s, %s", earlier, b->place, a->place, equal);
+    dync__ptx_line(p, "or.pred %s, %s, %s", better, better, earlier);
+    dync__ptx_line(p, "selp.%s %s, %s, %s, %s", t, a->value, b->value, a->value, better);
+    dync__ptx_line(p, "selp.b64 %s, %s, %s, %s", a->place, b->place, a->place, better);
+}
+
+/* a = a with b */
+static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
+{
+    const char *t = dync__ptx_type(type);
+    bool f = type == DYNC_F32 || type == DYNC_F64;
+    switch (kind) {
+    case DYNC__R_SUM: dync__ptx_line(p, "add%s.%s %s, %s, %s", f ? ".rn" : "", t, a->value, a->value, b->value); break;
+    case DYNC__R_PROD: dync__ptx_line(p, "mul%s.%s %s, %s, %s", f ? ".rn" : ".lo", t, a->value, a->value, b->value); break;
+    case DYNC__R_ANY: dync__ptx_line(p, "or.pred %s, %s, %s", a->value, a->value, b->value); break;
+    case DYNC__R_ALL: dync__ptx_line(p, "and.pred %s, %s, %s", a->value, a->value, b->value); break;
+    case DYNC__R_MAX:
+    case DYNC__R_MIN:
+        if (!f) {
+            dync__ptx_line(p, "%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "max" : "min", t, a->value, a->value, b->value);
+        } else {
+            const char *first = dync__ptx_temp(p, "pred"), *take = dync__ptx_temp(p, "pred");
+            dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_MAX ? "gt" : "lt", t, first, a->value, b->value);
+            dync__ptx_line(p, "setp.nan.or.%s %s, %s, %s, %s", t, take, a->value, a->value, first);
+            dync__ptx_line(p, "selp.%s %s, %s, %s, %s", t, a->value, a->value, b->value, take);
+        }
+        break;
+    default: dync__ptx_join_arg(p, kind, type, a, b);
+    }
+}
+
+/* ---- within a thread ------------------------------------------------------------------------------------------------------------------ */
+static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
+{
+    int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
+    for (int lane = 0; lane < n; lane++) {
+        dync__ptx_pair a = dync__ptx_accumulator(i, lane);
+        dync__ptx_reg(p, dync__ptx_type(type), a.value);
+        dync__ptx_move(p, type, a.value, dync__ptx_identity(p, kind, type));
+        if (!dync__ptx_is_arg(kind)) continue;
+        dync__ptx_reg(p, "s64", a.place);
+        dync__ptx_line(p, "mov.b64 %s, 0x7fffffffffffffff", a.place);
+    }
+}
+DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p)
+{
+    for (int i = 0; i < p->k->inst.n; i++)
+        if (p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_reduce_inst(p, i)->section == 2 * p->phase + 1)
+            dync__ptx_accumulators(p, i, p->groups * p->vec);
+}
+DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
+{
+    const dync__inst *in = dync__ptx_reduce_inst(p, i);
+    int kind = (int)in->imm.i, type = dync__ptx_reduce_type(p, i);
+    p->where[i] = p->block;
+    for (int lane = 0; lane < p->groups * p->vec; lane++) {
+        dync__ptx_pair acc = dync__ptx_accumulator(i, lane), x = dync__ptx_new_pair(p, kind, type);
+        char guard[40];
+        dync__ptx_move(p, type, x.value, dync__ptx_use(p, in->arg[0], lane));
+        if (dync__ptx_is_arg(kind)) {
+            const char *place = dync__ptx_temp(p, p->index);
+            dync__ptx_line(p, "add.%s %s, %%pos%db%d, %d", p->index, place, lane / p->vec, p->block, lane % p->vec);
+            dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", x.place, place);
+        }
+        if (p->shape.guarded) {
+            dync__format(guard, sizeof guard, "%%in%db%d", lane / p->vec, p->block);
+            const char *identity = dync__ptx_identity(p, kind, type);
+            if (type == DYNC_BOOL) {
+                dync__ptx_line(p, "%s.pred %s, %s, %s", kind == DYNC__R_ALL ? "or" : "and", x.value, x.value, guard);
+                if (kind == DYNC__R_ALL) {                     /* x or not in */
+                    const char *out = dync__ptx_temp(p, "pred");
+                    dync__ptx_line(p, "not.pred %s, %s", out, guard);
+                    dync__ptx_move(p, type, x.value, dync__ptx_use(p, in->arg[0], lane));
+                    dync__ptx_line(p, "or.pred %s, %s, %s", x.value, x.value, out);
+                }
+            } else {
+                dync__ptx_line(p, "selp.%s %s, %s, %s, %s", dync__ptx_type(type), x.value, x.value, identity, guard);
+            }
+            if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "selp.b64 %s, %s, 0x7fffffffffffffff, %s", x.place, x.place, guard);
+        }
+        if (dync__ptx_has_turns(p)) dync__ptx_join(p, kind, type, &acc, &x);
+        else {
+            dync__ptx_move(p, type, acc.value, x.value);
+            if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", acc.place, x.place);
+        }
+    }
+}
+
+/* ---- between threads ------------------------------------------------------------------------------------------------------------------- */
+static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int distance)
+{
+    const char *other = dync__ptx_temp(p, "b32");
+    dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s, %d, 0x1f, 0xffffffff", other, word, distance);
+    return other;
+}
+
+/* to = from of the thread `distance` away */
+static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from, int distance)
+{
+    if (type == DYNC_BOOL) {
+        const char *word = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "selp.b32 %s, 1, 0, %s", word, from);
+        dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", to, dync__ptx_shuffle_word(p, word, distance));
+    } else if (type == DYNC_F32 || type == DYNC_I32) {
+        dync__ptx_line(p, "mov.b32 %s, %s", to, dync__ptx_shuffle_word(p, from, distance));
+    } else {
+        const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, from);
+        low = dync__ptx_shuffle_word(p, low, distance);
+        high = dync__ptx_shuffle_word(p, high, distance);
+        dync__ptx_line(p, "mov.b64 %s, {%s, %s}", to, low, high);
+    }
+}
+static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, int threads)
+{
+    for (int distance = threads / 2; distance > 0; distance /= 2) {
+        dync__ptx_pair b = dync__ptx_new_pair(p, kind, type);
+        dync__ptx_shuffle(p, type, b.value, a->value, distance);
+        if (dync__ptx_is_arg(kind)) dync__ptx_shuffle(p, DYNC_I64, b.place, a->place, distance);
+        dync__ptx_join(p, kind, type, a, &b);
+    }
+}
+
+/* A value to or from 8 bytes of memory. */
+static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type, const char *at, const char *value)
+{
+    const char *v = value;
+    if (type == DYNC_BOOL) {
+        v = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "selp.b32 %s, 1, 0, %s", v, value);
+    }
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, space, dync__ptx_bits(type), at, v);
+}
+static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type, const char *to, const char *at)
+{
+    const char *v = type == DYNC_BOOL ? dync__ptx_temp(p, "b32") : to;
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, space, dync__ptx_bits(type), v, at);
+    if (type == DYNC_BOOL) dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", to, v);
+}
+
+/* Address of place `index` (u32) of a fresh array of 8-byte places in shared memory. */
+static const char *dync__ptx_shared(dync__ptx *p, const char *index, int at)
+{
+    const char *base = dync__ptx_temp(p, "u32"), *address = dync__ptx_temp(p, "u32");
+    dync__ptx_line(p, "mov.u32 %s, smem", base);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", address, index, base);
+    dync__ptx_line(p, "add.u32 %s, %s, %d", address, address, at);
+    return address;
+}
+
+/* Rows of several warps: each warp's result goes through shared memory. */
+static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__ptx_pair *a)
+{
+    int warps = (int)(p->shape.threads / 32), arrays = dync__ptx_is_arg(kind) ? 2 : 1;
+    char put[40], get[40];
+    const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"), *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
+    dync__ptx_line(p, "shr.u32 %s, %%tid, 5", warp);
+    dync__ptx_line(p, "and.b32 %s, %%tid, 31", lane);
+    dync__ptx_line(p, "setp.eq.u32 %s, %s, 0", lead, lane);
+    dync__ptx_line(p, "and.b32 %s, %s, %d", mine, lane, warps - 1);
+    char guard[48];
+    dync__format(guard, sizeof guard, "@%s ", lead);
+    for (int k = 0; k < arrays; k++) {
+        dync__format(put, sizeof put, "%s", dync__ptx_shared(p, warp, p->shared_bytes + k * 8 * warps));
+        dync__ptx_put(p, guard, "shared", k ? DYNC_I64 : type, put, k ? a->place : a->value);
+    }
+    dync__ptx_line(p, "bar.sync 0");
+    for (int k = 0; k < arrays; k++) {
+        dync__format(get, sizeof get, "%s", dync__ptx_shared(p, mine, p->shared_bytes + k * 8 * warps));
+        dync__ptx_get(p, "", "shared", k ? DYNC_I64 : type, k ? a->place : a->value, get);
+    }
+    p->shared_bytes += 8 * warps * arrays;
+    dync__ptx_butterfly(p, kind, type, a, warps);
+}
+
+/* Columns: warp t has a part of 32 rows. */
+static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync__ptx_pair *a)
+{
+    int n = (int)p->shape.threads, arrays = dync__ptx_is_arg(kind) ? 2 : 1, bytes = 8 * 32 * n;
+    char at[2][40];
+    if (n == 1) return;
+    for (int k = 0; k < arrays; k++)
+        dync__ptx_put(p, "", "shared", k ? DYNC_I64 : type, dync__ptx_shared(p, "%tid", p->shared_bytes + k * bytes), k ? a->place : a->value);
+    dync__ptx_line(p, "bar.sync 0");
+    for (int k = 0; k < arrays; k++) dync__format(at[k], sizeof at[k], "%s", dync__ptx_shared(p, "%lane", p->shared_bytes + k * bytes));
+    for (int t = 0; t < n; t++) {
+        dync__ptx_pair b = t == 0 ? *a : dync__ptx_new_pair(p, kind, type);
+        char place[60];
+        for (int k = 0; k < arrays; k++) {
+            dync__format(place, sizeof place, "%s+%d", at[k], 8 * 32 * t);
+            dync__ptx_get(p, "", "shared", k ? DYNC_I64 : type, k ? b.place : b.value, place);
+        }
+        if (t) dync__ptx_join(p, kind, type, a, &b);
+    }
+    p->shared_bytes += bytes * arrays;
+}
+
+/* The result of reduction i in every thread of the row, in the register that its users name. */
+static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a)
+{
+    int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
+    if (p->shape.mode == DYNC__PTX_COLUMNS) dync__ptx_join_columns(p, kind, type, a);
+    else {
+        dync__ptx_butterfly(p, kind, type, a, (int)DYNC__MIN(p->shape.threads, 32));
+        if (p->shape.threads > 32) dync__ptx_join_warps(p, kind, type, a);
+    }
+    if (p->stage == 1) return;
+    char to[40];
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
+    if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", to, a->place);
+    else dync__ptx_move(p, type, to, a->value);
+}
+DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
+{
+    for (int i = 0; i < p->k->inst.n; i++) {
+        const dync__inst *in = dync__ptx_reduce_inst(p, i);
+        if (!p->needed[i] || in->prim != DYNC__P_reduce || in->section != 2 * phase + 1) continue;
+        dync__str_addf(&p->body, "    // result of reduction %d\n", i);
+        for (int n = p->groups * p->vec, half; n > 1; n = half) {
+            half = (n + 1) / 2;
+            for (int lane = 0; lane + half < n; lane++) {
+                dync__ptx_pair a = dync__ptx_accumulator(i, lane), b = dync__ptx_accumulator(i, lane + half);
+                dync__ptx_join(p, (int)in->imm.i, dync__ptx_reduce_type(p, i), &a, &b);
+            }
+        }
+        dync__ptx_pair a = dync__ptx_accumulator(i, 0);
+        dync__ptx_reduce_result(p, i, &a);
+    }
+}
+
+/* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------------------------------------------------- */
+DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
+{
+    int64_t n = 0;
+    for (int i = 0; i < p->k->inst.n; i++) n += p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce;
+    return n * 2 * p->shape.splits * p->shape.rows * 8;
+}
+
+/* Address of place [number][part][row]. */
+static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *part)
+{
+    const char *at = dync__ptx_temp(p, "s64"), *row = dync__ptx_temp(p, "s64"), *wide = dync__ptx_temp(p, "s64");
+    dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", row, "%row");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, part);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)p->shape.rows, row);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, 8, %%scratch", at, at);
+    dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(number * p->shape.splits * p->shape.rows * 8));
+    return at;
+}
+DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
+{
+    int number = 0;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        const dync__inst *in = dync__ptx_reduce_inst(p, i);
+        if (!p->needed[i] || in->prim != DYNC__P_reduce) continue;
+        dync__ptx_pair a = dync__ptx_accumulator(i, 0);
+        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1); k++) {
+            char at[40];
+            dync__format(at, sizeof at, "%s", dync__ptx_partial_at(p, number + k, "%part"));
+            dync__ptx_put(p, "@%first ", "global", k ? DYNC_I64 : dync__ptx_reduce_type(p, i), at, k ? a.place : a.value);
+        }
+        number += 2;
+    }
+}
+DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
+{
+    int number = 0, label = 0;
+    dync__ptx_reg(p, "u32", "%from");
+    dync__ptx_reg(p, "pred", "%left");
+    p->block = 1;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        const dync__inst *in = dync__ptx_reduce_inst(p, i);
+        if (!p->needed[i] || in->prim != DYNC__P_reduce) continue;
+        int kind = (int)in->imm.i, type = dync__ptx_reduce_type(p, i);
+        dync__ptx_pair a = dync__ptx_accumulator(i, 0), b = dync__ptx_new_pair(p, kind, type);
+        dync__ptx_accumulators(p, i, 1);
+        dync__ptx_line(p, p->shape.wide ? "cvt.u32.u64 %%from, %%t" : "mov.u32 %%from, %%t");
+        dync__str_addf(&p->body, "PART%d:\n", ++label);
+        dync__ptx_line(p, "setp.ge.u32 %%left, %%from, %lld", (long long)p->shape.splits);
+        dync__ptx_line(p, "@%%left bra JOIN%d", label);
+        for (int k = 0; k < (dync__ptx_is_arg(kind) ? 2 : 1); k++) {
+            char at[40];
+            dync__format(at, sizeof at, "%s", dync__ptx_partial_at(p, number + k, "%from"));
+            dync__ptx_get(p, "", "global", k ? DYNC_I64 : type, k ? b.place : b.value, at);
+        }
+        dync__ptx_join(p, kind, type, &a, &b);
+        dync__ptx_line(p, "add.u32 %%from, %%from, %lld", (long long)p->shape.threads);
+        dync__ptx_line(p, "bra PART%d", label);
+        dync__str_addf(&p->body, "JOIN%d:\n", label);
+        p->where[i] = 1;
+        dync__ptx_reduce_result(p, i, &a);
+        number += 2;
+    }
+}
+
+/* ==== cuda/ptx.c ================================================================================================ */
+/* cuda/ptx.c: a kernel of loop IR as PTX text. After expand.c, before calls.c; launch.c runs the result.
+ *
+ *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its value), then scratch, then the state, seed and
+ *                offset of random numbers where they are drawn
+ *   flat         every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over goes to a scalar tail
+ *   rows         T threads a row, neighbours in memory side by side; columns: 32 rows side by side, T warps along the row
+ * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the same bits every time.
+ * Invariant: every register is declared once, at the top of its function, before the statements.
+ * Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth kernels). */
+
+/* ---- text ---------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    dync__str_add(&p->body, "    ");
+    dync__str_addv(&p->body, fmt, args);
+    dync__str_add(&p->body, fmt[strlen(fmt) - 1] == ':' ? "\n" : ";\n");
+    va_end(args);
+}
+DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name) { dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name); }
+static char *dync__ptx_name(dync__ptx *p)
+{
+    p->next_name = (p->next_name + 1) % DYNC__COUNT_OF(p->name);
+    return p->name[p->next_name];
+}
+DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type)
+{
+    char *name = dync__ptx_name(p);
+    dync__format(name, sizeof p->name[0], "%%x%d", p->n_temps++);
+    dync__ptx_reg(p, type, name);
+    return name;
+}
+DYNC__FN const char *dync__ptx_type(int type)
+{
+    return type == DYNC_F32 ? "f32" : type == DYNC_F64 ? "f64" : type == DYNC_I64 ? "s64" : type == DYNC_I32 ? "s32" : "pred";
+}
+DYNC__FN const char *dync__ptx_bits(int type) { return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32"; }
+DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
+{
+    char *name = dync__ptx_name(p);
+    size_t cap = sizeof p->name[0];
+    uint64_t bits = 0;
+    if (type == DYNC_BOOL) return s.i ? "%true" : "%false";
+    if (type == DYNC_F32) {
+        uint32_t u;
+        memcpy(&u, &s.f, sizeof u);
+        dync__format(name, cap, "0f%08x", (unsigned)u);
+    } else if (type == DYNC_F64) {
+        memcpy(&bits, &s.d, sizeof bits);
+        dync__format(name, cap, "0d%08x%08x", (unsigned)(bits >> 32), (unsigned)bits);
+    } else if (s.i == INT64_MIN) {
+        dync__format(name, cap, "0x8000000000000000");
+    } else {
+        dync__format(name, cap, "%lld", (long long)s.i);
+    }
+    return name;
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------------------------- */
+static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
+static bool dync__ptx_straight(const dync__ptx *p) { return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT; }
+
+/* Are the registers of i those of this block, or good everywhere? */
+static bool dync__ptx_at_hand(const dync__ptx *p, int i)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    if (p->where[i] < 0) return false;
+    return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || dync__ptx_straight(p);
+}
+DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2 ? 1 : p->groups * p->vec;
+}
+DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane)
+{
+    if (dync__ptx_lanes(p, i) == 1) return 0;
+    return p->uniform[i] == 1 ? lane / p->vec * p->vec : lane;
+}
+static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *name)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    char block[16] = "", lanes[16] = "";
+    const char *prim = dync__prim_info(in->prim)->name;
+    if (p->where[i] > 0 && !dync__ptx_straight(p) && !dync__ptx_is_row(p, in) && in->prim != DYNC__P_reduce)
+        dync__format(block, sizeof block, "b%d", (int)p->where[i]);
+    if (dync__ptx_lanes(p, i) > 1) dync__format(lanes, sizeof lanes, "_%d", dync__ptx_lane(p, i, lane));
+    dync__format(name, sizeof p->name[0], "%%%s%d%s%s", prim, i, lanes, block);
+    return name;
+}
+DYNC__FN const char *dync__ptx_use(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    if (in->prim == DYNC__P_const_) return dync__ptx_constant(p, in->type, dync__const_scalar(in));
+    if (!dync__ptx_at_hand(p, i)) dync__ptx_emit(p, i);
+    return dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
+}
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane)
+{
+    const char *text = dync__ptx_use(p, i, lane);
+    int type = dync__ptx_inst(p, i)->type;
+    if (text[0] == '%') return text;
+    const char *reg = dync__ptx_temp(p, dync__ptx_type(type));
+    dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), reg, text);
+    return reg;
+}
+DYNC__FN const char *dync__ptx_dest(dync__ptx *p, int i, int lane)
+{
+    const char *name = dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
+    dync__ptx_reg(p, dync__ptx_type(dync__ptx_inst(p, i)->type), name);
+    return name;
+}
+DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
+{
+    int group = lane / p->vec;
+    char *name = dync__ptx_name(p);
+    if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && (group == 0 || p->copy))) {
+        if (p->shape.mode == DYNC__PTX_FLAT || !writes || p->shape.rows % p->shape.rows_per_block == 0) return "";
+        return "@%rowok ";
+    }
+    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes ? "put" : "in", group, p->block);
+    return name;
+}
+
+/* Operands of a phase come first: those of another phase are made again in this block. */
+DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    int n_args = dync__prim_info(in->prim)->n_args;
+    if (in->prim == DYNC__P_const_ || dync__ptx_at_hand(p, i)) return;
+    if (in->prim == DYNC__P_reduce && p->where[i] >= 0) return;
+    for (int a = 0; a < n_args; a++) (void)dync__ptx_use(p, in->arg[a], 0);
+    dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+    if (in->prim != DYNC__P_reduce) p->where[i] = p->block;
+    switch (in->prim) {
+    case DYNC__P_load:
+    case DYNC__P_loadx: dync__ptx_load(p, i); break;
+    case DYNC__P_store:
+    case DYNC__P_storex: dync__ptx_store(p, i); break;
+    case DYNC__P_reduce: dync__ptx_reduce_step(p, i); break;
+    default:
+        for (int lane = 0; lane < dync__ptx_lanes(p, i); lane++)
+            if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_prim(p, i, lane);
+    }
+}
+
+/* ---- positions ------------------------------------------------------------------------------------------------------------------- */
+
+/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix. */
+static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix)
+{
+    char rest[40], name[40];
+    dync__format(rest, sizeof rest, "%s", linear);
+    for (int d = to - 1; d >= from; d--) {
+        dync__format(name, sizeof name, "%%%s%d%s", prefix, d, suffix);
+        dync__ptx_reg(p, p->index, name);
+        int64_t extent = p->k->extent[d];
+        bool more = false;
+        for (int e = from; e < d; e++) more |= p->k->extent[e] > 1;
+        if (extent <= 1) dync__ptx_line(p, "mov.%s %s, 0", p->index, name);
+        else if (!more) dync__ptx_line(p, "mov.%s %s, %s", p->index, name, rest);
+        else {
+            const char *next = dync__ptx_temp(p, p->index);
+            dync__ptx_line(p, "div.%s %s, %s, %lld", p->index, next, rest, (long long)extent);
+            dync__ptx_line(p, "mul.lo.%s %s, %s, %lld", p->index, name, next, (long long)extent);
+            dync__ptx_line(p, "sub.%s %s, %s, %s", p->index, name, rest, name);
+            dync__format(rest, sizeof rest, "%s", next);
+        }
+    }
+}
+static int dync__ptx_first_inner(const dync__ptx *p) { return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer; }
+
+/* Position of every group of this block: base + (group * T + t) * vec, with its guard and its coordinates. */
+static void dync__ptx_positions(dync__ptx *p, const char *base)
+{
+    const dync__ptx_shape *s = &p->shape;
+    char name[40], in[40], put[40], suffix[24];
+    for (int g = 0; g < p->groups; g++) {
+        dync__format(name, sizeof name, "%%pos%db%d", g, p->block);
+        dync__ptx_reg(p, p->index, name);
+        if (s->mode == DYNC__PTX_FLAT && p->copy) dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name, (long long)(s->inner / s->vec * s->vec));
+        else if (s->mode == DYNC__PTX_FLAT) {
+            if (g) dync__ptx_line(p, "mad.lo.%s %s, %%T, %d, %s", p->index, name, g, base);
+            else dync__ptx_line(p, "mov.%s %s, %s", p->index, name, base);
+        } else {
+            dync__ptx_line(p, "add.%s %s, %%t, %lld", p->index, name, (long long)(g * s->threads));
+        }
+        dync__format(in, sizeof in, "%%in%db%d", g, p->block);
+        if (s->mode == DYNC__PTX_FLAT && g && s->guarded) {
+            dync__ptx_reg(p, "pred", in);
+            dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name, (long long)(s->inner / s->vec));
+        }
+        if (p->vec > 1) dync__ptx_line(p, "mul.lo.%s %s, %s, %d", p->index, name, name, p->vec);
+        if (s->mode != DYNC__PTX_FLAT && base) dync__ptx_line(p, "add.%s %s, %s, %s", p->index, name, name, base);
+        if (s->mode != DYNC__PTX_FLAT && s->guarded) {
+            dync__ptx_reg(p, "pred", in);
+            if (s->splits > 1) dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, in, name);
+            else dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, in, name, (long long)s->inner);
+        }
+        if (s->guarded && !(s->mode == DYNC__PTX_FLAT && (g == 0 || p->copy))) {
+            dync__format(put, sizeof put, "%%put%db%d", g, p->block);
+            dync__ptx_reg(p, "pred", put);
+            dync__ptx_line(p, "and.pred %s, %s, %s", put, in, s->mode == DYNC__PTX_FLAT ? "%true" : "%rowok");
+        }
+        dync__format(suffix, sizeof suffix, "_%db%d", g, p->block);
+        dync__ptx_coordinates(p, dync__ptx_first_inner(p), p->k->n_dims, name, "i", suffix);
+    }
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------------------- */
+
+/* Parameters into registers. */
+static void dync__ptx_open(dync__ptx *p)
+{
+    char name[40];
+    p->regs.n = p->body.n = 0;
+    p->address.n = 0;
+    p->block = p->phase = 0;
+    p->copy = 0;
+    p->shared_bytes = 0;
+    p->philox_of = -1;
+    for (int i = 0; i < p->k->inst.n; i++) p->where[i] = -1;
+    dync__ptx_reg(p, "pred", "%true");
+    dync__ptx_reg(p, "pred", "%false");
+    dync__ptx_line(p, "setp.eq.u32 %%true, 0, 0");
+    dync__ptx_line(p, "not.pred %%false, %%true");
+    for (int i = 0; i < p->k->buf.n; i++) {
+        const dync__buf *b = &p->k->buf.at[i];
+        dync__format(name, sizeof name, "%%b%d", i);
+        dync__ptx_reg(p, "b64", name);
+        dync__str_addf(&p->body, "    // %s: %s%s%s\n", name, dync__dtype_info(b->dtype)->name, b->name ? " " : "", b->name ? b->name : "");
+        dync__ptx_line(p, "ld.param.b64 %s, [p%d]", name, i);
+        if (!p->host[i]) dync__ptx_line(p, "cvta.to.global.u64 %s, %s", name, name);
+    }
+}
+
+/* Seed and offset, from the parameters or, where a graph is recorded, from memory. */
+static void dync__ptx_open_random(dync__ptx *p)
+{
+    int n = p->k->buf.n + 1;
+    static const char *const names[] = {"%rng", "%seed", "%draw"};
+    for (int i = 0; i < 3; i++) {
+        dync__ptx_reg(p, "b64", names[i]);
+        dync__ptx_line(p, "ld.param.b64 %s, [p%d]", names[i], n + i);
+    }
+    const char *has = dync__ptx_temp(p, "pred"), *more = dync__ptx_temp(p, "b64");
+    dync__ptx_line(p, "setp.ne.s64 %s, %%rng, 0", has);
+    dync__ptx_line(p, "cvta.to.global.u64 %%rng, %%rng");
+    dync__ptx_line(p, "mov.b64 %s, 0", more);
+    dync__ptx_line(p, "@%s ld.global.b64 %%seed, [%%rng]", has);
+    dync__ptx_line(p, "@%s ld.global.b64 %s, [%%rng+8]", has, more);
+    dync__ptx_line(p, "add.s64 %%draw, %%draw, %s", more);
+}
+static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block)
+{
+    dync__ptx_launch *l = &out->launch[out->n_launches++];
+    int n = p->k->buf.n + 1 + (p->uses_random ? 3 : 0);
+    memset(l, 0, sizeof *l);
+    dync__str clean = {0};
+    for (const char *c = p->k->name; *c && clean.n < 60; c++)
+        dync__str_addc(&clean, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_');
+    dync__format(l->entry, sizeof l->entry, "dync_%s_%d", dync__str_get(&clean), out->n_launches);
+    dync__str_free(&clean);
+    l->grid[0] = gx;
+    l->grid[1] = gy;
+    l->grid[2] = 1;
+    l->block = block;
+    dync__str_addf(&out->text, "\n.visible .entry %s(", l->entry);
+    for (int i = 0; i < n; i++) dync__str_addf(&out->text, "%s.param .b64 p%d", i ? ", " : "", i);
+    dync__str_addf(&out->text, ")\n.maxntid %d, 1, 1\n{\n", block);
+    if (p->shared_bytes) dync__str_addf(&out->text, "    .shared .align 16 .b8 smem[%d];\n", p->shared_bytes);
+    dync__str_add(&out->text, dync__str_get(&p->regs));
+    dync__str_add(&out->text, dync__str_get(&p->body));
+    dync__str_add(&out->text, "    ret;\n}\n");
+    p->failed |= p->regs.failed || p->body.failed;
+}
+static void dync__ptx_special(dync__ptx *p, const char *name, const char *special)
+{
+    dync__ptx_reg(p, "u32", name);
+    dync__ptx_line(p, "mov.u32 %s, %s", name, special);
+}
+
+/* %d = %a * %b + %c of 32-bit numbers, in the type of indices. */
+static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b, const char *c)
+{
+    dync__ptx_reg(p, p->index, name);
+    if (!p->shape.wide) {
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, %s, %s", name, a, b, c);
+        return;
+    }
+    const char *wide = dync__ptx_temp(p, "u64");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, c);
+    dync__ptx_line(p, "mad.wide.u32 %s, %s, %s, %s", name, a, b, wide);
+}
+
+/* Everything of one section. */
+static void dync__ptx_section(dync__ptx *p, int section)
+{
+    for (int i = 0; i < p->k->inst.n; i++)
+        if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
+            dync__ptx_emit(p, i);
+        }
+}
+static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
+{
+    const dync__ptx_shape *s = &p->shape;
+    int64_t n_groups = s->inner / s->vec, rest = s->inner % s->vec;
+    int64_t blocks = (n_groups + (int64_t)s->block * s->groups - 1) / ((int64_t)s->block * s->groups);
+    blocks = DYNC__MAX(DYNC__MIN(blocks, (int64_t)units * 8), 1);
+    dync__ptx_open(p);
+    if (p->uses_random) dync__ptx_open_random(p);
+    dync__ptx_special(p, "%tid", "%tid.x");
+    dync__ptx_special(p, "%ntid", "%ntid.x");
+    dync__ptx_special(p, "%cta", "%ctaid.x");
+    dync__ptx_special(p, "%ncta", "%nctaid.x");
+    dync__ptx_reg(p, "u32", "%none");
+    dync__ptx_line(p, "mov.u32 %%none, 0");
+    dync__ptx_place(p, "%t", "%cta", "%ntid", "%tid");
+    dync__ptx_place(p, "%T", "%ncta", "%ntid", "%none");
+    dync__ptx_reg(p, p->index, "%at");
+    dync__ptx_reg(p, "pred", "%done");
+    p->block = 1;
+    dync__ptx_line(p, "mov.%s %%at, %%t", p->index);
+    dync__str_add(&p->body, "NEXT:\n");
+    dync__ptx_line(p, "setp.ge.%s %%done, %%at, %lld", p->index, (long long)n_groups);
+    dync__ptx_line(p, "@%%done bra DONE");
+    p->vec = s->vec;
+    p->groups = s->groups;
+    dync__ptx_positions(p, "%at");
+    for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
+    dync__ptx_line(p, "mad.lo.%s %%at, %%T, %d, %%at", p->index, s->groups);
+    dync__ptx_line(p, "bra NEXT");
+    dync__str_add(&p->body, "DONE:\n");
+    if (rest) {
+        dync__ptx_line(p, "setp.ge.%s %%done, %%t, %lld", p->index, (long long)rest);
+        dync__ptx_line(p, "@%%done ret");
+        p->vec = p->groups = 1;
+        p->copy = 't';
+        p->block = 2;
+        dync__ptx_positions(p, "%at");
+        for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
+    }
+    dync__ptx_close(p, out, blocks, 1, s->block);
+}
+
+/* Which row, which thread of it. */
+static void dync__ptx_row_begin(dync__ptx *p)
+{
+    const dync__ptx_shape *s = &p->shape;
+    char count[24];
+    dync__ptx_special(p, "%tid", "%tid.x");
+    dync__ptx_special(p, "%cta", "%ctaid.x");
+    dync__ptx_reg(p, "u32", "%sub");
+    dync__ptx_reg(p, "u32", "%lane");
+    bool columns = s->mode == DYNC__PTX_COLUMNS;
+    int width = columns ? 32 : (int)s->threads;             /* a power of two */
+    dync__ptx_line(p, "and.b32 %%lane, %%tid, %d", width - 1);
+    dync__ptx_line(p, "div.u32 %%sub, %%tid, %d", width);
+    dync__format(count, sizeof count, "%d", s->rows_per_block);
+    dync__ptx_place(p, "%row", "%cta", count, columns ? "%lane" : "%sub");
+    dync__ptx_reg(p, p->index, "%t");
+    dync__ptx_line(p, s->wide ? "cvt.u64.u32 %%t, %s" : "mov.u32 %%t, %s", columns ? "%sub" : "%lane");
+    dync__ptx_reg(p, "pred", "%rowok");
+    dync__ptx_line(p, "setp.lt.%s %%rowok, %%row, %lld", p->index, (long long)s->rows);
+    if (s->rows % s->rows_per_block) dync__ptx_line(p, "min.%s %%row, %%row, %lld", p->index, (long long)s->rows - 1);
+    dync__ptx_reg(p, "pred", "%first");
+    dync__ptx_line(p, "setp.eq.%s %%first, %%t, 0", p->index);
+    dync__ptx_line(p, "and.pred %%first, %%first, %%rowok");
+    dync__ptx_coordinates(p, 0, p->k->n_outer, "%row", "o", "");
+    if (s->splits > 1 || p->stage) {
+        dync__ptx_reg(p, "b64", "%scratch");
+        dync__ptx_line(p, "ld.param.b64 %%scratch, [p%d]", p->k->buf.n);
+        dync__ptx_line(p, "cvta.to.global.u64 %%scratch, %%scratch");
+    }
+    if (s->splits > 1 && p->stage == 1) {
+        dync__ptx_special(p, "%part", "%ctaid.y");
+        dync__ptx_reg(p, p->index, "%start");
+        dync__ptx_line(p, s->wide ? "cvt.u64.u32 %%start, %%part" : "mov.u32 %%start, %%part");
+        dync__ptx_line(p, "mul.lo.%s %%start, %%start, %lld", p->index, (long long)s->chunk);
+        dync__ptx_reg(p, p->index, "%stop");
+        dync__ptx_line(p, "add.%s %%stop, %%start, %lld", p->index, (long long)s->chunk);
+        dync__ptx_line(p, "min.%s %%stop, %%stop, %lld", p->index, (long long)s->inner);
+    }
+}
+
+/* Values that other threads of the row have written are read in a later phase. */
+static bool dync__ptx_in_place(const dync__kernel *k)
+{
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return true;
+    return false;
+}
+static void dync__ptx_phase(dync__ptx *p, int phase)
+{
+    const dync__ptx_shape *s = &p->shape;
+    bool any = false;
+    for (int i = 0; i < p->k->inst.n; i++) any |= p->needed[i] && dync__ptx_inst(p, i)->section == 2 * phase + 1;
+    if (!any) return;
+    const char *start = s->splits > 1 ? "%start" : NULL;
+    char base[24], label[24], done[24];
+    p->phase = phase;
+    p->vec = s->vec;
+    p->groups = s->groups;
+    dync__ptx_reduce_begin(p);
+    if (s->turns == 1) {
+        if (p->block == 0) {
+            p->block = 1;
+            dync__ptx_positions(p, start);
+        }
+        dync__ptx_section(p, 2 * phase + 1);
+    } else {
+        p->block++;
+        dync__format(base, sizeof base, "%%base%d", p->block);
+        dync__format(label, sizeof label, "TURN%d", p->block);
+        dync__format(done, sizeof done, "%%more%d", p->block);
+        dync__ptx_reg(p, p->index, base);
+        dync__ptx_reg(p, "pred", done);
+        dync__ptx_line(p, "mov.%s %s, %s", p->index, base, start ? start : "0");
+        dync__str_addf(&p->body, "%s:\n", label);
+        dync__ptx_positions(p, base);
+        dync__ptx_section(p, 2 * phase + 1);
+        dync__ptx_line(p, "add.%s %s, %s, %lld", p->index, base, base, (long long)(s->groups * s->threads * s->vec));
+        if (s->splits > 1) dync__ptx_line(p, "setp.lt.%s %s, %s, %%stop", p->index, done, base);
+        else dync__ptx_line(p, "setp.lt.%s %s, %s, %lld", p->index, done, base, (long long)s->inner);
+        dync__ptx_line(p, "@%s bra %s", done, label);
+        p->block++;
+    }
+    dync__ptx_reduce_end(p, phase);
+    if (dync__ptx_in_place(p->k) && phase + 1 < p->n_phases) {
+        if (s->block > 32) dync__ptx_line(p, "bar.sync 0");
+        else dync__ptx_line(p, "bar.warp.sync 0xffffffff");
+    }
+}
+static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out)
+{
+    const dync__ptx_shape *s = &p->shape;
+    int64_t blocks = (s->rows + s->rows_per_block - 1) / s->rows_per_block;
+    p->stage = s->splits > 1;
+    dync__ptx_open(p);
+    if (p->uses_random) dync__ptx_open_random(p);
+    dync__ptx_row_begin(p);
+    for (int ph = 0; ph < p->n_phases; ph++) {
+        if (!p->stage || ph == 0) dync__ptx_section(p, 2 * ph);
+        dync__ptx_phase(p, ph);
+    }
+    if (p->stage) dync__ptx_partials_store(p);
+    else dync__ptx_section(p, 2 * p->n_phases);
+    dync__ptx_close(p, out, blocks, s->splits, s->block);
+    if (!p->stage) return;
+    /* Stage 2: a row to a warp, or where there are many to a thread. */
+    dync__ptx_shape *two = &p->shape;
+    out->scratch_bytes = dync__ptx_partial_bytes(p);
+    p->stage = 2;
+    two->mode = DYNC__PTX_ROWS;
+    two->threads = s->rows >= 4096 ? 1 : 32;
+    two->block = 128;
+    two->rows_per_block = (int)(128 / two->threads);
+    two->turns = 2;
+    blocks = (s->rows + two->rows_per_block - 1) / two->rows_per_block;
+    dync__ptx_open(p);
+    dync__ptx_row_begin(p);
+    dync__ptx_partials_load(p);
+    for (int section = 2; section <= 2 * p->n_phases; section += 2) dync__ptx_section(p, section);
+    dync__ptx_close(p, out, blocks, 1, two->block);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------------------------- */
+static void dync__ptx_mark(dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    for (int i = k->inst.n - 1; i >= 0; i--) {
+        const dync__inst *in = dync__ptx_inst(p, i);
+        if (!dync__inst_has_value(in)) p->needed[i] = 1;
+        if (in->prim == DYNC__P_random && p->needed[i]) p->uses_random = true;
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) p->needed[in->arg[a]] |= p->needed[i];
+        p->n_phases = DYNC__MAX(p->n_phases, (in->section + 1) / 2);
+    }
+    p->n_phases = DYNC__MAX(p->n_phases, 1);
+}
+
+/* Does not vary along the row; or along its last loop. */
+static void dync__ptx_mark_uniform(dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    int first = dync__ptx_first_inner(p);
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = dync__ptx_inst(p, i);
+        int level = 2;
+        if (dync__ptx_is_row(p, in)) {
+            p->uniform[i] = 2;
+            continue;
+        }
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) level = DYNC__MIN(level, p->uniform[in->arg[a]]);
+        for (int d = first; in->access >= 0 && d < k->n_dims; d++)
+            if (k->access.at[in->access].stride[d] != 0 && k->extent[d] > 1) level = DYNC__MIN(level, d == k->n_dims - 1 ? 0 : 1);
+        if (in->prim == DYNC__P_reduce) level = 2;
+        p->uniform[i] = (uint8_t)(dync__inst_has_value(in) ? level : 0);
+    }
+}
+DYNC__FN void dync__ptx_header(dync__str *s, const char *target)
+{
+    dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
+}
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units, bool scalar, dync__ptx_text *out)
+{
+    dync__arena arena = {0};
+    dync__ptx p;
+    memset(&p, 0, sizeof p);
+    memset(out, 0, sizeof *out);
+    p.arena = &arena;
+    p.k = dync__ptx_expand(&arena, kernel);
+    p.host = host;
+    size_t n = p.k ? (size_t)p.k->inst.n + 1 : 0;
+    p.needed = p.k ? dync__arena_alloc(&arena, 2 * n) : NULL;
+    p.where = p.k ? dync__arena_alloc(&arena, n * sizeof *p.where) : NULL;
+    dync_status status = p.needed && p.where ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        p.uniform = p.needed + n;
+        dync__ptx_mark(&p);
+        dync__ptx_plan(&p, units, scalar);
+        dync__ptx_mark_uniform(&p);
+        p.index = p.shape.wide ? "u64" : "u32";
+        dync__str_addf(&out->text, "// %s: %lld rows of %lld\n", p.k->name, (long long)p.shape.rows, (long long)p.shape.inner);
+        dync__ptx_header(&out->text, "sm_80");
+        out->is_vector = p.shape.vec > 1;
+        if (p.shape.mode == DYNC__PTX_FLAT) dync__ptx_flat(&p, out, units);
+        else dync__ptx_rows(&p, out);
+        out->random = p.uses_random;
+        out->n_checks = p.n_checks;
+        memcpy(out->check, p.check, sizeof p.check);
+        if (p.unsupported) status = dync__fail(DYNC_ERR_UNSUPPORTED, "kernel %s: a row that is written while it is read is too long for a GPU block", p.k->name);
+        else if (p.failed || out->text.failed) status = dync__fail_memory(0);
+    }
+    dync__str_free(&p.body);
+    dync__str_free(&p.regs);
+    dync__arena_free(&arena);
+    if (status != DYNC_OK) dync__str_free(&out->text);
+    return status;
+}
+
+/* ==== cuda/loops.c ============================================================================================== */
+/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all: matmul of any dtype, convolution and its
+ * gradients, pooling, sorting by ranks. Before calls.c, which has faster texts for some and the rest.
+ *
+ * Every result element is gathered by one reduction, so nothing is written twice and the order of additions is fixed. Places outside of a
+ * picture are read at its beginning and replaced by a neutral value. */
+enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
+typedef struct dync__cl {               /* a loop kernel in the making */
+    dync__lb b;
+    dync__kernel *k;
+    const dync__kcall *call;
+    int n;                               /* loops so far */
+    int64_t extent[DYNC__CL_DIMS];
+} dync__cl;
+static int dync__cl_loop(dync__cl *c, int64_t extent)
+{
+    c->extent[c->n] = extent;
+    return c->n++;
+}
+static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
+{
+    c->k = dync__kernel_new(&code->arena, c->call->row->name, n_outer, c->n, c->extent);
+    c->b.k = c->k;
+    c->b.section = 1;
+    c->b.origin = c->call->row->name;
+}
+
+/* An element: operand number, its strides for up to 8 loops given as pairs (loop, dim), -1 ends. */
+static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times)
+{
+    int64_t stride[DYNC__CL_DIMS] = {0};
+    for (int i = 0; pairs[i] >= 0; i += 2) stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
+    return dync__kernel_access(c->k, o->lay.offset, stride);
+}
+static int dync__cl_buf(dync__cl *c, int operand, int mode)
+{
+    return dync__kernel_buf(c->k, operand, c->call->operand[operand].dtype, mode, -1, NULL);
+}
+static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type)
+{
+    return dync__lb_cast(&c->b, dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, &c->call->operand[operand], pairs, NULL)), type);
+}
+static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
+{
+    const dync__operand *o = &c->call->operand[operand];
+    value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute), o->dtype);
+    dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT), dync__cl_access(c, o, pairs, NULL), value);
+}
+static int dync__cl_op(dync__cl *c, int prim, int a, int b) { return dync__lb_op(&c->b, prim, a, b, -1); }
+static int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
+static int dync__cl_select(dync__cl *c, int p, int a, int b) { return dync__lb_op(&c->b, DYNC__P_select, p, a, b); }
+
+/* offset + sum of coefficient * loop, as I64 */
+static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2)
+{
+    int64_t stride[DYNC__CL_DIMS] = {0};
+    stride[loop1] += by1;
+    stride[loop2] += by2;
+    return dync__lb_index(&c->b, dync__kernel_access(c->k, offset, stride));
+}
+
+/* 0 <= x < n */
+static int dync__cl_inside(dync__cl *c, int x, int64_t n)
+{
+    return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x), dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
+}
+
+/* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok` does not hold. */
+static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other)
+{
+    const dync__operand *o = &c->call->operand[operand];
+    int n = o->lay.ndim;
+    int at = dync__cl_op(c, DYNC__P_add, dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
+                         dync__cl_op(c, DYNC__P_mul, x, dync__cl_i(c, o->lay.stride[n - 1])));
+    at = dync__cl_select(c, ok, at, dync__cl_i(c, 0));
+    int value = dync__lb_loadx(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, o, pairs, NULL), at);
+    return dync__cl_select(c, ok, dync__lb_cast(&c->b, value, type), other);
+}
+static int dync__cl_working(int dtype) { return dync__dtype_info(dtype)->compute; }
+static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
+{
+    return dync__cuda_add_loop(code, c->k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
+{
+    dync__cl c = {.call = call};
+    int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1], b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
+    int n_a = 0, n_b = 0, n_y = 0, type = dync__cl_working(call->operand[out].dtype);
+    if (type == DYNC_BOOL) type = DYNC_I32;
+    for (int d = 0; d < rank; d++) {
+        int loop = dync__cl_loop(&c, call->operand[out].lay.shape[d]);
+        if (d != rank - 1) a[n_a++] = loop, a[n_a++] = d;
+        if (d != rank - 2) b[n_b++] = loop, b[n_b++] = d;
+        y[n_y++] = loop, y[n_y++] = d;
+    }
+    int64_t depth = call->operand[0].lay.shape[rank - 1];
+    if (depth == 0) {                                        /* nothing to add up: a product of empty rows */
+        y[n_y] = -1;
+        dync__cl_begin(&c, code, 0);
+        int nothing = dync__lb_cast(&c.b, dync__lb_i(&c.b, DYNC_I32, 0), type);
+        dync__cl_store(&c, out, y, bias ? dync__cl_load(&c, 2, y, type) : nothing);
+        return dync__cl_finish(&c, code);
+    }
+    int k = dync__cl_loop(&c, depth);
+    a[n_a++] = k, a[n_a++] = rank - 1, b[n_b++] = k, b[n_b++] = rank - 2;
+    a[n_a] = b[n_b] = y[n_y] = -1;
+    dync__cl_begin(&c, code, rank);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, dync__cl_load(&c, 0, a, type), dync__cl_load(&c, 1, b, type)));
+    c.b.section = 2;
+    if (bias) sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, y, type));
+    dync__cl_store(&c, out, y, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ------------------------------------------------------------------------------ */
+static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
+    int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
+        ox = dync__cl_loop(&c, ys[3]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
+    dync__cl_begin(&c, code, 5);
+    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+    dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
+    int64_t xg = ws[1], wg = ws[0] / t[6];
+    dync__kcall grouped = *call;                             /* channels as group and channel of it: a stride for the group */
+    c.call = &grouped;
+    grouped.operand[0].lay.stride[4] = x.lay.stride[1] * xg;
+    grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
+    grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
+    if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
+    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
+    grouped.operand[0].lay.ndim = 4;
+    int zero = dync__lb_f(&c.b, type, 0), v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, zero);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+    c.b.section = 2;
+    if (call->n == 4) {
+        int at_b[] = {g, 1, o, 0, -1};
+        sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, at_b, type));
+    }
+    dync__cl_store(&c, out, at_y, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* oy with oy * stride == y + pad - k * dilation, and whether there is one in [0, n). */
+static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok)
+{
+    int by = dync__cl_i(c, stride), whole = dync__cl_op(c, DYNC__P_div, from, by);
+    int exact = dync__cl_op(c, DYNC__P_eq, dync__cl_op(c, DYNC__P_mul, whole, by), from);
+    exact = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), from));
+    *ok = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_inside(c, whole, n));
+    return whole;
+}
+static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
+    int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]),
+        o = dync__cl_loop(&c, ws[0] / t[6]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
+    dync__cl_begin(&c, code, 5);
+    dync__kcall grouped = *call;
+    c.call = &grouped;
+    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
+    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
+    int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
+    int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
+    int at_y[] = {n, 0, g, 4, o, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
+    int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+    c.b.section = 2;
+    dync__cl_store(&c, 2, at_x, sum);
+    return dync__cl_finish(&c, code);
+}
+static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
+    int type = dync__cl_working(call->operand[0].dtype);
+    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]),
+        kx = dync__cl_loop(&c, ws[3]), n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
+    dync__cl_begin(&c, code, 5);
+    dync__kcall grouped = *call;
+    c.call = &grouped;
+    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / t[6]);
+    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / t[6]);
+    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1};
+    int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_y, type)));
+    c.b.section = 2;
+    dync__cl_store(&c, 2, at_w, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- pooling: x [.., H, W] y [.., OH, OW] ------------------------------------------------------------------------------------------------ */
+
+/* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
+static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x)
+{
+    int n = 0, rank = out->lay.ndim;
+    for (int d = 0; d < rank - 2; d++) pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
+    *y = dync__cl_loop(c, out->lay.shape[rank - 2]);
+    *x = dync__cl_loop(c, out->lay.shape[rank - 1]);
+    pairs[n] = -1;
+    return n;
+}
+
+/* The greatest, then the first place that holds it, or the last NaN. */
+static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr;
+    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
+    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
+    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
+    dync__cl_begin(&c, code, n_outer);
+    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, t[6]), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, t[7]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
+    int v = dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, -HUGE_VAL));
+    int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
+    c.b.section = 3;
+    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, iy, dync__cl_i(&c, w)), ix);
+    int found = dync__cl_op(&c, DYNC__P_and_, ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
+    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, h * w)));
+    int last = dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
+    c.b.section = 4;
+    int index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
+    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, h * w)), index, dync__cl_i(&c, 0));
+    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    dync__cl_store(&c, 1, pairs, top);
+    dync__cl_store(&c, 2, pairs, index);
+    return dync__cl_finish(&c, code);
+}
+
+/* What the average over the window at oy, ox divides by; both I64. */
+static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
+{
+    const int64_t *t = c->call->attr;
+    int size[2];
+    if (t[8]) return dync__cl_i(c, t[8]);
+    for (int d = 0; d < 2; d++) {
+        int64_t length = d ? w : h, kernel = t[d], pad = t[4 + d];
+        int from = dync__cl_op(c, DYNC__P_sub, dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])), dync__cl_i(c, pad));
+        int to = dync__cl_op(c, DYNC__P_min, dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)), dync__cl_i(c, t[7] ? length + pad : length));
+        if (!t[7]) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
+        size[d] = dync__cl_op(c, DYNC__P_sub, to, from);
+    }
+    return dync__cl_op(c, DYNC__P_mul, size[0], size[1]);
+}
+static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr;
+    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
+    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
+    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
+    dync__cl_begin(&c, code, n_outer);
+    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, 1), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, 1);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, 0)));
+    int any = dync__lb_reduce(&c.b, DYNC__R_ANY, ok);
+    c.b.section = 2;
+    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, oy, 1, ox, 0), dync__cl_form(&c, 0, ox, 1, oy, 0), h, w), type);
+    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    dync__cl_store(&c, 1, pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, type, 0)));
+    return dync__cl_finish(&c, code);
+}
+static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr;
+    const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
+    int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim, type = dync__cl_working(gx->dtype), n = dync__cl_planes(&c, gx, pairs, &y, &x);
+    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    dync__cl_begin(&c, code, n_outer);
+    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2], gy->lay.shape[rank - 2], &ok_y);
+    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3], gy->lay.shape[rank - 1], &ok_x);
+    int zero = dync__lb_f(&c.b, type, 0), ok = dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x);
+    int v = dync__cl_picture(&c, 0, pairs, oy, ox, ok, type, zero);
+    int by = dync__lb_cast(&c.b, dync__cl_window(&c, oy, ox, gx->lay.shape[rank - 2], gx->lay.shape[rank - 1]), type);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, ok, dync__cl_op(&c, DYNC__P_div, v, by), zero));
+    c.b.section = 2;
+    pairs[n] = y, pairs[n + 1] = rank - 2, pairs[n + 2] = x, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    dync__cl_store(&c, 1, pairs, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- sorting: the place of an element is the number of those that come before it ----------------------------------------------------------- */
+static dync_status dync__cl_sort(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const dync__operand *in = &call->operand[0];
+    int rank = in->lay.ndim, dim = (int)call->attr[0], mine[2 * DYNC_MAX_DIMS + 3], n = 0, type = dync__cl_working(in->dtype);
+    bool descending = call->attr[1] != 0, is_float = type == DYNC_F32 || type == DYNC_F64;
+    for (int d = 0; d < rank; d++)
+        if (d != dim) mine[n++] = dync__cl_loop(&c, in->lay.shape[d]), mine[n++] = d;
+    int i = dync__cl_loop(&c, in->lay.shape[dim]), j = dync__cl_loop(&c, in->lay.shape[dim]);
+    dync__cl_begin(&c, code, c.n - 1);
+    int other[2 * DYNC_MAX_DIMS + 3];
+    memcpy(other, mine, sizeof mine);
+    mine[n] = i, mine[n + 1] = dim, mine[n + 2] = -1;
+    other[n] = j, other[n + 1] = dim, other[n + 2] = -1;
+    if (type == DYNC_BOOL) type = DYNC_I32;
+    c.b.section = 0;
+    int xi = dync__cl_load(&c, 0, mine, type), at = dync__cl_form(&c, 0, i, 1, i, 0);
+    c.b.section = 1;
+    int xj = dync__cl_load(&c, 0, other, type), low = descending ? xi : xj, high = descending ? xj : xi;
+    int before = dync__cl_op(&c, DYNC__P_lt, low, high), same = dync__cl_op(&c, DYNC__P_eq, xi, xj);
+    if (is_float) {                                          /* NaN is the greatest, and equal to NaN */
+        int nan_low = dync__cl_op(&c, DYNC__P_ne, low, low), nan_high = dync__cl_op(&c, DYNC__P_ne, high, high);
+        int over = dync__cl_op(&c, DYNC__P_and_, nan_high, dync__cl_op(&c, DYNC__P_not_, nan_low, -1));
+        before = dync__cl_op(&c, DYNC__P_or_, before, over);
+        same = dync__cl_op(&c, DYNC__P_or_, same, dync__cl_op(&c, DYNC__P_and_, nan_low, nan_high));
+    }
+    int earlier = dync__cl_op(&c, DYNC__P_and_, same, dync__cl_op(&c, DYNC__P_lt, dync__cl_form(&c, 0, j, 1, j, 0), at));
+    before = dync__cl_op(&c, DYNC__P_or_, before, earlier);
+    int place = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, before, dync__cl_i(&c, 1), dync__cl_i(&c, 0)));
+    c.b.section = 2;
+    mine[n] = -1;                                            /* the results' dim is reached by the place */
+    for (int k = 1; k < 3; k++) {
+        const dync__operand *o = &call->operand[k];
+        int value = k == 1 ? dync__lb_cast(&c.b, xi, dync__cl_working(o->dtype)) : at;
+        int away = dync__cl_op(&c, DYNC__P_mul, place, dync__cl_i(&c, o->lay.stride[dim]));
+        dync__lb_storex(&c.b, dync__cl_buf(&c, k, DYNC__BUF_OUT), dync__cl_access(&c, o, mine, NULL), value, away);
+    }
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
+    *done = true;
+    for (int i = 0; i < call->n; i++)                        /* an empty result asks for nothing */
+        for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
+            if (call->operand[i].lay.shape[d] == 0) return DYNC_OK;
+    if (call->row == dync__kernel_row(DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
+    if (call->row == dync__kernel_row(DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d)) return dync__cl_conv(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)) return dync__cl_conv_input(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight)) return dync__cl_conv_weight(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_sort)) return dync__cl_sort(code, call);
+    *done = false;
+    return DYNC_OK;
+}
+
+/* ==== cuda/calls.c ============================================================================================== */
+/* cuda/calls.c: kernel calls that are no loop nests, as PTX written out: running sums, scattering. After loops.c, before launch.c.
+ *
+ *   cumsum    a block a line: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the carry
+ *   scatter   a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: nothing is written by two,
+ *             and additions come in the order of the index, as on the CPU. Half floats add up in f32.
+ * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
+typedef struct dync__ct { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__ct;    /* a text in the making */
+static void dync__ct_begin(dync__ct *t, int n_buffers)
+{
+    char name[24];
+    memset(t, 0, sizeof *t);
+    t->n_buffers = n_buffers;
+    t->p.index = "u32";
+    dync__ptx_reg(&t->p, "pred", "%true");
+    dync__ptx_line(&t->p, "setp.eq.u32 %%true, 0, 0");
+    for (int i = 0; i < n_buffers; i++) {
+        dync__format(name, sizeof name, "%%b%d", i);
+        dync__ptx_reg(&t->p, "b64", name);
+        dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
+        dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
+    }
+    dync__ptx_reg(&t->p, "u32", "%tid");
+    dync__ptx_reg(&t->p, "u32", "%cta");
+    dync__ptx_line(&t->p, "mov.u32 %%tid, %%tid.x");
+    dync__ptx_line(&t->p, "mov.u32 %%cta, %%ctaid.x");
+}
+static bool dync__ct_end(dync__ct *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf)
+{
+    dync__ptx_launch *l = &t->out.launch[0];
+    t->out.n_launches = 1;
+    dync__format(l->entry, sizeof l->entry, "dync_%s", name);
+    l->grid[0] = blocks;
+    l->grid[1] = l->grid[2] = 1;
+    l->block = block;
+    dync__str_addf(&t->out.text, "// %s\n", name);
+    dync__ptx_header(&t->out.text, "sm_80");
+    dync__str_addf(&t->out.text, "\n.visible .entry %s(", l->entry);
+    for (int i = 0; i <= t->n_buffers; i++) dync__str_addf(&t->out.text, "%s.param .b64 p%d", i ? ", " : "", i);
+    dync__str_addf(&t->out.text, ")\n.maxntid %d, 1, 1\n{\n", block);
+    if (t->p.shared_bytes) dync__str_addf(&t->out.text, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
+    dync__str_add(&t->out.text, dync__str_get(&t->p.regs));
+    dync__str_add(&t->out.text, dync__str_get(&t->p.body));
+    dync__str_add(&t->out.text, "    ret;\n}\n");
+    bool failed = t->p.failed || t->p.regs.failed || t->p.body.failed || t->out.text.failed;
+    dync__str_free(&t->p.regs);
+    dync__str_free(&t->p.body);
+    if (!failed) return dync__cuda_add_text(code, &t->out, t->n_buffers, buf);
+    dync__str_free(&t->out.text);
+    return dync__fail_memory(0), false;
+}
+
+/* A register of 64 bits. */
+static void dync__ct_wide(dync__ct *t, const char *name, const char *from)
+{
+    dync__ptx_reg(&t->p, "b64", name);
+    if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
+}
+
+/* at += bytes * sum of stride * coordinate over the dims of o but `skip`; `linear` (b64) runs over those of `walked`. */
+static void dync__ct_address(dync__ct *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
+{
+    char rest[40];
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes;
+    dync__ptx_line(&t->p, "add.s64 %s, %s, %lld", at, at, (long long)(o->lay.offset * bytes));
+    dync__format(rest, sizeof rest, "%s", linear);
+    for (int d = o->lay.ndim - 1; d >= 0; d--) {
+        if (d == skip) continue;
+        const char *next = dync__ptx_temp(&t->p, "b64"), *here = dync__ptx_temp(&t->p, "b64");
+        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest, (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest, (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here, (long long)(o->lay.stride[d] * bytes), at);
+        dync__format(rest, sizeof rest, "%s", next);
+    }
+}
+
+/* value (a register of the compute type of dtype) from or to [at]. */
+static void dync__ct_load(dync__ct *t, int dtype, const char *value, const char *at, const char *guard)
+{
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
+    if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
+}
+static void dync__ct_store(dync__ct *t, int dtype, const char *at, const char *value, const char *guard)
+{
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
+    dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
+}
+static int64_t dync__ct_numel(const dync__operand *o, int skip)
+{
+    int64_t n = 1;
+    for (int d = 0; d < o->lay.ndim; d++)
+        if (d != skip) n *= o->lay.shape[d];
+    return n;
+}
+
+/* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
+
+/* acc += what the thread `distance` below has, in the warp (bits: 5) */
+static void dync__ct_scan_step(dync__ct *t, const char *type, const char *acc, int distance)
+{
+    dync__ptx *p = &t->p;
+    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *there = dync__ptx_temp(p, "pred");
+    const char *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32"), *other = dync__ptx_temp(p, type);
+    dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, acc);
+    dync__ptx_line(p, "shfl.sync.up.b32 %s|%s, %s, %d, 0, 0xffffffff", low2, there, low, distance);
+    dync__ptx_line(p, "shfl.sync.up.b32 %s|%s, %s, %d, 0, 0xffffffff", high2, there, high, distance);
+    dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low2, high2);
+    dync__ptx_line(p, "@%s add%s.%s %s, %s, %s", there, type[0] == 'f' ? ".rn" : "", type, acc, acc, other);
+}
+static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *call)
+{
+    enum { BLOCK = 256 };
+    dync__ct t;
+    dync__ptx *p = &t.p;
+    const dync__operand *x = &call->operand[0], *y = &call->operand[1];
+    int dim = (int)call->attr[0], compute = dync__dtype_info(x->dtype)->compute;
+    const char *type = compute == DYNC_F32 || compute == DYNC_F64 ? "f64" : "s64";
+    int64_t lines = dync__ct_numel(x, dim), length = x->lay.shape[dim];
+    int32_t buf[] = {0, 1};
+    if (lines * length == 0) return DYNC_OK;
+    dync__ct_begin(&t, 2);
+    p->shared_bytes = 8 * (BLOCK / 32);
+    dync__ct_wide(&t, "%line", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
+    dync__ct_wide(&t, "%x", "%b0");
+    dync__ct_wide(&t, "%y", "%b1");
+    dync__ct_address(&t, "%x", x, x->lay.shape, dim, "%line");
+    dync__ct_address(&t, "%y", y, y->lay.shape, dim, "%line");
+    static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%warp", "%lane", "%base", "%slot", "%slot2"};
+    for (int i = 0; i < 4; i++) dync__ptx_reg(p, "b64", b64[i]);
+    for (int i = 0; i < 5; i++) dync__ptx_reg(p, "b32", b32[i]);
+    dync__ptx_reg(p, type, "%carry");
+    dync__ptx_reg(p, type, "%acc");
+    dync__ptx_reg(p, type, "%sum");
+    dync__ptx_reg(p, type, "%before");
+    dync__ptx_reg(p, dync__ptx_type(compute), "%v");
+    dync__ptx_reg(p, "pred", "%in");
+    dync__ptx_reg(p, "pred", "%last");
+    dync__ptx_reg(p, "pred", "%mine");
+    dync__ptx_line(p, "and.b32 %%lane, %%tid, 31");
+    dync__ptx_line(p, "shr.u32 %%warp, %%tid, 5");
+    dync__ptx_line(p, "mov.u32 %%base, smem");
+    dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%base");
+    dync__ptx_line(p, "mov.b64 %%carry, 0");
+    dync__ptx_line(p, "cvt.u64.u32 %%pos, %%tid");
+    dync__ptx_line(p, "mov.b64 %%at, 0");
+    dync__str_add(&p->body, "TILE:\n");
+    dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
+    dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)(x->lay.stride[dim] * dync__dtype_info(x->dtype)->bytes));
+    dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)(y->lay.stride[dim] * dync__dtype_info(y->dtype)->bytes));
+    dync__ct_load(&t, x->dtype, "%v", "%px", "@%in ");
+    if (compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc, %%v");
+    else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc, %%v");
+    else dync__ptx_line(p, "mov.b64 %%acc, %%v");
+    dync__ptx_line(p, "selp.%s %%acc, %%acc, %s, %%in", type, type[0] == 'f' ? "0d0000000000000000" : "0");
+    for (int distance = 1; distance < 32; distance *= 2) dync__ct_scan_step(&t, type, "%acc", distance);
+    dync__ptx_line(p, "setp.eq.u32 %%last, %%lane, 31");
+    dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%acc");
+    dync__ptx_line(p, "bar.sync 0");
+    dync__ptx_line(p, "mov.b64 %%before, %%carry");
+    for (int w = 0; w < BLOCK / 32; w++) {                    /* totals of the warps before this one; of all: the next carry */
+        dync__ptx_line(p, "ld.shared.b64 %%sum, [%%base+%d]", 8 * w);
+        dync__ptx_line(p, "setp.gt.u32 %%mine, %%warp, %d", w);
+        dync__ptx_line(p, "@%%mine add%s.%s %%before, %%before, %%sum", type[0] == 'f' ? ".rn" : "", type);
+        dync__ptx_line(p, "add%s.%s %%carry, %%carry, %%sum", type[0] == 'f' ? ".rn" : "", type);
+    }
+    dync__ptx_line(p, "bar.sync 0");
+    dync__ptx_line(p, "add%s.%s %%acc, %%acc, %%before", type[0] == 'f' ? ".rn" : "", type);
+    if (compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v, %%acc");
+    else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v, %%acc");
+    else dync__ptx_line(p, "mov.b64 %%v, %%acc");
+    dync__ct_store(&t, y->dtype, "%py", "%v", "@%in ");
+    dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", BLOCK);
+    dync__ptx_line(p, "add.s64 %%at, %%at, %d", BLOCK);
+    dync__ptx_line(p, "setp.lt.s64 %%last, %%at, %lld", (long long)length);
+    dync__ptx_line(p, "@%%last bra TILE");
+    return dync__ct_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */
+enum { DYNC__CT_SET, DYNC__CT_ADD };
+
+/* to[line, index[i]] = or += scale * from[line, i] for all i in order, where both the index (o: operands as given) and from are walked along
+ * dim. index_dim: of the index operand, -1 where all lines share it. */
+typedef struct dync__ct_scatter {
+    const dync__operand *index, *from, *to;
+    int32_t buf[3];
+    int dim, kind;
+    bool shared;                         /* one index for all lines */
+    const int64_t *walked;               /* sizes of the lines' dims */
+    int64_t count;
+    double scale;
+} dync__ct_scatter;
+static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const dync__ct_scatter *s)
+{
+    dync__ct t;
+    dync__ptx *p = &t.p;
+    int compute = dync__dtype_info(s->to->dtype)->compute;
+    int64_t lines = 1, size = s->to->lay.shape[s->dim], parts = 1, units = dync__cuda_unit_of(code->device >> 8)->units;
+    for (int d = 0; d < s->to->lay.ndim; d++)
+        if (d != s->dim) lines *= s->walked[d];
+    if (lines * s->count == 0) return true;
+    while (parts < size && lines * parts < units * 1024 && parts < 4096) parts *= 2;
+    int64_t threads = lines * parts;
+    const char *type = dync__ptx_type(compute);
+    dync__ct_begin(&t, 3);
+    static const char *const b64[] = {"%thread", "%line", "%part", "%pi", "%pf", "%pt", "%i", "%place", "%to"};
+    for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
+    static const char *const preds[] = {"%out", "%mine", "%ok", "%more"};
+    for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
+    dync__ptx_reg(p, type, "%v");
+    dync__ptx_reg(p, type, "%old");
+    dync__ptx_line(p, "mul.wide.u32 %%thread, %%cta, 256");
+    dync__ptx_line(p, "cvt.u64.u32 %%line, %%tid");
+    dync__ptx_line(p, "add.s64 %%thread, %%thread, %%line");
+    dync__ptx_line(p, "setp.ge.s64 %%out, %%thread, %lld", (long long)threads);
+    dync__ptx_line(p, "@%%out ret");
+    dync__ptx_line(p, "rem.u64 %%line, %%thread, %lld", (long long)lines);
+    dync__ptx_line(p, "div.u64 %%part, %%thread, %lld", (long long)lines);
+    dync__ptx_line(p, "mov.b64 %%pi, %%b0");
+    dync__ptx_line(p, "mov.b64 %%pf, %%b1");
+    dync__ptx_line(p, "mov.b64 %%pt, %%b2");
+    if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
+    else dync__ct_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
+    dync__ct_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__ct_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
+    dync__ptx_line(p, "mov.b64 %%i, 0");
+    dync__str_add(&p->body, "NEXT:\n");
+    dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
+    dync__ptx_line(p, "and.b64 %%to, %%place, %lld", (long long)(parts - 1));
+    dync__ptx_line(p, "setp.eq.s64 %%mine, %%to, %%part");
+    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)size);   /* unsigned: not below 0 either */
+    dync__ptx_line(p, "not.pred %%mine, %%ok");
+    dync__ptx_line(p, "@%%mine bra SKIP");
+    dync__ct_load(&t, s->from->dtype, "%v", "%pf", "");
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%place, %lld, %%pt", (long long)(s->to->lay.stride[s->dim] * dync__dtype_info(s->to->dtype)->bytes));
+    if (s->kind == DYNC__CT_ADD) {
+        bool f = compute == DYNC_F32 || compute == DYNC_F64;
+        if (s->scale < 1 || s->scale > 1) {
+            dync__scalar scale;
+            scale.i = (int64_t)s->scale;
+            if (compute == DYNC_F32) scale.f = (float)s->scale;
+            else if (f) scale.d = s->scale;
+            dync__ptx_line(p, "mul%s.%s %%v, %%v, %s", f ? ".rn" : ".lo", type, dync__ptx_constant(p, compute, scale));
+        }
+        dync__ct_load(&t, s->to->dtype, "%old", "%to", "");
+        dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", f ? ".rn" : "", type);
+    }
+    dync__ct_store(&t, s->to->dtype, "%to", "%v", "");
+    dync__str_add(&p->body, "SKIP:\n");
+    dync__ptx_line(p, "add.s64 %%i, %%i, 1");
+    dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.stride[s->shared ? 0 : s->dim] * 8));
+    dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", (long long)(s->from->lay.stride[s->dim] * dync__dtype_info(s->from->dtype)->bytes));
+    dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
+    dync__ptx_line(p, "@%%more bra NEXT");
+    return dync__ct_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
+}
+
+/* to = from, element by element; NULL from: zeros. */
+static bool dync__ct_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
+{
+    dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
+    dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
+    int type = dync__dtype_info(to->dtype)->compute;
+    if (!k) return false;
+    int v = from ? dync__lb_load(&b, dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, from->lay.offset, from->lay.stride))
+                 : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
+    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, to->lay.offset, to->lay.stride),
+                   dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
+    return dync__cuda_add_loop(code, k);
+}
+
+/* base, index, source, out: half floats by way of f32 where they are added up. */
+static dync_status dync__ct_scattered(dync__cuda_code *code, const dync__kcall *call, int kind, bool slices)
+{
+    const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
+    bool half = (out->dtype == DYNC_F16 || out->dtype == DYNC_BF16) && kind == DYNC__CT_ADD;
+    dync__operand wide = *out;
+    int32_t to = 3;
+    int dim = (int)call->attr[0];
+    if (dync__ct_numel(out, -1) == 0) return DYNC_OK;
+    if (half) {
+        wide.dtype = DYNC_F32;
+        DYNC__TRY(dync__layout_contiguous(&wide.lay, out->lay.ndim, out->lay.shape));
+        to = dync__cuda_add_temp(code, dync__ct_numel(out, -1) * 4);
+        if (to < 0) return DYNC_ERR_MEMORY;
+    }
+    bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !half &&
+                    memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
+    if (!in_place && !dync__ct_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
+    dync__ct_scatter s = {index, source, &wide, {1, 2, to}, dim, kind, slices, slices ? source->lay.shape : index->lay.shape,
+                          slices ? index->lay.shape[0] : index->lay.shape[dim], slices ? call->fattr[0] : 1.0};
+    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return half && !dync__ct_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+/* gy, index, gx: planes are lines, H * W places each. */
+static dync_status dync__ct_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
+{
+    const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
+    int rank = gx->lay.ndim;
+    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
+    dync__operand dense[3] = {*gy, *index, *gx};
+    int32_t buf[3];
+    if (dync__ct_numel(gx, -1) == 0) return DYNC_OK;
+    dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
+    for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
+        const dync__operand *o = &call->operand[i];
+        DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
+        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__ct_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
+        if (!dync__ct_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
+    }
+    dync__operand line[3];
+    for (int i = 0; i < 3; i++) {
+        int64_t shape[2] = {dync__ct_numel(gx, -1) / area, i < 2 ? windows : area};
+        line[i] = dense[i];
+        DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
+    }
+    dync__ct_scatter s = {&line[1], &line[0], &line[2], {buf[1], buf[0], buf[2]}, 1, DYNC__CT_ADD, false, line[1].lay.shape, windows, 1.0};
+    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return dync__ct_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
+    *done = true;
+    if (call->row == dync__kernel_row(DYNC__K_cumsum)) return dync__ct_cumsum(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__ct_scattered(code, call, DYNC__CT_SET, false);
+    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, false);
+    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, true);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__ct_max_pool_grad(code, call);
+    *done = false;
+    return DYNC_OK;
+}
+DYNC__COLD_END
+
+/* ==== cuda/device.c ============================================================================================= */
+/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
+ *
+ * The devices are asked for once, at the first call; a machine without one is no error until a tensor is to be made there. Errors keep the
+ * runtime's words. State that a thread has: its current stream of each device, the graph it records. */
+#if defined(DYNC__SPLIT)
+DYNC__TLS dync__cuda_thread dync__cuda_tls;
+dync_cuda_counters dync__cuda_counters;
+#endif
+static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
+static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
+{
+    dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+}
+static void dync__cuda_ask(void)
+{
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e != 0) {
+        dync__cuda_words(dync__cuda.reason, sizeof dync__cuda.reason, e);
+        (void)cudaGetLastError();
+        n = 0;
+    } else if (n == 0) {
+        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is detected");
+    }
+    n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
+    for (int i = 0; i < n; i++) {
+        dync__cuda_unit *u = &dync__cuda.unit[i];
+        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1) u->units = 1;
+        if (cudaDeviceGetAttribute(&u->major, DYNC__CU_ATTR_MAJOR, i) != 0) u->major = 0;
+        if (cudaDeviceGetAttribute(&u->minor, DYNC__CU_ATTR_MINOR, i) != 0) u->minor = 0;
+    }
+    dync__cuda.count = n;
+}
+DYNC__FN int dync__cuda_count(void)
+{
+    if (DYNC__ATOMIC_LOAD(&dync__cuda.ready)) return dync__cuda.count;
+    dync__lock(&dync__cuda.lock);
+    if (!dync__cuda.ready) dync__cuda_ask();
+    DYNC__ATOMIC_STORE(&dync__cuda.ready, 1);
+    dync__unlock(&dync__cuda.lock);
+    return dync__cuda.count;
+}
+DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index) { return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0]; }
+DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
+DYNC__FN dync_status dync__cuda_known(int device)
+{
+    int index = device >> 8, n = dync__cuda_count();
+    if (n == 0) return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index, dync__cuda.reason);
+    if (index < 0 || index >= n)
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: invalid device ordinal, there %s %d", index, n == 1 ? "is" : "are", n);
+    if (dync__cuda.unit[index].major < 8)
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: compute capability 8.0 or later is needed, it has %d.%d", index,
+                          dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
+{
+    char words[256];
+    if (e == 0) return DYNC_OK;
+    (void)cudaGetLastError();
+    dync__cuda_words(words, sizeof words, e);
+    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE, "CUDA error: %s: %s", what, words);
+}
+DYNC__FN dync_status dync__cuda_enter(int device)
+{
+    if (dync__cuda_count() == 1) return DYNC_OK;
+    return dync__cuda_check(cudaSetDevice(device >> 8), "cudaSetDevice");
+}
+DYNC__FN cudaStream_t dync__cuda_stream(int device)
+{
+    int index = device >> 8;
+    dync__cuda_recording *r = dync__cuda_tls.recording;
+    if (r && r->device == device) return r->stream;
+    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index] : NULL;
+    return s ? s->stream : NULL;
+}
+
+/* ==== cuda/memory.c ============================================================================================= */
+/* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c, before launch.c.
+ *
+ * Sizes are rounded up to 512 bytes, large ones to 2 MiB. What is given back is kept with its stream and serves the next request of that
+ * stream that it fits without much waste: work on one stream runs in order, so nobody has to wait. Where the driver has no more, everything
+ * kept is given back and asked for once again. While a graph is recorded nothing that it used is given to others. */
+typedef struct dync__cuda_block { struct dync__cuda_block *next; void *p; size_t n; int device; cudaStream_t stream; } dync__cuda_block;
+static struct {
+    dync__mutex lock;
+    dync__cuda_block *kept[DYNC__CUDA_DEVICES];
+    dync__map live;                      /* address to block */
+    dync_cuda_memory stats[DYNC__CUDA_DEVICES];
+} dync__cuda_pool;
+static size_t dync__cuda_rounded(size_t n)
+{
+    size_t unit = n > ((size_t)1 << 20) ? (size_t)2 << 20 : 512;
+    return n > SIZE_MAX - unit ? n : (n + unit - 1) / unit * unit;
+}
+
+/* Called with the lock held, as are those below. The smallest kept block that is not a quarter too large. */
+static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, size_t n)
+{
+    dync__cuda_block **best = NULL;
+    for (dync__cuda_block **b = &dync__cuda_pool.kept[device >> 8]; *b; b = &(*b)->next)
+        if ((*b)->stream == stream && (*b)->n >= n && (*b)->n - n <= n / 4 && (!best || (*b)->n < (*best)->n)) best = b;
+    if (!best) return NULL;
+    dync__cuda_block *found = *best;
+    *best = found->next;
+    return found;
+}
+static void dync__cuda_kept_drop(int device)
+{
+    dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
+    if (dync__cuda_enter(device) != DYNC_OK) return;
+    while (dync__cuda_pool.kept[device >> 8]) {
+        dync__cuda_block *b = dync__cuda_pool.kept[device >> 8];
+        dync__cuda_pool.kept[device >> 8] = b->next;
+        (void)cudaFree(b->p);
+        stats->reserved -= (int64_t)b->n;
+        stats->blocks_freed++;
+        dync__free(b, sizeof *b);
+    }
+}
+static void dync__cuda_pool_end(void)
+{
+    dync__lock(&dync__cuda_pool.lock);
+    for (int i = 0; i < DYNC__CUDA_DEVICES; i++)
+        if (dync__cuda_pool.kept[i]) dync__cuda_kept_drop(DYNC_CUDA | i << 8);
+    if (dync__cuda_pool.live.n == 0) dync__map_free(&dync__cuda_pool.live);
+    dync__unlock(&dync__cuda_pool.lock);
+}
+static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, size_t n)
+{
+    dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
+    dync__cuda_block *b = dync__calloc(sizeof *b);
+    if (!b) return NULL;
+    cudaError_t e = cudaMalloc(&b->p, n);
+    if (e == DYNC__CU_OUT_OF_MEMORY) {
+        (void)cudaGetLastError();
+        dync__cuda_kept_drop(device);
+        e = cudaMalloc(&b->p, n);
+    }
+    if (e != 0) {
+        char what[160];
+        dync__format(what, sizeof what, "out of memory? Tried to allocate %zu bytes on cuda:%d, %lld are in use", n, device >> 8, (long long)stats->allocated);
+        (void)dync__cuda_check(e, what);
+        dync__free(b, sizeof *b);
+        return NULL;
+    }
+    b->n = n;
+    b->device = device;
+    b->stream = stream;
+    stats->blocks_made++;
+    stats->reserved += (int64_t)n;
+    stats->reserved_peak = DYNC__MAX(stats->reserved_peak, stats->reserved);
+    return b;
+}
+DYNC__FN void *dync__cuda_alloc(int device, size_t n)
+{
+    void *p = NULL;
+    if (dync__cuda_known(device) != DYNC_OK || dync__cuda_enter(device) != DYNC_OK) return NULL;
+    dync__at_shutdown(dync__cuda_pool_end);
+    n = dync__cuda_rounded(DYNC__MAX(n, 1));
+    cudaStream_t stream = dync__cuda_stream(device);
+    dync__lock(&dync__cuda_pool.lock);
+    dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
+    dync__cuda_block *b = dync__cuda_kept_find(device, stream, n);
+    if (b) stats->reused++;
+    else b = dync__cuda_block_new(device, stream, n);
+    if (b && !dync__map_put(&dync__cuda_pool.live, (uint64_t)(uintptr_t)b->p, (uint64_t)(uintptr_t)b)) {
+        b->next = dync__cuda_pool.kept[device >> 8];
+        dync__cuda_pool.kept[device >> 8] = b;
+        b = NULL;
+    }
+    if (b) {
+        p = b->p;
+        stats->allocated += (int64_t)b->n;
+        stats->allocated_peak = DYNC__MAX(stats->allocated_peak, stats->allocated);
+    }
+    dync__unlock(&dync__cuda_pool.lock);
+    return p;
+}
+DYNC__FN void dync__cuda_free(int device, void *p, size_t n)
+{
+    uint64_t found = 0;
+    dync__cuda_recording *r = dync__cuda_tls.recording;
+    if (!p) return;
+    if (device == DYNC_CPU) {
+        (void)cudaFreeHost(p);
+        return;
+    }
+    if (r) {
+        dync__cuda_kept kept = {device, p, n};
+        if (dync__vec_push(&r->kept, kept)) return;
+        r->failed = true;
+    }
+    dync__lock(&dync__cuda_pool.lock);
+    if (dync__map_get(&dync__cuda_pool.live, (uint64_t)(uintptr_t)p, &found)) {
+        dync__cuda_block *b = (dync__cuda_block *)(uintptr_t)found;
+        dync__map_remove(&dync__cuda_pool.live, (uint64_t)(uintptr_t)p);
+        b->next = dync__cuda_pool.kept[device >> 8];
+        dync__cuda_pool.kept[device >> 8] = b;
+        dync__cuda_pool.stats[device >> 8].allocated -= (int64_t)b->n;
+    }
+    dync__unlock(&dync__cuda_pool.lock);
+}
+DYNC__FN dync_cuda_memory dync__cuda_stats(int index)
+{
+    dync_cuda_memory none;
+    memset(&none, 0, sizeof none);
+    if (index < 0 || index >= DYNC__CUDA_DEVICES) return none;
+    dync__lock(&dync__cuda_pool.lock);
+    none = dync__cuda_pool.stats[index];
+    dync__unlock(&dync__cuda_pool.lock);
+    return none;
+}
+DYNC__FN void dync__cuda_trim(int device)
+{
+    dync__lock(&dync__cuda_pool.lock);
+    dync__cuda_kept_drop(device);
+    dync__unlock(&dync__cuda_pool.lock);
+}
+
+/* Blocks of a stream that is gone serve the default one. */
+DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t stream)
+{
+    dync__lock(&dync__cuda_pool.lock);
+    for (dync__cuda_block *b = dync__cuda_pool.kept[device >> 8]; b; b = b->next)
+        if (b->stream == stream) b->stream = NULL;
+    dync__unlock(&dync__cuda_pool.lock);
+}
+DYNC__FN void *dync__cuda_alloc_pinned(size_t n)
+{
+    void *p = NULL;
+    if (dync__cuda_known(DYNC_CUDA) != DYNC_OK) return NULL;
+    return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */), "cudaHostAlloc") == DYNC_OK ? p : NULL;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n)
+{
+    int device = to_device == DYNC_CPU ? from_device : to_device;
+    DYNC__TRY(dync__cuda_known(device));
+    DYNC__TRY(dync__cuda_enter(device));
+    if (to_device == DYNC_CPU || from_device == DYNC_CPU || to_device == from_device)
+        return dync__cuda_check(cudaMemcpyAsync(dst, src, n, DYNC__CU_COPY_DEFAULT, dync__cuda_stream(device)), "cudaMemcpyAsync");
+    /* Between devices: the source's work comes first, and it may not go on before the copy is done. */
+    DYNC__TRY(dync__cuda_enter(from_device));
+    DYNC__TRY(dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(from_device)), "cudaStreamSynchronize"));
+    DYNC__TRY(dync__cuda_enter(to_device));
+    DYNC__TRY(dync__cuda_check(cudaMemcpyPeerAsync(dst, to_device >> 8, src, from_device >> 8, n, dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync"));
+    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync");
+}
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
+{
+    DYNC__TRY(dync__cuda_copy_later(to_device, dst, from_device, src, n));
+    if (to_device != DYNC_CPU && from_device != DYNC_CPU) return DYNC_OK;
+    int device = to_device == DYNC_CPU ? from_device : to_device;
+    return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(device)), "a kernel or copy on the device failed");
+}
+
+/* ==== cuda/launch.c ============================================================================================= */
+/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched. After memory.c, calls.c; before graphs.c.
+ *
+ * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on 16-byte boundaries; the second is made when
+ * it is first needed. Equal texts share one loaded module. Nothing here waits for the device. */
+typedef struct dync__cuda_module {
+    struct dync__cuda_module *next;
+    uint64_t hash;
+    char *text;
+    cudaLibrary_t library;
+    cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
+} dync__cuda_module;
+static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
+static void dync__cuda_modules_end(void)
+{
+    while (dync__cuda_modules.first) {
+        dync__cuda_module *m = dync__cuda_modules.first;
+        dync__cuda_modules.first = m->next;
+        (void)cudaLibraryUnload(m->library);
+        dync__strfree(m->text);
+        dync__free(m, sizeof *m);
+    }
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
+static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t)
+{
+    static const size_t log_bytes = 2048;
+    char log[2048];
+#if defined(DYNC__CUDA_HEADER)
+    enum cudaJitOption options[2] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
+#else
+    int options[2] = {DYNC__CU_JIT_ERROR_LOG, DYNC__CU_JIT_ERROR_LOG_BYTES};
+#endif
+    void *values[2] = {log, (void *)(uintptr_t)log_bytes};
+    log[0] = 0;
+    cudaError_t e = cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
+    if (e != 0) {
+        char what[900];
+        log[sizeof log - 1] = 0;
+        dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s", t->launch[0].entry, log[0] ? ": " : "", log);
+        return dync__cuda_check(e, what);
+    }
+    for (int i = 0; i < t->n_launches; i++) {
+        DYNC__TRY(dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry), "cudaLibraryGetKernel"));
+        if (t->launch[i].shared_bytes > 0)
+            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
+    }
+    (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
+    return DYNC_OK;
+}
+static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t)
+{
+    const char *text = dync__str_get(&t->text);
+    uint64_t hash = dync__hash_bytes(text, t->text.n, 0);
+    dync__at_shutdown(dync__cuda_modules_end);
+    dync__lock(&dync__cuda_modules.lock);
+    dync__cuda_module *m = dync__cuda_modules.first;
+    while (m && (m->hash != hash || strcmp(m->text, text) != 0)) m = m->next;
+    if (!m && (m = dync__calloc(sizeof *m)) != NULL) {
+        m->hash = hash;
+        m->text = dync__strdup(text);
+        if (!m->text || dync__cuda_load(m, t) != DYNC_OK) {
+            if (m->library) (void)cudaLibraryUnload(m->library);
+            dync__strfree(m->text);
+            dync__free(m, sizeof *m);
+            m = NULL;
+        } else {
+            m->next = dync__cuda_modules.first;
+            dync__cuda_modules.first = m;
+        }
+    }
+    dync__unlock(&dync__cuda_modules.lock);
+    return m;
+}
+
+/* Form 0 or 1 of a part, made and loaded. */
+static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which)
+{
+    dync__cuda_form *f = &part->form[which];
+    if (DYNC__ATOMIC_LOAD(&f->module)) return f;
+    dync_status status = DYNC_OK;
+    dync__lock(&c->lock);
+    if (!f->made) {
+        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == 1, &f->text);
+        f->made = status == DYNC_OK;
+    }
+    dync__cuda_module *m = f->module;
+    if (f->made && !m) m = dync__cuda_module_of(&f->text);
+    DYNC__ATOMIC_STORE(&f->module, m);
+    dync__unlock(&c->lock);
+    return m ? f : NULL;
+}
+
+/* ---- launching ---------------------------------------------------------------------------------------------------------------------- */
+static bool dync__cuda_fits(const dync__cuda_part *part, const uint64_t *word)
+{
+    const dync__ptx_text *t = &part->form[0].text;
+    for (int i = 0; i < t->n_checks; i++)
+        if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
+    return true;
+}
+
+/* The code's buffers, temporaries and numbers as this part's parameters. */
+static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word)
+{
+    for (int i = 0; i < part->n; i++) {
+        int32_t b = part->buf[i];
+        void *p = b >= 0 ? buffers[b] : temp[-1 - b];
+        word[i] = 0;
+        if (!part->host[i]) word[i] = (uint64_t)(uintptr_t)p;
+        else if (p) memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
+    }
+}
+static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n_words, uint64_t *word)
+{
+    void *args[80];
+    for (int i = 0; i < n_words; i++) args[i] = &word[i];
+    for (int i = 0; i < f->text.n_launches; i++) {
+        const dync__ptx_launch *l = &f->text.launch[i];
+        dim3 grid, block;
+        grid.x = (unsigned)l->grid[0];
+        grid.y = (unsigned)l->grid[1];
+        grid.z = (unsigned)l->grid[2];
+        block.x = (unsigned)l->block;
+        block.y = block.z = 1;
+        cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(device));
+        if (e != 0) return dync__cuda_check(e, l->entry);
+        (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.launches, 1);
+    }
+    return DYNC_OK;
+}
+static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset)
+{
+    uint64_t word[72];
+    void *scratch = NULL;
+    int n = part->n;
+    dync__cuda_recording *r = dync__cuda_tls.recording;
+    dync__cuda_words_of(part, buffers, temp, word);
+    const dync__cuda_form *f = dync__cuda_form_of(c, part, 0);
+    if (f && part->kernel && !dync__cuda_fits(part, word)) f = dync__cuda_form_of(c, part, 1);
+    if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    if (f->text.scratch_bytes && !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes))) return DYNC_ERR_MEMORY;
+    word[n++] = (uint64_t)(uintptr_t)scratch;
+    if (f->text.random) {
+        word[n++] = r ? (uint64_t)(uintptr_t)r->rng : 0;
+        word[n++] = seed;
+        word[n++] = r ? offset - r->rng_first : offset;
+    }
+    dync_status status = dync__cuda_launch(c->device, f, n, word);
+    dync__cuda_free(c->device, scratch, (size_t)f->text.scratch_bytes);
+    return status;
+}
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
+{
+    dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
+    void *temp[8] = {NULL};
+    dync_status status = dync__cuda_enter(c->device);
+    for (int i = 0; i < c->temp.n && status == DYNC_OK; i++)
+        if (!(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) status = dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
+    for (int i = 0; i < c->temp.n; i++) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
+    return status;
+}
+
+/* ---- making -------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__cuda_code_free(void *code)
+{
+    dync__cuda_code *c = code;
+    if (!c) return;
+    for (int i = 0; i < c->part.n; i++)
+        for (int f = 0; f < DYNC__CUDA_FORMS; f++) dync__str_free(&c->part.at[i].form[f].text.text);
+    dync__arena_free(&c->arena);
+    dync__free(c, sizeof *c);
+}
+DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code)
+{
+    const dync__cuda_code *c = code;
+    for (int i = 0; i < c->part.n; i++)
+        for (int f = 0; f < DYNC__CUDA_FORMS; f++)
+            if (c->part.at[i].form[f].made) dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
+}
+
+/* A copy that lives as long as the code. */
+static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k)
+{
+    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
+    if (!out) return NULL;
+    for (int i = 0; i < k->buf.n; i++) {
+        dync__buf b = k->buf.at[i];
+        b.name = b.name ? dync__arena_strdup(arena, b.name) : NULL;
+        if (!dync__avec_push(arena, &out->buf, b)) return NULL;
+    }
+    for (int i = 0; i < k->access.n; i++)
+        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        in.origin = in.origin ? dync__arena_strdup(arena, in.origin) : NULL;
+        if (!dync__avec_push(arena, &out->inst, in)) return NULL;
+    }
+    out->uses_random = k->uses_random;
+    return out;
+}
+static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
+{
+    dync__cuda_part part;
+    memset(&part, 0, sizeof part);
+    part.n = n;
+    part.buf = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *part.buf);
+    part.host = dync__arena_alloc(&c->arena, (size_t)(n + 1));
+    if (n > 64) dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d", n);
+    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part)) return NULL;
+    return &c->part.at[c->part.n - 1];
+}
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
+{
+    for (int d = 0; k && !k->failed && d < k->n_dims; d++)
+        if (k->extent[d] == 0) return true;
+    if (!k || k->failed) return dync__fail_memory(0), false;
+    dync__kernel_simplify(k);
+    dync__kernel_schedule(k);
+    dync__cuda_part *part = k->failed ? NULL : dync__cuda_part_new(c, k->buf.n);
+    if (!part) return false;
+    part->kernel = k;
+    for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
+    return true;
+}
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf)
+{
+    dync__cuda_part *part = dync__cuda_part_new(c, n);
+    if (!part) {
+        dync__str text = t->text;
+        dync__str_free(&text);
+        return false;
+    }
+    part->form[0].text = *t;
+    part->form[0].made = true;
+    for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+    return !t->text.failed;
+}
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
+{
+    if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
+    return DYNC__CUDA_TEMP + c->temp.n - 1;
+}
+
+/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made. */
+static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
+{
+    for (int i = 0; i < c->part.n && ok; i++) ok = dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
+    if (ok) return c;
+    dync__cuda_code_free(c);
+    return NULL;
+}
+DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bool *host)
+{
+    if (dync__cuda_known(device) != DYNC_OK) return NULL;
+    dync__cuda_code *c = dync__calloc(sizeof *c);
+    if (!c) return NULL;
+    c->device = device;
+    c->n_buffers = k->buf.n;
+    dync__kernel *own = dync__cuda_kernel_copy(&c->arena, k);
+    dync__cuda_part *part = own ? dync__cuda_part_new(c, k->buf.n) : NULL;
+    if (part) {
+        part->kernel = own;
+        for (int i = 0; i < k->buf.n; i++) {
+            part->buf[i] = i;
+            part->host[i] = host[i];
+        }
+    }
+    bool empty = false;
+    for (int d = 0; d < k->n_dims; d++) empty |= k->extent[d] == 0;
+    if (part && empty) c->part.n = 0;
+    return dync__cuda_code_finish(c, part != NULL);
+}
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
+{
+    if (dync__cuda_known(device) != DYNC_OK) return NULL;
+    dync__cuda_code *c = dync__calloc(sizeof *c);
+    if (!c) return NULL;
+    bool done = false;
+    c->device = device;
+    c->n_buffers = call->n;
+    dync_status status = dync__cuda_call_text(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s: not on a GPU", call->row->name);
+    return dync__cuda_code_finish(c, status == DYNC_OK);
+}
+
+/* ==== cuda/graphs.c ============================================================================================= */
+/* cuda/graphs.c: inner compilers whose plan runs as a recorded graph: the cudagraphs backend and inductor's option of that name. After
+ * launch.c.
+ *
+ * The first call runs plainly (texts are loaded, memory is warm). The second records: inputs that came from the same address twice are taken
+ * to stay there (parameters); the others are copied to fixed places first. From then on a call compares addresses, copies what moves, draws
+ * random numbers' first index, launches the graph and hands out copies of its results. An input at a new address of the first kind makes it
+ * fixed-place and records again; sizes cannot change, as AOT has an inner callable for each. Inputs in main memory: no graph, said once.
+ * Source: torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
+typedef struct dync__cuda_graph {
+    dync__inner inner;
+    dync__mutex lock;
+    int device, n_in, n_out, calls;
+    void **address;                      /* of each input at the last call, or at the recording */
+    bool *moves;                         /* copied to a fixed place */
+    dync__tensor **fixed, **result;
+    cudaGraphExec_t exec;
+    dync__cuda_recording kept;           /* memory and random state of the recording */
+    uint64_t rng_count;
+    bool plain;                          /* never recorded: something is in main memory, or recording failed */
+} dync__cuda_graph;
+static void dync__cuda_graph_drop(dync__cuda_graph *g)
+{
+    if (g->exec) {
+        (void)dync__cuda_enter(g->device);
+        (void)cudaStreamSynchronize(g->kept.stream);
+        (void)cudaGraphExecDestroy(g->exec);
+    }
+    g->exec = NULL;
+    for (int i = 0; i < g->n_in && g->fixed; i++) {
+        dync__unref(g->fixed[i]);
+        g->fixed[i] = NULL;
+    }
+    for (int i = 0; i < g->n_out && g->result; i++) {
+        dync__unref(g->result[i]);
+        g->result[i] = NULL;
+    }
+    for (int i = 0; i < g->kept.kept.n; i++) dync__cuda_free(g->kept.kept.at[i].device, g->kept.kept.at[i].p, g->kept.kept.at[i].n);
+    dync__vec_free(&g->kept.kept);
+    if (g->kept.rng) dync__cuda_free(g->device, g->kept.rng, 16);
+    g->kept.rng = NULL;
+}
+static void dync__cuda_graph_destroy(void *state)
+{
+    dync__cuda_graph *g = state;
+    dync__cuda_graph_drop(g);
+    if (g->kept.stream) (void)cudaStreamDestroy(g->kept.stream);
+    if (g->inner.destroy) g->inner.destroy(g->inner.state);
+    dync__free(g->address, (size_t)(g->n_in + 1) * sizeof *g->address);
+    dync__free(g->moves, (size_t)g->n_in + 1);
+    dync__free(g->fixed, (size_t)(g->n_in + 1) * sizeof *g->fixed);
+    dync__free(g->result, (size_t)(g->n_out + 1) * sizeof *g->result);
+    dync__free(g, sizeof *g);
+}
+static dync_status dync__cuda_graph_narrow(void *state, const bool *used)
+{
+    dync__cuda_graph *g = state;
+    dync__lock(&g->lock);
+    dync__cuda_graph_drop(g);
+    g->calls = 0;
+    dync__unlock(&g->lock);
+    return g->inner.narrow ? g->inner.narrow(g->inner.state, used) : DYNC_OK;
+}
+static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_out)
+{
+    if (g->address) return DYNC_OK;
+    g->n_in = n_in;
+    g->n_out = n_out;
+    g->address = dync__calloc((size_t)(n_in + 1) * sizeof *g->address);
+    g->moves = dync__calloc((size_t)n_in + 1);
+    g->fixed = dync__calloc((size_t)(n_in + 1) * sizeof *g->fixed);
+    g->result = dync__calloc((size_t)(n_out + 1) * sizeof *g->result);
+    if (!g->address || !g->moves || !g->fixed || !g->result) return DYNC_ERR_MEMORY;
+    return dync__cuda_check(cudaStreamCreateWithFlags(&g->kept.stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags");
+}
+static size_t dync__cuda_span_bytes(const dync__tensor *t)
+{
+    dync__layout lay = t->lay;
+    lay.offset = 0;
+    return (size_t)dync__layout_span(&lay) * dync__dtype_info(t->dtype)->bytes;
+}
+
+/* Inputs as the graph sees them: themselves, or their fixed places. Fresh references. */
+static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **seen)
+{
+    for (int i = 0; i < g->n_in; i++) {
+        if (!g->moves[i]) {
+            dync__ref(seen[i] = in[i]);
+            g->address[i] = dync__tensor_data(in[i]);
+            continue;
+        }
+        dync__layout lay = in[i]->lay;
+        lay.offset = 0;
+        if (!(seen[i] = dync__tensor_empty(in[i]->dtype, in[i]->device, &lay))) return DYNC_ERR_MEMORY;
+        dync__ref(g->fixed[i] = seen[i]);
+    }
+    return DYNC_OK;
+}
+static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen, cudaGraph_t *graph)
+{
+    dync__cuda_recording *r = &g->kept;
+    cudaStream_t stream = r->stream;
+    uint64_t first = dync__tls.rng_offset;
+    r->device = g->device;
+    r->failed = false;
+    r->rng_first = first;
+    if (!(r->rng = dync__cuda_alloc(g->device, 16))) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__cuda_check(cudaStreamBeginCapture(stream, DYNC__CU_CAPTURE_RELAXED), "cudaStreamBeginCapture"));
+    dync__cuda_tls.recording = r;
+    dync_status status = g->inner.run(g->inner.state, g->n_in, seen, g->n_out, g->result);
+    dync__cuda_tls.recording = NULL;
+    g->rng_count = dync__tls.rng_offset - first;
+    dync__tls.rng_offset = first;                            /* the replay draws them */
+    cudaError_t e = cudaStreamEndCapture(stream, graph);
+    if (status == DYNC_OK) status = dync__cuda_check(e, "cudaStreamEndCapture");
+    return status == DYNC_OK && r->failed ? DYNC_ERR_MEMORY : status;
+}
+static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *const *in)
+{
+    cudaGraph_t graph = NULL;
+    size_t bytes = (size_t)(g->n_in + 1) * sizeof(dync__tensor *);
+    dync__tensor **seen = dync__calloc(bytes);
+    dync_status status = seen ? dync__cuda_graph_inputs(g, in, seen) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__cuda_graph_capture(g, seen, &graph);
+    if (status == DYNC_OK) status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0), "cudaGraphInstantiate");
+    if (graph) (void)cudaGraphDestroy(graph);
+    for (int i = 0; seen && i < g->n_in; i++) dync__unref(seen[i]);
+    dync__free(seen, bytes);
+    if (status != DYNC_OK) dync__cuda_graph_drop(g);
+    else (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
+    return status;
+}
+
+/* A result: an alias of the caller's input where it is one of the seen input's, else a copy of what the graph has written. */
+static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__tensor *const *in)
+{
+    const dync__tensor *t = g->result[i];
+    for (int k = 0; k < g->n_in; k++) {
+        const dync__tensor *seen = g->fixed[k] ? g->fixed[k] : NULL;
+        if (seen && seen->storage == t->storage) {
+            dync__layout lay = t->lay;
+            lay.offset += in[k]->lay.offset;
+            return dync__tensor_alias(in[k], t->dtype, &lay);
+        }
+        if (!seen && in[k]->storage->data == t->storage->data && t->storage->data) return dync__tensor_alias(in[k], t->dtype, &t->lay);
+    }
+    dync__storage *s = NULL;
+    s = dync__storage_new(g->device, t->storage->size_bytes);
+    if (s && dync__cuda_copy_later(g->device, s->data, g->device, t->storage->data, t->storage->size_bytes) != DYNC_OK) {
+        dync__storage_unref(s);
+        s = NULL;
+    }
+    return s ? dync__tensor_new(s, t->dtype, &t->lay) : NULL;
+}
+
+/* Results that share a storage share the copy too. */
+static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+{
+    for (int i = 0; i < g->n_out; i++) {
+        out[i] = NULL;
+        if (!g->result[i]) continue;
+        for (int j = 0; j < i && !out[i]; j++)
+            if (g->result[j] && g->result[j]->storage == g->result[i]->storage && out[j])
+                out[i] = dync__tensor_alias(out[j], g->result[i]->dtype, &g->result[i]->lay);
+        if (!out[i] && !(out[i] = dync__cuda_graph_result(g, i, in))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
+{
+    for (int i = 0; i < g->n_in; i++)
+        if (g->moves[i] && in[i]->numel)
+            DYNC__TRY(dync__cuda_copy_later(g->device, g->fixed[i]->storage->data, g->device, dync__tensor_data(in[i]), dync__cuda_span_bytes(in[i])));
+    if (g->rng_count) {
+        uint64_t state[2] = {dync__tls.rng_seed, dync__rng_take(g->rng_count)};
+        DYNC__TRY(dync__cuda_copy_later(g->device, g->kept.rng, DYNC_CPU, state, sizeof state));
+    }
+    DYNC__TRY(dync__cuda_check(cudaGraphLaunch(g->exec, dync__cuda_stream(g->device)), "cudaGraphLaunch"));
+    (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.replays, 1);
+    return dync__cuda_graph_results(g, in, out);
+}
+
+/* Whether a graph can serve these inputs; notes what moves. *again: the recording has to go. */
+static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, bool *again)
+{
+    for (int i = 0; i < g->n_in; i++) {
+        void *p = dync__tensor_data(in[i]);
+        if (in[i]->device != g->device) return false;
+        if (g->calls > 0 && !g->moves[i] && p != g->address[i]) g->moves[i] = *again = true;
+        g->address[i] = p;
+    }
+    return true;
+}
+static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+{
+    dync__cuda_graph *g = state;
+    bool again = false;
+    dync__lock(&g->lock);
+    dync_status status = dync__cuda_enter(g->device);
+    if (status == DYNC_OK) status = dync__cuda_graph_room(g, n_in, n_out);
+    if (status == DYNC_OK && !g->plain && !dync__cuda_graph_look(g, in, &again)) {
+        g->plain = true;
+        dync__log(DYNC__LOG_perf, "cudagraphs: an input is in main memory: run plainly");
+    }
+    if (again) dync__cuda_graph_drop(g);
+    if (status != DYNC_OK || g->plain || g->calls == 0 || dync__cuda_tls.recording) {
+        g->calls = 1;
+        dync__unlock(&g->lock);
+        return status != DYNC_OK ? status : g->inner.run(g->inner.state, n_in, in, n_out, out);
+    }
+    if (!g->exec) status = dync__cuda_graph_make(g, in);
+    if (status == DYNC_OK) status = dync__cuda_graph_replay(g, in, out);
+    dync__unlock(&g->lock);
+    return status;
+}
+DYNC__FN dync_status dync__cuda_record(int device, dync__inner *inner)
+{
+    dync__cuda_graph *g = dync__calloc(sizeof *g);
+    if (!g) return DYNC_ERR_MEMORY;
+    g->inner = *inner;
+    g->device = device;
+    memset(inner, 0, sizeof *inner);
+    inner->run = dync__cuda_graph_run;
+    inner->destroy = dync__cuda_graph_destroy;
+    inner->narrow = dync__cuda_graph_narrow;
+    inner->state = g;
+    return DYNC_OK;
+}
+
+/* ==== cuda/public.c ============================================================================================= */
+/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device. Last. */
+static const dync__device dync__cuda_device = {
+    .known = dync__cuda_known, .alloc = dync__cuda_alloc, .free = dync__cuda_free, .copy = dync__cuda_copy,
+    .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .run = dync__cuda_run,
+    .code_free = dync__cuda_code_free, .code_dump = dync__cuda_code_dump, .record = dync__cuda_record,
+};
+#if !defined(DYNC__SPLIT)
+static const dync__device *dync__device_hook = &dync__cuda_device;
+#else
+DYNC__FN void dync__cuda_install(void) { dync__device_hook = &dync__cuda_device; }
+#endif
+DYNC_API int dync_cuda_device_count(void) { return dync__cuda_count(); }
+DYNC_API const char *dync_cuda_reason(void) { return dync__cuda_why(); }
+static dync_status dync__cuda_device_of(int index, int *device)
+{
+    *device = DYNC_CUDA | index << 8;
+    if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "expected a device from 0 to %d, got %d", dync__cuda_count() - 1, index);
+    DYNC__TRY(dync__cuda_known(*device));
+    return dync__cuda_enter(*device);
+}
+DYNC_API dync_status dync_cuda_synchronize(int index)
+{
+    int device;
+    DYNC__TRY(dync__cuda_device_of(index, &device));
+    return dync__cuda_check(cudaDeviceSynchronize(), "a kernel or copy on the device failed");
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
+DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_stats(index); }
+DYNC_API void dync_cuda_empty_cache(int index)
+{
+    int device;
+    if (dync__cuda_device_of(index, &device) == DYNC_OK && dync_cuda_synchronize(index) == DYNC_OK) dync__cuda_trim(device);
+}
+static dync__tensor *dync__cuda_own(const dync_tensor *h)
+{
+    dync__tensor *t = dync__open(h);
+    if (!t || (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META)) return t;
+    dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none");
+    return NULL;
+}
+DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h)
+{
+    dync__tensor *t = dync__cuda_own(h), *dense = t ? dync__contiguous_copy(t) : NULL, *out = NULL;
+    void *p = dense ? dync__cuda_alloc_pinned(dense->storage->size_bytes) : NULL;
+    dync__storage *s = p ? dync__storage_borrow(DYNC_CPU, p, dense->storage->size_bytes) : NULL;
+    if (s) {
+        memcpy(p, dense->storage->data, dense->storage->size_bytes);
+        s->flags = DYNC__STORAGE_PINNED;
+        out = dync__tensor_new(s, t->dtype, &dense->lay);
+    } else if (p) {
+        dync__cuda_free(DYNC_CPU, p, 0);
+    }
+    dync__unref(dense);
+    return dync__give(out);
+}
+DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device)
+{
+    dync__tensor *t = dync__cuda_own(h), *out = NULL, *dense = NULL;
+    if (!t || dync__infer_device_known((int)device) != DYNC_OK) return NULL;
+    if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) || !dync__layout_is_dense(&t->lay)) return dync_to_device(h, device);
+    dync__layout lay = t->lay;
+    lay.offset = 0;
+    size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
+    void *pinned = device == DYNC_CPU ? dync__cuda_alloc_pinned(bytes) : NULL;
+    if (device == DYNC_CPU) {
+        dync__storage *s = pinned ? dync__storage_borrow(DYNC_CPU, pinned, bytes) : NULL;
+        if (s) s->flags = DYNC__STORAGE_PINNED;
+        else if (pinned) dync__cuda_free(DYNC_CPU, pinned, 0);
+        out = s ? dync__tensor_new(s, t->dtype, &lay) : NULL;
+    } else {
+        out = dync__tensor_empty(t->dtype, (int)device, &lay);
+    }
+    dync__unref(dense);
+    if (out && bytes && dync__cuda_copy_later((int)device, out->storage->data, t->device, dync__tensor_data(t), bytes) != DYNC_OK) {
+        dync__unref(out);
+        out = NULL;
+    }
+    return dync__give(out);
+}
+DYNC_API void *dync_cuda_data(dync_tensor *h)
+{
+    dync__tensor *t = dync__cuda_own(h);
+    if (!t) return NULL;
+    if ((t->device & 255) != DYNC_CUDA) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
+    return dync__tensor_data(t);
+}
+
+/* ---- streams and events ------------------------------------------------------------------------------------------------------------------- */
+DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index)
+{
+    int device;
+    if (dync__cuda_device_of(index, &device) != DYNC_OK) return NULL;
+    dync_cuda_stream *s = dync__calloc(sizeof *s);
+    if (!s) return NULL;
+    s->device = device;
+    if (dync__cuda_check(cudaStreamCreateWithFlags(&s->stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags") == DYNC_OK) return s;
+    dync__free(s, sizeof *s);
+    return NULL;
+}
+
+/* Memory kept for the stream goes back: another stream may get the same handle. */
+DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s)
+{
+    if (!s) return;
+    if (dync__cuda_tls.stream[s->device >> 8] == s) dync__cuda_tls.stream[s->device >> 8] = NULL;
+    if (dync__cuda_enter(s->device) == DYNC_OK) {
+        (void)cudaStreamSynchronize(s->stream);
+        (void)cudaStreamDestroy(s->stream);
+        dync__cuda_trim_stream(s->device, s->stream);
+    }
+    dync__free(s, sizeof *s);
+}
+DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *s, int index)
+{
+    if (s) index = s->device >> 8;
+    if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "there is no device %d", index), NULL;
+    dync_cuda_stream *before = dync__cuda_tls.stream[index];
+    dync__cuda_tls.stream[index] = s;
+    return before;
+}
+static dync_status dync__cuda_given(const void *p, const char *what)
+{
+    return p ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "expected %s, got NULL", what);
+}
+DYNC_API dync_status dync_cuda_stream_synchronize(dync_cuda_stream *s)
+{
+    DYNC__TRY(dync__cuda_given(s, "a stream"));
+    DYNC__TRY(dync__cuda_enter(s->device));
+    return dync__cuda_check(cudaStreamSynchronize(s->stream), "a kernel or copy on the stream failed");
+}
+DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *s, dync_cuda_event *e)
+{
+    DYNC__TRY(dync__cuda_given(s, "a stream"));
+    DYNC__TRY(dync__cuda_given(e, "an event"));
+    DYNC__TRY(dync__cuda_enter(s->device));
+    return dync__cuda_check(cudaStreamWaitEvent(s->stream, e->event, 0), "cudaStreamWaitEvent");
+}
+DYNC_API void *dync_cuda_stream_handle(dync_cuda_stream *s) { return s ? (void *)s->stream : NULL; }
+DYNC_API dync_cuda_event *dync_cuda_event_new(int index)
+{
+    int device;
+    if (dync__cuda_device_of(index, &device) != DYNC_OK) return NULL;
+    dync_cuda_event *e = dync__calloc(sizeof *e);
+    if (!e) return NULL;
+    e->device = device;
+    if (dync__cuda_check(cudaEventCreateWithFlags(&e->event, 0), "cudaEventCreateWithFlags") == DYNC_OK) return e;
+    dync__free(e, sizeof *e);
+    return NULL;
+}
+DYNC_API void dync_cuda_event_free(dync_cuda_event *e)
+{
+    if (!e) return;
+    (void)cudaEventDestroy(e->event);
+    dync__free(e, sizeof *e);
+}
+DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *e)
+{
+    DYNC__TRY(dync__cuda_given(e, "an event"));
+    DYNC__TRY(dync__cuda_enter(e->device));
+    return dync__cuda_check(cudaEventRecord(e->event, dync__cuda_stream(e->device)), "cudaEventRecord");
+}
+DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e)
+{
+    DYNC__TRY(dync__cuda_given(e, "an event"));
+    return dync__cuda_check(cudaEventSynchronize(e->event), "cudaEventSynchronize");
+}
+DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
+{
+    float ms = 0;
+    if (dync__cuda_given(start, "an event") != DYNC_OK || dync__cuda_given(end, "an event") != DYNC_OK) return (double)NAN;
+    return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event), "cudaEventElapsedTime") == DYNC_OK ? (double)ms : (double)NAN;
+}
+DYNC_API dync_cuda_counters dync_cuda_get_counters(void) { return dync__cuda_counters; }
+#endif

@@ -1,0 +1,344 @@
+/* cuda/calls.c: kernel calls that are no loop nests, as PTX written out: running sums, scattering. After loops.c, before launch.c.
+ *
+ *   cumsum    a block a line: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the carry
+ *   scatter   a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: nothing is written by two,
+ *             and additions come in the order of the index, as on the CPU. Half floats add up in f32.
+ * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
+#include "../dync.in.h"
+#include "cuda.h"
+
+typedef struct dync__ct { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__ct;    /* a text in the making */
+
+static void dync__ct_begin(dync__ct *t, int n_buffers)
+{
+    char name[24];
+    memset(t, 0, sizeof *t);
+    t->n_buffers = n_buffers;
+    t->p.index = "u32";
+    dync__ptx_reg(&t->p, "pred", "%true");
+    dync__ptx_line(&t->p, "setp.eq.u32 %%true, 0, 0");
+    for (int i = 0; i < n_buffers; i++) {
+        dync__format(name, sizeof name, "%%b%d", i);
+        dync__ptx_reg(&t->p, "b64", name);
+        dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
+        dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
+    }
+    dync__ptx_reg(&t->p, "u32", "%thr");
+    dync__ptx_reg(&t->p, "u32", "%cta");
+    dync__ptx_line(&t->p, "mov.u32 %%thr, %%tid.x");
+    dync__ptx_line(&t->p, "mov.u32 %%cta, %%ctaid.x");
+}
+
+static bool dync__ct_end(dync__ct *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf)
+{
+    dync__ptx_launch *l = &t->out.launch[0];
+    t->out.n_launches = 1;
+    dync__format(l->entry, sizeof l->entry, "dync_%s", name);
+    l->grid[0] = blocks;
+    l->grid[1] = l->grid[2] = 1;
+    l->block = block;
+    dync__str_addf(&t->out.text, "// %s\n", name);
+    dync__ptx_header(&t->out.text, "sm_80");
+    dync__str_addf(&t->out.text, "\n.visible .entry %s(", l->entry);
+    for (int i = 0; i <= t->n_buffers; i++) dync__str_addf(&t->out.text, "%s.param .b64 p%d", i ? ", " : "", i);
+    dync__str_addf(&t->out.text, ")\n.maxntid %d, 1, 1\n{\n", block);
+    if (t->p.shared_bytes) dync__str_addf(&t->out.text, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
+    dync__str_add(&t->out.text, dync__str_get(&t->p.regs));
+    dync__str_add(&t->out.text, dync__str_get(&t->p.body));
+    dync__str_add(&t->out.text, "    ret;\n}\n");
+    bool failed = t->p.failed || t->p.regs.failed || t->p.body.failed || t->out.text.failed;
+    dync__str_free(&t->p.regs);
+    dync__str_free(&t->p.body);
+    if (!failed) return dync__cuda_add_text(code, &t->out, t->n_buffers, buf);
+    dync__str_free(&t->out.text);
+    return dync__fail_memory(0), false;
+}
+
+/* A register of 64 bits. */
+static void dync__ct_wide(dync__ct *t, const char *name, const char *from)
+{
+    dync__ptx_reg(&t->p, "b64", name);
+    if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
+}
+
+/* at += bytes * sum of stride * coordinate over the dims of o but `skip`; `linear` (b64) runs over those of `walked`. */
+static void dync__ct_address(dync__ct *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
+{
+    char rest[40];
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes;
+    dync__ptx_line(&t->p, "add.s64 %s, %s, %lld", at, at, (long long)(o->lay.offset * bytes));
+    dync__format(rest, sizeof rest, "%s", linear);
+    for (int d = o->lay.ndim - 1; d >= 0; d--) {
+        if (d == skip) continue;
+        const char *next = dync__ptx_temp(&t->p, "b64"), *here = dync__ptx_temp(&t->p, "b64");
+        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest, (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest, (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here, (long long)(o->lay.stride[d] * bytes), at);
+        dync__format(rest, sizeof rest, "%s", next);
+    }
+}
+
+/* value (a register of the compute type of dtype) from or to [at]. */
+static void dync__ct_load(dync__ct *t, int dtype, const char *value, const char *at, const char *guard)
+{
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
+    if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
+}
+static void dync__ct_store(dync__ct *t, int dtype, const char *at, const char *value, const char *guard)
+{
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
+    dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
+}
+
+static int64_t dync__ct_numel(const dync__operand *o, int skip)
+{
+    int64_t n = 1;
+    for (int d = 0; d < o->lay.ndim; d++)
+        if (d != skip) n *= o->lay.shape[d];
+    return n;
+}
+
+/* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
+
+/* acc += what the thread `distance` below has, in the warp (bits: 5) */
+static void dync__ct_scan_step(dync__ct *t, const char *type, const char *acc, int distance)
+{
+    dync__ptx *p = &t->p;
+    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *there = dync__ptx_temp(p, "pred");
+    const char *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32"), *other = dync__ptx_temp(p, type);
+    dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, acc);
+    dync__ptx_line(p, "shfl.sync.up.b32 %s|%s, %s, %d, 0, 0xffffffff", low2, there, low, distance);
+    dync__ptx_line(p, "shfl.sync.up.b32 %s|%s, %s, %d, 0, 0xffffffff", high2, there, high, distance);
+    dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low2, high2);
+    dync__ptx_line(p, "@%s add%s.%s %s, %s, %s", there, type[0] == 'f' ? ".rn" : "", type, acc, acc, other);
+}
+
+static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *call)
+{
+    enum { BLOCK = 256 };
+    dync__ct t;
+    dync__ptx *p = &t.p;
+    const dync__operand *x = &call->operand[0], *y = &call->operand[1];
+    int dim = (int)call->attr[0], compute = dync__dtype_info(x->dtype)->compute;
+    const char *type = compute == DYNC_F32 || compute == DYNC_F64 ? "f64" : "s64";
+    int64_t lines = dync__ct_numel(x, dim), length = x->lay.shape[dim];
+    int32_t buf[] = {0, 1};
+    if (lines * length == 0) return DYNC_OK;
+    dync__ct_begin(&t, 2);
+    p->shared_bytes = 8 * (BLOCK / 32);
+    dync__ct_wide(&t, "%line", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
+    dync__ct_wide(&t, "%x", "%b0");
+    dync__ct_wide(&t, "%y", "%b1");
+    dync__ct_address(&t, "%x", x, x->lay.shape, dim, "%line");
+    dync__ct_address(&t, "%y", y, y->lay.shape, dim, "%line");
+    static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%warp", "%lane", "%base", "%slot", "%slot2"};
+    for (int i = 0; i < 4; i++) dync__ptx_reg(p, "b64", b64[i]);
+    for (int i = 0; i < 5; i++) dync__ptx_reg(p, "b32", b32[i]);
+    dync__ptx_reg(p, type, "%carry");
+    dync__ptx_reg(p, type, "%acc");
+    dync__ptx_reg(p, type, "%sum");
+    dync__ptx_reg(p, type, "%before");
+    dync__ptx_reg(p, dync__ptx_type(compute), "%v");
+    dync__ptx_reg(p, "pred", "%in");
+    dync__ptx_reg(p, "pred", "%last");
+    dync__ptx_reg(p, "pred", "%mine");
+    dync__ptx_line(p, "and.b32 %%lane, %%thr, 31");
+    dync__ptx_line(p, "shr.u32 %%warp, %%thr, 5");
+    dync__ptx_line(p, "mov.u32 %%base, smem");
+    dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%base");
+    dync__ptx_line(p, "mov.b64 %%carry, 0");
+    dync__ptx_line(p, "cvt.u64.u32 %%pos, %%thr");
+    dync__ptx_line(p, "mov.b64 %%at, 0");
+    dync__str_add(&p->body, "TILE:\n");
+    dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
+    dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)(x->lay.stride[dim] * dync__dtype_info(x->dtype)->bytes));
+    dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)(y->lay.stride[dim] * dync__dtype_info(y->dtype)->bytes));
+    dync__ct_load(&t, x->dtype, "%v", "%px", "@%in ");
+    if (compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc, %%v");
+    else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc, %%v");
+    else dync__ptx_line(p, "mov.b64 %%acc, %%v");
+    dync__ptx_line(p, "selp.%s %%acc, %%acc, %s, %%in", type, type[0] == 'f' ? "0d0000000000000000" : "0");
+    for (int distance = 1; distance < 32; distance *= 2) dync__ct_scan_step(&t, type, "%acc", distance);
+    dync__ptx_line(p, "setp.eq.u32 %%last, %%lane, 31");
+    dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%acc");
+    dync__ptx_line(p, "bar.sync 0");
+    dync__ptx_line(p, "mov.b64 %%before, %%carry");
+    for (int w = 0; w < BLOCK / 32; w++) {                    /* totals of the warps before this one; of all: the next carry */
+        dync__ptx_line(p, "ld.shared.b64 %%sum, [%%base+%d]", 8 * w);
+        dync__ptx_line(p, "setp.gt.u32 %%mine, %%warp, %d", w);
+        dync__ptx_line(p, "@%%mine add%s.%s %%before, %%before, %%sum", type[0] == 'f' ? ".rn" : "", type);
+        dync__ptx_line(p, "add%s.%s %%carry, %%carry, %%sum", type[0] == 'f' ? ".rn" : "", type);
+    }
+    dync__ptx_line(p, "bar.sync 0");
+    dync__ptx_line(p, "add%s.%s %%acc, %%acc, %%before", type[0] == 'f' ? ".rn" : "", type);
+    if (compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v, %%acc");
+    else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v, %%acc");
+    else dync__ptx_line(p, "mov.b64 %%v, %%acc");
+    dync__ct_store(&t, y->dtype, "%py", "%v", "@%in ");
+    dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", BLOCK);
+    dync__ptx_line(p, "add.s64 %%at, %%at, %d", BLOCK);
+    dync__ptx_line(p, "setp.lt.s64 %%last, %%at, %lld", (long long)length);
+    dync__ptx_line(p, "@%%last bra TILE");
+    return dync__ct_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */
+
+enum { DYNC__CT_SET, DYNC__CT_ADD };
+
+/* to[line, index[i]] = or += scale * from[line, i] for all i in order, where both the index (o: operands as given) and from are walked along
+ * dim. index_dim: of the index operand, -1 where all lines share it. */
+typedef struct dync__ct_scatter {
+    const dync__operand *index, *from, *to;
+    int32_t buf[3];
+    int dim, kind;
+    bool shared;                         /* one index for all lines */
+    const int64_t *walked;               /* sizes of the lines' dims */
+    int64_t count;
+    double scale;
+} dync__ct_scatter;
+
+static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const dync__ct_scatter *s)
+{
+    dync__ct t;
+    dync__ptx *p = &t.p;
+    int compute = dync__dtype_info(s->to->dtype)->compute;
+    int64_t lines = 1, size = s->to->lay.shape[s->dim], parts = 1, units = dync__cuda_unit_of(code->device >> 8)->units;
+    for (int d = 0; d < s->to->lay.ndim; d++)
+        if (d != s->dim) lines *= s->walked[d];
+    if (lines * s->count == 0) return true;
+    while (parts < size && lines * parts < units * 1024 && parts < 4096) parts *= 2;
+    int64_t threads = lines * parts;
+    const char *type = dync__ptx_type(compute);
+    dync__ct_begin(&t, 3);
+    static const char *const b64[] = {"%thread", "%line", "%part", "%pi", "%pf", "%pt", "%i", "%place", "%to"};
+    for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
+    static const char *const preds[] = {"%out", "%mine", "%ok", "%more"};
+    for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
+    dync__ptx_reg(p, type, "%v");
+    dync__ptx_reg(p, type, "%old");
+    dync__ptx_line(p, "mul.wide.u32 %%thread, %%cta, 256");
+    dync__ptx_line(p, "cvt.u64.u32 %%line, %%thr");
+    dync__ptx_line(p, "add.s64 %%thread, %%thread, %%line");
+    dync__ptx_line(p, "setp.ge.s64 %%out, %%thread, %lld", (long long)threads);
+    dync__ptx_line(p, "@%%out ret");
+    dync__ptx_line(p, "rem.u64 %%line, %%thread, %lld", (long long)lines);
+    dync__ptx_line(p, "div.u64 %%part, %%thread, %lld", (long long)lines);
+    dync__ptx_line(p, "mov.b64 %%pi, %%b0");
+    dync__ptx_line(p, "mov.b64 %%pf, %%b1");
+    dync__ptx_line(p, "mov.b64 %%pt, %%b2");
+    if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
+    else dync__ct_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
+    dync__ct_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__ct_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
+    dync__ptx_line(p, "mov.b64 %%i, 0");
+    dync__str_add(&p->body, "NEXT:\n");
+    dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
+    dync__ptx_line(p, "and.b64 %%to, %%place, %lld", (long long)(parts - 1));
+    dync__ptx_line(p, "setp.eq.s64 %%mine, %%to, %%part");
+    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)size);   /* unsigned: not below 0 either */
+    dync__ptx_line(p, "not.pred %%mine, %%ok");
+    dync__ptx_line(p, "@%%mine bra SKIP");
+    dync__ct_load(&t, s->from->dtype, "%v", "%pf", "");
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%place, %lld, %%pt", (long long)(s->to->lay.stride[s->dim] * dync__dtype_info(s->to->dtype)->bytes));
+    if (s->kind == DYNC__CT_ADD) {
+        bool f = compute == DYNC_F32 || compute == DYNC_F64;
+        if (s->scale < 1 || s->scale > 1) {
+            dync__scalar scale;
+            scale.i = (int64_t)s->scale;
+            if (compute == DYNC_F32) scale.f = (float)s->scale;
+            else if (f) scale.d = s->scale;
+            dync__ptx_line(p, "mul%s.%s %%v, %%v, %s", f ? ".rn" : ".lo", type, dync__ptx_constant(p, compute, scale));
+        }
+        dync__ct_load(&t, s->to->dtype, "%old", "%to", "");
+        dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", f ? ".rn" : "", type);
+    }
+    dync__ct_store(&t, s->to->dtype, "%to", "%v", "");
+    dync__str_add(&p->body, "SKIP:\n");
+    dync__ptx_line(p, "add.s64 %%i, %%i, 1");
+    dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.stride[s->shared ? 0 : s->dim] * 8));
+    dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", (long long)(s->from->lay.stride[s->dim] * dync__dtype_info(s->from->dtype)->bytes));
+    dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
+    dync__ptx_line(p, "@%%more bra NEXT");
+    return dync__ct_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
+}
+
+/* to = from, element by element; NULL from: zeros. */
+static bool dync__ct_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
+{
+    dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
+    dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
+    int type = dync__dtype_info(to->dtype)->compute;
+    if (!k) return false;
+    int v = from ? dync__lb_load(&b, dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, from->lay.offset, from->lay.stride))
+                 : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
+    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, to->lay.offset, to->lay.stride),
+                   dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
+    return dync__cuda_add_loop(code, k);
+}
+
+/* base, index, source, out: half floats by way of f32 where they are added up. */
+static dync_status dync__ct_scattered(dync__cuda_code *code, const dync__kcall *call, int kind, bool slices)
+{
+    const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
+    bool half = (out->dtype == DYNC_F16 || out->dtype == DYNC_BF16) && kind == DYNC__CT_ADD;
+    dync__operand wide = *out;
+    int32_t to = 3;
+    int dim = (int)call->attr[0];
+    if (dync__ct_numel(out, -1) == 0) return DYNC_OK;
+    if (half) {
+        wide.dtype = DYNC_F32;
+        DYNC__TRY(dync__layout_contiguous(&wide.lay, out->lay.ndim, out->lay.shape));
+        to = dync__cuda_add_temp(code, dync__ct_numel(out, -1) * 4);
+        if (to < 0) return DYNC_ERR_MEMORY;
+    }
+    bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !half &&
+                    memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
+    if (!in_place && !dync__ct_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
+    dync__ct_scatter s = {index, source, &wide, {1, 2, to}, dim, kind, slices, slices ? source->lay.shape : index->lay.shape,
+                          slices ? index->lay.shape[0] : index->lay.shape[dim], slices ? call->fattr[0] : 1.0};
+    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return half && !dync__ct_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+/* gy, index, gx: planes are lines, H * W places each. */
+static dync_status dync__ct_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
+{
+    const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
+    int rank = gx->lay.ndim;
+    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
+    dync__operand dense[3] = {*gy, *index, *gx};
+    int32_t buf[3];
+    if (dync__ct_numel(gx, -1) == 0) return DYNC_OK;
+    dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
+    for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
+        const dync__operand *o = &call->operand[i];
+        DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
+        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__ct_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
+        if (!dync__ct_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
+    }
+    dync__operand line[3];
+    for (int i = 0; i < 3; i++) {
+        int64_t shape[2] = {dync__ct_numel(gx, -1) / area, i < 2 ? windows : area};
+        line[i] = dense[i];
+        DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
+    }
+    dync__ct_scatter s = {&line[1], &line[0], &line[2], {buf[1], buf[0], buf[2]}, 1, DYNC__CT_ADD, false, line[1].lay.shape, windows, 1.0};
+    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return dync__ct_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
+    *done = true;
+    if (call->row == dync__kernel_row(DYNC__K_cumsum)) return dync__ct_cumsum(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__ct_scattered(code, call, DYNC__CT_SET, false);
+    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, false);
+    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, true);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__ct_max_pool_grad(code, call);
+    *done = false;
+    return DYNC_OK;
+}

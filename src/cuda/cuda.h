@@ -1,0 +1,93 @@
+/* cuda/cuda.h: what the files that talk to the runtime share. After ptx.h. device.c: devices, errors, streams; memory.c: the allocator and
+ * copies; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
+#ifndef DYNC__CUDA_CUDA_H
+#define DYNC__CUDA_CUDA_H
+#include "public.h"
+#include "ptx.h"
+#include "../inductor/inductor.h"
+
+enum { DYNC__CUDA_DEVICES = 16 };
+typedef struct dync__cuda_unit { int units, major, minor; } dync__cuda_unit;   /* a device: multiprocessors, compute capability */
+
+/* ---- device.c ---- */
+DYNC__FN int dync__cuda_count(void);
+DYNC__FN const char *dync__cuda_why(void);                               /* there is none; "" */
+DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index);
+DYNC__FN dync_status dync__cuda_known(int device);
+/* OK, or the error with the runtime's words, recorded. */
+DYNC__FN dync_status dync__cuda_check(cudaError_t, const char *what);
+DYNC__FN dync_status dync__cuda_enter(int device);                       /* the device of this thread's next calls */
+DYNC__FN cudaStream_t dync__cuda_stream(int device);                     /* current in this thread */
+struct dync_cuda_stream { int device; cudaStream_t stream; };
+struct dync_cuda_event { int device; cudaEvent_t event; };
+/* A graph being recorded by this thread: memory given back meanwhile is kept for it. */
+typedef struct dync__cuda_kept { int device; void *p; size_t n; } dync__cuda_kept;
+typedef struct dync__cuda_recording {
+    cudaStream_t stream;
+    int device;
+    DYNC__VEC(dync__cuda_kept) kept;
+    void *rng;                           /* {seed, offset} on the device */
+    uint64_t rng_first;
+    bool failed;
+} dync__cuda_recording;
+typedef struct dync__cuda_thread { dync_cuda_stream *stream[DYNC__CUDA_DEVICES]; dync__cuda_recording *recording; } dync__cuda_thread;
+#if defined(DYNC__SPLIT)
+extern DYNC__TLS dync__cuda_thread dync__cuda_tls;
+extern dync_cuda_counters dync__cuda_counters;
+#else
+static DYNC__TLS dync__cuda_thread dync__cuda_tls;
+static dync_cuda_counters dync__cuda_counters;
+#endif
+
+#if defined(DYNC__SPLIT)
+DYNC__FN void dync__cuda_install(void);                                  /* public.c; in the merged header it is there from the start */
+#endif
+/* ---- memory.c ---- */
+DYNC__FN void *dync__cuda_alloc(int device, size_t n);
+DYNC__FN void dync__cuda_free(int device, void *p, size_t n);            /* DYNC_CPU: page-locked memory */
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n); /* does not wait */
+DYNC__FN void *dync__cuda_alloc_pinned(size_t n);
+DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
+DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
+DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
+
+/* ---- code: parts in order, each a text in up to two forms ---- */
+enum { DYNC__CUDA_FORMS = 2 };
+typedef struct dync__cuda_form {
+    dync__ptx_text text;
+    struct dync__cuda_module *module;    /* loaded; NULL: not yet */
+    bool made;
+} dync__cuda_form;
+typedef struct dync__cuda_part {
+    dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
+    dync__cuda_form form[DYNC__CUDA_FORMS];
+    int n;                               /* buffers of the text */
+    int32_t *buf;                        /* of the code's buffers; below 0: temporary -1 - buf */
+    bool *host;
+} dync__cuda_part;
+typedef struct dync__cuda_code {
+    dync__arena arena;
+    int device, n_buffers;
+    DYNC__VEC(dync__cuda_part) part;
+    DYNC__VEC(int64_t) temp;             /* bytes of each temporary */
+    dync__mutex lock;                    /* while a form is made */
+} dync__cuda_code;
+
+/* ---- launch.c ---- */
+DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *);
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
+DYNC__FN void dync__cuda_code_free(void *code);
+DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
+/* ---- graphs.c ---- */
+DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inner *);
+
+/* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
+enum { DYNC__CUDA_TEMP = 1000 };
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
+#endif

@@ -1,0 +1,88 @@
+/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
+ *
+ * The devices are asked for once, at the first call; a machine without one is no error until a tensor is to be made there. Errors keep the
+ * runtime's words. State that a thread has: its current stream of each device, the graph it records. */
+#include "../dync.in.h"
+#include "cuda.h"
+
+#if defined(DYNC__SPLIT)
+DYNC__TLS dync__cuda_thread dync__cuda_tls;
+dync_cuda_counters dync__cuda_counters;
+#endif
+static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
+
+static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
+{
+    dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+}
+
+static void dync__cuda_ask(void)
+{
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e != 0) {
+        dync__cuda_words(dync__cuda.reason, sizeof dync__cuda.reason, e);
+        (void)cudaGetLastError();
+        n = 0;
+    } else if (n == 0) {
+        dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "no CUDA-capable device is detected");
+    }
+    n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
+    for (int i = 0; i < n; i++) {
+        dync__cuda_unit *u = &dync__cuda.unit[i];
+        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1) u->units = 1;
+        if (cudaDeviceGetAttribute(&u->major, DYNC__CU_ATTR_MAJOR, i) != 0) u->major = 0;
+        if (cudaDeviceGetAttribute(&u->minor, DYNC__CU_ATTR_MINOR, i) != 0) u->minor = 0;
+    }
+    dync__cuda.count = n;
+}
+
+DYNC__FN int dync__cuda_count(void)
+{
+    if (DYNC__ATOMIC_LOAD(&dync__cuda.ready)) return dync__cuda.count;
+    dync__lock(&dync__cuda.lock);
+    if (!dync__cuda.ready) dync__cuda_ask();
+    DYNC__ATOMIC_STORE(&dync__cuda.ready, 1);
+    dync__unlock(&dync__cuda.lock);
+    return dync__cuda.count;
+}
+
+DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index) { return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0]; }
+
+DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
+
+DYNC__FN dync_status dync__cuda_known(int device)
+{
+    int index = device >> 8, n = dync__cuda_count();
+    if (n == 0) return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index, dync__cuda.reason);
+    if (index < 0 || index >= n)
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: invalid device ordinal, there %s %d", index, n == 1 ? "is" : "are", n);
+    if (dync__cuda.unit[index].major < 8)
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: compute capability 8.0 or later is needed, it has %d.%d", index,
+                          dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
+{
+    char words[256];
+    if (e == 0) return DYNC_OK;
+    (void)cudaGetLastError();
+    dync__cuda_words(words, sizeof words, e);
+    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE, "CUDA error: %s: %s", what, words);
+}
+
+DYNC__FN dync_status dync__cuda_enter(int device)
+{
+    if (dync__cuda_count() == 1) return DYNC_OK;
+    return dync__cuda_check(cudaSetDevice(device >> 8), "cudaSetDevice");
+}
+
+DYNC__FN cudaStream_t dync__cuda_stream(int device)
+{
+    int index = device >> 8;
+    dync__cuda_recording *r = dync__cuda_tls.recording;
+    if (r && r->device == device) return r->stream;
+    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index] : NULL;
+    return s ? s->stream : NULL;
+}

@@ -1,0 +1,305 @@
+/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched. After memory.c, calls.c; before graphs.c.
+ *
+ * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on 16-byte boundaries; the second is made when
+ * it is first needed. Equal texts share one loaded module. Nothing here waits for the device. */
+#include "../dync.in.h"
+#include "cuda.h"
+
+typedef struct dync__cuda_module {
+    struct dync__cuda_module *next;
+    uint64_t hash;
+    char *text;
+    cudaLibrary_t library;
+    cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
+} dync__cuda_module;
+static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
+
+static void dync__cuda_modules_end(void)
+{
+    while (dync__cuda_modules.first) {
+        dync__cuda_module *m = dync__cuda_modules.first;
+        dync__cuda_modules.first = m->next;
+        (void)cudaLibraryUnload(m->library);
+        dync__strfree(m->text);
+        dync__free(m, sizeof *m);
+    }
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
+
+static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t)
+{
+    static const size_t log_bytes = 2048;
+    char log[2048];
+#if defined(DYNC__CUDA_HEADER)
+    enum cudaJitOption options[2] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
+#else
+    int options[2] = {DYNC__CU_JIT_ERROR_LOG, DYNC__CU_JIT_ERROR_LOG_BYTES};
+#endif
+    void *values[2] = {log, (void *)(uintptr_t)log_bytes};
+    log[0] = 0;
+    cudaError_t e = cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
+    if (e != 0) {
+        char what[900];
+        log[sizeof log - 1] = 0;
+        dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s", t->launch[0].entry, log[0] ? ": " : "", log);
+        return dync__cuda_check(e, what);
+    }
+    for (int i = 0; i < t->n_launches; i++) {
+        DYNC__TRY(dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry), "cudaLibraryGetKernel"));
+        if (t->launch[i].shared_bytes > 0)
+            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
+    }
+    (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
+    return DYNC_OK;
+}
+
+static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t)
+{
+    const char *text = dync__str_get(&t->text);
+    uint64_t hash = dync__hash_bytes(text, t->text.n, 0);
+    dync__at_shutdown(dync__cuda_modules_end);
+    dync__lock(&dync__cuda_modules.lock);
+    dync__cuda_module *m = dync__cuda_modules.first;
+    while (m && (m->hash != hash || strcmp(m->text, text) != 0)) m = m->next;
+    if (!m && (m = dync__calloc(sizeof *m)) != NULL) {
+        m->hash = hash;
+        m->text = dync__strdup(text);
+        if (!m->text || dync__cuda_load(m, t) != DYNC_OK) {
+            if (m->library) (void)cudaLibraryUnload(m->library);
+            dync__strfree(m->text);
+            dync__free(m, sizeof *m);
+            m = NULL;
+        } else {
+            m->next = dync__cuda_modules.first;
+            dync__cuda_modules.first = m;
+        }
+    }
+    dync__unlock(&dync__cuda_modules.lock);
+    return m;
+}
+
+/* Form 0 or 1 of a part, made and loaded. */
+static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which)
+{
+    dync__cuda_form *f = &part->form[which];
+    if (DYNC__ATOMIC_LOAD(&f->module)) return f;
+    dync_status status = DYNC_OK;
+    dync__lock(&c->lock);
+    if (!f->made) {
+        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == 1, &f->text);
+        f->made = status == DYNC_OK;
+    }
+    dync__cuda_module *m = f->module;
+    if (f->made && !m) m = dync__cuda_module_of(&f->text);
+    DYNC__ATOMIC_STORE(&f->module, m);
+    dync__unlock(&c->lock);
+    return m ? f : NULL;
+}
+
+/* ---- launching ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool dync__cuda_fits(const dync__cuda_part *part, const uint64_t *word)
+{
+    const dync__ptx_text *t = &part->form[0].text;
+    for (int i = 0; i < t->n_checks; i++)
+        if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
+    return true;
+}
+
+/* The code's buffers, temporaries and numbers as this part's parameters. */
+static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word)
+{
+    for (int i = 0; i < part->n; i++) {
+        int32_t b = part->buf[i];
+        void *p = b >= 0 ? buffers[b] : temp[-1 - b];
+        word[i] = 0;
+        if (!part->host[i]) word[i] = (uint64_t)(uintptr_t)p;
+        else if (p) memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
+    }
+}
+
+static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n_words, uint64_t *word)
+{
+    void *args[80];
+    for (int i = 0; i < n_words; i++) args[i] = &word[i];
+    for (int i = 0; i < f->text.n_launches; i++) {
+        const dync__ptx_launch *l = &f->text.launch[i];
+        dim3 grid, block;
+        grid.x = (unsigned)l->grid[0];
+        grid.y = (unsigned)l->grid[1];
+        grid.z = (unsigned)l->grid[2];
+        block.x = (unsigned)l->block;
+        block.y = block.z = 1;
+        cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(device));
+        if (e != 0) return dync__cuda_check(e, l->entry);
+        (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.launches, 1);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset)
+{
+    uint64_t word[72];
+    void *scratch = NULL;
+    int n = part->n;
+    dync__cuda_recording *r = dync__cuda_tls.recording;
+    dync__cuda_words_of(part, buffers, temp, word);
+    const dync__cuda_form *f = dync__cuda_form_of(c, part, 0);
+    if (f && part->kernel && !dync__cuda_fits(part, word)) f = dync__cuda_form_of(c, part, 1);
+    if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    if (f->text.scratch_bytes && !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes))) return DYNC_ERR_MEMORY;
+    word[n++] = (uint64_t)(uintptr_t)scratch;
+    if (f->text.random) {
+        word[n++] = r ? (uint64_t)(uintptr_t)r->rng : 0;
+        word[n++] = seed;
+        word[n++] = r ? offset - r->rng_first : offset;
+    }
+    dync_status status = dync__cuda_launch(c->device, f, n, word);
+    dync__cuda_free(c->device, scratch, (size_t)f->text.scratch_bytes);
+    return status;
+}
+
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
+{
+    dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
+    void *temp[8] = {NULL};
+    dync_status status = dync__cuda_enter(c->device);
+    for (int i = 0; i < c->temp.n && status == DYNC_OK; i++)
+        if (!(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) status = dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
+    for (int i = 0; i < c->temp.n; i++) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
+    return status;
+}
+
+/* ---- making -------------------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__cuda_code_free(void *code)
+{
+    dync__cuda_code *c = code;
+    if (!c) return;
+    for (int i = 0; i < c->part.n; i++)
+        for (int f = 0; f < DYNC__CUDA_FORMS; f++) dync__str_free(&c->part.at[i].form[f].text.text);
+    dync__arena_free(&c->arena);
+    dync__free(c, sizeof *c);
+}
+
+DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code)
+{
+    const dync__cuda_code *c = code;
+    for (int i = 0; i < c->part.n; i++)
+        for (int f = 0; f < DYNC__CUDA_FORMS; f++)
+            if (c->part.at[i].form[f].made) dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
+}
+
+/* A copy that lives as long as the code. */
+static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k)
+{
+    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
+    if (!out) return NULL;
+    for (int i = 0; i < k->buf.n; i++) {
+        dync__buf b = k->buf.at[i];
+        b.name = b.name ? dync__arena_strdup(arena, b.name) : NULL;
+        if (!dync__avec_push(arena, &out->buf, b)) return NULL;
+    }
+    for (int i = 0; i < k->access.n; i++)
+        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        in.origin = in.origin ? dync__arena_strdup(arena, in.origin) : NULL;
+        if (!dync__avec_push(arena, &out->inst, in)) return NULL;
+    }
+    out->uses_random = k->uses_random;
+    return out;
+}
+
+static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
+{
+    dync__cuda_part part;
+    memset(&part, 0, sizeof part);
+    part.n = n;
+    part.buf = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *part.buf);
+    part.host = dync__arena_alloc(&c->arena, (size_t)(n + 1));
+    if (n > 64) dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d", n);
+    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part)) return NULL;
+    return &c->part.at[c->part.n - 1];
+}
+
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
+{
+    for (int d = 0; k && !k->failed && d < k->n_dims; d++)
+        if (k->extent[d] == 0) return true;
+    if (!k || k->failed) return dync__fail_memory(0), false;
+    dync__kernel_simplify(k);
+    dync__kernel_schedule(k);
+    dync__cuda_part *part = k->failed ? NULL : dync__cuda_part_new(c, k->buf.n);
+    if (!part) return false;
+    part->kernel = k;
+    for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
+    return true;
+}
+
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf)
+{
+    dync__cuda_part *part = dync__cuda_part_new(c, n);
+    if (!part) {
+        dync__str text = t->text;
+        dync__str_free(&text);
+        return false;
+    }
+    part->form[0].text = *t;
+    part->form[0].made = true;
+    for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+    return !t->text.failed;
+}
+
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
+{
+    if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
+    return DYNC__CUDA_TEMP + c->temp.n - 1;
+}
+
+/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made. */
+static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
+{
+    for (int i = 0; i < c->part.n && ok; i++) ok = dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
+    if (ok) return c;
+    dync__cuda_code_free(c);
+    return NULL;
+}
+
+DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bool *host)
+{
+    if (dync__cuda_known(device) != DYNC_OK) return NULL;
+    dync__cuda_code *c = dync__calloc(sizeof *c);
+    if (!c) return NULL;
+    c->device = device;
+    c->n_buffers = k->buf.n;
+    dync__kernel *own = dync__cuda_kernel_copy(&c->arena, k);
+    dync__cuda_part *part = own ? dync__cuda_part_new(c, k->buf.n) : NULL;
+    if (part) {
+        part->kernel = own;
+        for (int i = 0; i < k->buf.n; i++) {
+            part->buf[i] = i;
+            part->host[i] = host[i];
+        }
+    }
+    bool empty = false;
+    for (int d = 0; d < k->n_outer; d++) empty |= k->extent[d] == 0;   /* row code of empty rows still runs */
+    if (part && empty) c->part.n = 0;
+    return dync__cuda_code_finish(c, part != NULL);
+}
+
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
+{
+    if (dync__cuda_known(device) != DYNC_OK) return NULL;
+    dync__cuda_code *c = dync__calloc(sizeof *c);
+    if (!c) return NULL;
+    bool done = false;
+    c->device = device;
+    c->n_buffers = call->n;
+    dync_status status = dync__cuda_call_text(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s: not on a GPU", call->row->name);
+    return dync__cuda_code_finish(c, status == DYNC_OK);
+}

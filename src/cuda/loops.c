@@ -1,0 +1,378 @@
+/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all: matmul of any dtype, convolution and its
+ * gradients, pooling, sorting by ranks. Before calls.c, which has faster texts for some and the rest.
+ *
+ * Every result element is gathered by one reduction, so nothing is written twice and the order of additions is fixed. Places outside of a
+ * picture are read at its beginning and replaced by a neutral value. */
+#include "../dync.in.h"
+#include "cuda.h"
+
+enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
+typedef struct dync__cl {               /* a loop kernel in the making */
+    dync__lb b;
+    dync__kernel *k;
+    const dync__kcall *call;
+    dync__kernel none;                   /* takes the builder's calls where there was no memory for one */
+    int n;                               /* loops so far */
+    int64_t extent[DYNC__CL_DIMS];
+} dync__cl;
+
+static int dync__cl_loop(dync__cl *c, int64_t extent)
+{
+    c->extent[c->n] = extent;
+    return c->n++;
+}
+
+static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
+{
+    c->k = dync__kernel_new(&code->arena, c->call->row->name, n_outer, c->n, c->extent);
+    if (!c->k) {
+        c->k = &c->none;
+        c->k->arena = &code->arena;
+        c->k->name = c->call->row->name;
+        c->k->failed = true;
+    }
+    c->b.k = c->k;
+    c->b.section = 1;
+    c->b.origin = c->call->row->name;
+}
+
+/* An element: operand number, its strides for up to 8 loops given as pairs (loop, dim), -1 ends. */
+static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times)
+{
+    int64_t stride[DYNC__CL_DIMS] = {0};
+    for (int i = 0; pairs[i] >= 0; i += 2) stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
+    return dync__kernel_access(c->k, o->lay.offset, stride);
+}
+static int dync__cl_buf(dync__cl *c, int operand, int mode)
+{
+    return dync__kernel_buf(c->k, operand, c->call->operand[operand].dtype, mode, -1, NULL);
+}
+static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type)
+{
+    return dync__lb_cast(&c->b, dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, &c->call->operand[operand], pairs, NULL)), type);
+}
+static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
+{
+    const dync__operand *o = &c->call->operand[operand];
+    value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute), o->dtype);
+    dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT), dync__cl_access(c, o, pairs, NULL), value);
+}
+static int dync__cl_op(dync__cl *c, int prim, int a, int b) { return dync__lb_op(&c->b, prim, a, b, -1); }
+static int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
+static int dync__cl_select(dync__cl *c, int p, int a, int b) { return dync__lb_op(&c->b, DYNC__P_select, p, a, b); }
+
+/* offset + sum of coefficient * loop, as I64 */
+static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2)
+{
+    int64_t stride[DYNC__CL_DIMS] = {0};
+    stride[loop1] += by1;
+    stride[loop2] += by2;
+    return dync__lb_index(&c->b, dync__kernel_access(c->k, offset, stride));
+}
+
+/* 0 <= x < n */
+static int dync__cl_inside(dync__cl *c, int x, int64_t n)
+{
+    return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x), dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
+}
+
+/* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok` does not hold. */
+static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other)
+{
+    const dync__operand *o = &c->call->operand[operand];
+    int n = o->lay.ndim;
+    int at = dync__cl_op(c, DYNC__P_add, dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
+                         dync__cl_op(c, DYNC__P_mul, x, dync__cl_i(c, o->lay.stride[n - 1])));
+    at = dync__cl_select(c, ok, at, dync__cl_i(c, 0));
+    int value = dync__lb_loadx(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, o, pairs, NULL), at);
+    return dync__cl_select(c, ok, dync__lb_cast(&c->b, value, type), other);
+}
+
+static int dync__cl_working(int dtype) { return dync__dtype_info(dtype)->compute; }
+
+static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
+{
+    return dync__cuda_add_loop(code, c->k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
+{
+    dync__cl c = {.call = call};
+    int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1], b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
+    int n_a = 0, n_b = 0, n_y = 0, type = dync__cl_working(call->operand[out].dtype);
+    if (type == DYNC_BOOL) type = DYNC_I32;
+    for (int d = 0; d < rank; d++) {
+        int loop = dync__cl_loop(&c, call->operand[out].lay.shape[d]);
+        if (d != rank - 1) a[n_a++] = loop, a[n_a++] = d;
+        if (d != rank - 2) b[n_b++] = loop, b[n_b++] = d;
+        y[n_y++] = loop, y[n_y++] = d;
+    }
+    int64_t depth = call->operand[0].lay.shape[rank - 1];
+    if (depth == 0) {                                        /* nothing to add up: a product of empty rows */
+        y[n_y] = -1;
+        dync__cl_begin(&c, code, 0);
+        int nothing = dync__lb_cast(&c.b, dync__lb_i(&c.b, DYNC_I32, 0), type);
+        dync__cl_store(&c, out, y, bias ? dync__cl_load(&c, 2, y, type) : nothing);
+        return dync__cl_finish(&c, code);
+    }
+    int k = dync__cl_loop(&c, depth);
+    a[n_a++] = k, a[n_a++] = rank - 1, b[n_b++] = k, b[n_b++] = rank - 2;
+    a[n_a] = b[n_b] = y[n_y] = -1;
+    dync__cl_begin(&c, code, rank);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, dync__cl_load(&c, 0, a, type), dync__cl_load(&c, 1, b, type)));
+    c.b.section = 2;
+    if (bias) sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, y, type));
+    dync__cl_store(&c, out, y, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ------------------------------------------------------------------------------ */
+
+static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
+    int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
+        ox = dync__cl_loop(&c, ys[3]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
+    dync__cl_begin(&c, code, 5);
+    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+    dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
+    int64_t xg = ws[1], wg = ws[0] / t[6];
+    dync__kcall grouped = *call;                             /* channels as group and channel of it: a stride for the group */
+    c.call = &grouped;
+    grouped.operand[0].lay.stride[4] = x.lay.stride[1] * xg;
+    grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
+    grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
+    if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
+    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
+    grouped.operand[0].lay.ndim = 4;
+    int zero = dync__lb_f(&c.b, type, 0), v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, zero);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+    c.b.section = 2;
+    if (call->n == 4) {
+        int at_b[] = {g, 1, o, 0, -1};
+        sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, at_b, type));
+    }
+    dync__cl_store(&c, out, at_y, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* oy with oy * stride == y + pad - k * dilation, and whether there is one in [0, n). */
+static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok)
+{
+    int by = dync__cl_i(c, stride), whole = dync__cl_op(c, DYNC__P_div, from, by);
+    int exact = dync__cl_op(c, DYNC__P_eq, dync__cl_op(c, DYNC__P_mul, whole, by), from);
+    exact = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), from));
+    *ok = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_inside(c, whole, n));
+    return whole;
+}
+
+static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
+    int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]),
+        o = dync__cl_loop(&c, ws[0] / t[6]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
+    dync__cl_begin(&c, code, 5);
+    dync__kcall grouped = *call;
+    c.call = &grouped;
+    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
+    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
+    int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
+    int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
+    int at_y[] = {n, 0, g, 4, o, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
+    int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+    c.b.section = 2;
+    dync__cl_store(&c, 2, at_x, sum);
+    return dync__cl_finish(&c, code);
+}
+
+static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
+    int type = dync__cl_working(call->operand[0].dtype);
+    int g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]),
+        kx = dync__cl_loop(&c, ws[3]), n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
+    dync__cl_begin(&c, code, 5);
+    dync__kcall grouped = *call;
+    c.call = &grouped;
+    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
+    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / t[6]);
+    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / t[6]);
+    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1};
+    int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_y, type)));
+    c.b.section = 2;
+    dync__cl_store(&c, 2, at_w, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- pooling: x [.., H, W] y [.., OH, OW] ------------------------------------------------------------------------------------------------ */
+
+/* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
+static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x)
+{
+    int n = 0, rank = out->lay.ndim;
+    for (int d = 0; d < rank - 2; d++) pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
+    *y = dync__cl_loop(c, out->lay.shape[rank - 2]);
+    *x = dync__cl_loop(c, out->lay.shape[rank - 1]);
+    pairs[n] = -1;
+    return n;
+}
+
+/* The greatest, then the first place that holds it, or the last NaN. */
+static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr;
+    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
+    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
+    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
+    dync__cl_begin(&c, code, n_outer);
+    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, t[6]), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, t[7]);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
+    int v = dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, -HUGE_VAL));
+    int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
+    c.b.section = 3;
+    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, iy, dync__cl_i(&c, w)), ix);
+    int found = dync__cl_op(&c, DYNC__P_and_, ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
+    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, h * w)));
+    int last = dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
+    c.b.section = 4;
+    int index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
+    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, h * w)), index, dync__cl_i(&c, 0));
+    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    dync__cl_store(&c, 1, pairs, top);
+    dync__cl_store(&c, 2, pairs, index);
+    return dync__cl_finish(&c, code);
+}
+
+/* What the average over the window at oy, ox divides by; both I64. */
+static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
+{
+    const int64_t *t = c->call->attr;
+    int size[2];
+    if (t[8]) return dync__cl_i(c, t[8]);
+    for (int d = 0; d < 2; d++) {
+        int64_t length = d ? w : h, kernel = t[d], pad = t[4 + d];
+        int from = dync__cl_op(c, DYNC__P_sub, dync__cl_op(c, DYNC__P_mul, d ? ox : oy, dync__cl_i(c, t[2 + d])), dync__cl_i(c, pad));
+        int to = dync__cl_op(c, DYNC__P_min, dync__cl_op(c, DYNC__P_add, from, dync__cl_i(c, kernel)), dync__cl_i(c, t[7] ? length + pad : length));
+        if (!t[7]) from = dync__cl_op(c, DYNC__P_max, from, dync__cl_i(c, 0));
+        size[d] = dync__cl_op(c, DYNC__P_sub, to, from);
+    }
+    return dync__cl_op(c, DYNC__P_mul, size[0], size[1]);
+}
+
+static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr;
+    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
+    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
+    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
+    dync__cl_begin(&c, code, n_outer);
+    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, 1), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, 1);
+    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, 0)));
+    int any = dync__lb_reduce(&c.b, DYNC__R_ANY, ok);
+    c.b.section = 2;
+    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, oy, 1, ox, 0), dync__cl_form(&c, 0, ox, 1, oy, 0), h, w), type);
+    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    dync__cl_store(&c, 1, pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, type, 0)));
+    return dync__cl_finish(&c, code);
+}
+
+static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const int64_t *t = call->attr;
+    const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
+    int pairs[2 * DYNC_MAX_DIMS + 5], y, x, ok_y, ok_x, rank = gx->lay.ndim, type = dync__cl_working(gx->dtype), n = dync__cl_planes(&c, gx, pairs, &y, &x);
+    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
+    dync__cl_begin(&c, code, n_outer);
+    int oy = dync__cl_source(&c, dync__cl_form(&c, t[4], y, 1, ky, -1), t[2], gy->lay.shape[rank - 2], &ok_y);
+    int ox = dync__cl_source(&c, dync__cl_form(&c, t[5], x, 1, kx, -1), t[3], gy->lay.shape[rank - 1], &ok_x);
+    int zero = dync__lb_f(&c.b, type, 0), ok = dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x);
+    int v = dync__cl_picture(&c, 0, pairs, oy, ox, ok, type, zero);
+    int by = dync__lb_cast(&c.b, dync__cl_window(&c, oy, ox, gx->lay.shape[rank - 2], gx->lay.shape[rank - 1]), type);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, ok, dync__cl_op(&c, DYNC__P_div, v, by), zero));
+    c.b.section = 2;
+    pairs[n] = y, pairs[n + 1] = rank - 2, pairs[n + 2] = x, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
+    dync__cl_store(&c, 1, pairs, sum);
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- sorting: the place of an element is the number of those that come before it ----------------------------------------------------------- */
+
+static dync_status dync__cl_sort(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__cl c = {.call = call};
+    const dync__operand *in = &call->operand[0];
+    int rank = in->lay.ndim, dim = (int)call->attr[0], mine[2 * DYNC_MAX_DIMS + 3], n = 0, type = dync__cl_working(in->dtype);
+    bool descending = call->attr[1] != 0, is_float = type == DYNC_F32 || type == DYNC_F64;
+    for (int d = 0; d < rank; d++)
+        if (d != dim) mine[n++] = dync__cl_loop(&c, in->lay.shape[d]), mine[n++] = d;
+    int i = dync__cl_loop(&c, in->lay.shape[dim]), j = dync__cl_loop(&c, in->lay.shape[dim]);
+    dync__cl_begin(&c, code, c.n - 1);
+    int other[2 * DYNC_MAX_DIMS + 3];
+    memcpy(other, mine, sizeof mine);
+    mine[n] = i, mine[n + 1] = dim, mine[n + 2] = -1;
+    other[n] = j, other[n + 1] = dim, other[n + 2] = -1;
+    if (type == DYNC_BOOL) type = DYNC_I32;
+    c.b.section = 0;
+    int xi = dync__cl_load(&c, 0, mine, type), at = dync__cl_form(&c, 0, i, 1, i, 0);
+    c.b.section = 1;
+    int xj = dync__cl_load(&c, 0, other, type), low = descending ? xi : xj, high = descending ? xj : xi;
+    int before = dync__cl_op(&c, DYNC__P_lt, low, high), same = dync__cl_op(&c, DYNC__P_eq, xi, xj);
+    if (is_float) {                                          /* NaN is the greatest, and equal to NaN */
+        int nan_low = dync__cl_op(&c, DYNC__P_ne, low, low), nan_high = dync__cl_op(&c, DYNC__P_ne, high, high);
+        int over = dync__cl_op(&c, DYNC__P_and_, nan_high, dync__cl_op(&c, DYNC__P_not_, nan_low, -1));
+        before = dync__cl_op(&c, DYNC__P_or_, before, over);
+        same = dync__cl_op(&c, DYNC__P_or_, same, dync__cl_op(&c, DYNC__P_and_, nan_low, nan_high));
+    }
+    int earlier = dync__cl_op(&c, DYNC__P_and_, same, dync__cl_op(&c, DYNC__P_lt, dync__cl_form(&c, 0, j, 1, j, 0), at));
+    before = dync__cl_op(&c, DYNC__P_or_, before, earlier);
+    int place = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, before, dync__cl_i(&c, 1), dync__cl_i(&c, 0)));
+    c.b.section = 2;
+    mine[n] = -1;                                            /* the results' dim is reached by the place */
+    for (int k = 1; k < 3; k++) {
+        const dync__operand *o = &call->operand[k];
+        int value = k == 1 ? dync__lb_cast(&c.b, xi, dync__cl_working(o->dtype)) : at;
+        int away = dync__cl_op(&c, DYNC__P_mul, place, dync__cl_i(&c, o->lay.stride[dim]));
+        dync__lb_storex(&c.b, dync__cl_buf(&c, k, DYNC__BUF_OUT), dync__cl_access(&c, o, mine, NULL), value, away);
+    }
+    return dync__cl_finish(&c, code);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
+    *done = true;
+    for (int i = 0; i < call->n; i++)                        /* an empty result asks for nothing */
+        for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
+            if (call->operand[i].lay.shape[d] == 0) return DYNC_OK;
+    if (call->row == dync__kernel_row(DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
+    if (call->row == dync__kernel_row(DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d)) return dync__cl_conv(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)) return dync__cl_conv_input(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight)) return dync__cl_conv_weight(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_sort)) return dync__cl_sort(code, call);
+    *done = false;
+    return DYNC_OK;
+}

@@ -1,0 +1,112 @@
+/* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
+ * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions.
+ *
+ * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
+ * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
+ * joins them. Registers are named after values: %mul7_2 is value 7 in lane 2. */
+#ifndef DYNC__CUDA_PTX_H
+#define DYNC__CUDA_PTX_H
+#include "rt.h"
+
+enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
+enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
+
+/* How a kernel is laid over threads. */
+typedef struct dync__ptx_shape {
+    int mode, vec, groups;               /* groups: of lanes per thread and turn */
+    int64_t threads;                     /* T; 0: the whole grid */
+    int64_t rows, inner;
+    int64_t turns;                       /* of the loop over the row; 1: straight code, values stay in registers */
+    int64_t splits, chunk;               /* of the row over blocks; inner indices of each */
+    int rows_per_block, block;
+    bool wide;                           /* indices need 64 bits */
+    bool guarded;                        /* a turn may reach past the row's end */
+} dync__ptx_shape;
+
+typedef struct dync__ptx_launch {
+    char entry[96];
+    int64_t grid[3];
+    int block, shared_bytes;
+} dync__ptx_launch;
+/* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
+typedef struct dync__ptx_check { int buf, align; int64_t offset; } dync__ptx_check;
+typedef struct dync__ptx_text {
+    dync__str text;
+    int n_launches, n_checks;
+    dync__ptx_launch launch[DYNC__PTX_LAUNCHES];
+    dync__ptx_check check[DYNC__PTX_CHECKS];
+    int64_t scratch_bytes;
+    bool random, is_vector;
+} dync__ptx_text;
+
+typedef struct dync__ptx_address { int buf, access, group, at; char reg[24]; } dync__ptx_address;
+typedef struct dync__ptx {
+    dync__str body, regs;                /* statements; declarations */
+    const dync__kernel *k;
+    const bool *host;
+    dync__ptx_shape shape;
+    int vec, groups;                     /* of what is being emitted: the tail of a flat kernel has one lane */
+    int n_phases, phase, stage;          /* phase being emitted, -1 row code; stage of a split kernel, 0: not split */
+    char copy;                           /* suffix that tells the tail's registers from the others; 0 none */
+    const char *index;                   /* "u32" or "u64": type of linear indices */
+    uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
+    int32_t *where;                      /* block in which the instruction's registers were last written; -1 nowhere */
+    int block;                           /* number of the block being emitted */
+    int n_temps, n_labels, shared_bytes;
+    int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
+    DYNC__VEC(dync__ptx_address) address;
+    dync__arena *arena;
+    dync__ptx_check check[DYNC__PTX_CHECKS];
+    int n_checks;
+    bool failed, unsupported, uses_random;
+    bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
+    char name[16][40];                   /* operands under way */
+    int next_name;
+} dync__ptx;
+
+/* ---- text (ptx.c) ---- */
+DYNC__FN void dync__ptx_line(dync__ptx *, const char *fmt, ...) DYNC__PRINTF(2, 3);      /* one statement */
+DYNC__FN void dync__ptx_reg(dync__ptx *, const char *type, const char *name);           /* declares a register */
+DYNC__FN const char *dync__ptx_temp(dync__ptx *, const char *type);                      /* a fresh one */
+DYNC__FN const char *dync__ptx_type(int compute_type);                                   /* "f32" ... "pred" */
+DYNC__FN const char *dync__ptx_bits(int compute_type);                                   /* "b32" "b64" */
+DYNC__FN const char *dync__ptx_use(dync__ptx *, int inst, int lane);     /* register or immediate of a value; emits it again where it is not at hand */
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane);  /* never an immediate */
+DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
+DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);    /* declares and names the register of a value */
+DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);                     /* all lanes of one instruction in the block being emitted */
+DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
+/* Row code: once per row. A flat kernel has none, whatever the section. */
+DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in) { return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT; }
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *);                       /* nothing where nothing is written in place */
+DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);               /* lanes it is computed in: 1 where it is uniform in the row */
+DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the lane that holds its value for this one */
+/* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
+DYNC__FN void dync__ptx_header(dync__str *, const char *target);
+/* ---- ptx_plan.c ---- */
+DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors */
+DYNC__FN bool dync__ptx_is_vector(const dync__ptx *, int buf, int access);
+DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *);
+/* ---- ptx_prim.c ---- */
+DYNC__FN void dync__ptx_prim(dync__ptx *, int inst, int lane);
+/* ---- ptx_mem.c ---- */
+DYNC__FN void dync__ptx_load(dync__ptx *, int inst);
+DYNC__FN void dync__ptx_store(dync__ptx *, int inst);
+DYNC__FN const char *dync__ptx_memory_type(int dtype);                   /* of a load or store of one element: "f32" "b16" "u8" */
+DYNC__FN const char *dync__ptx_raw_type(int dtype);                      /* of the register that it goes through */
+DYNC__FN bool dync__ptx_is_plain(int dtype);                             /* the element is the value */
+DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);    /* where it is not */
+DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
+DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
+/* ---- ptx_reduce.c ---- */
+DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
+DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */
+DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* results in every thread of the row */
+DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* stage 1 of a split */
+DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* stage 2 */
+DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
+/* ---- expand.c ---- */
+/* The kernel with draws from the normal distribution written as draws of two doubles (imm 2 and 3) and primitives. */
+DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *, const dync__kernel *);
+#endif

@@ -1,0 +1,306 @@
+/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
+ *
+ * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates; lanes of a group differ by a constant.
+ * Narrow elements are widened in registers; a group of neighbours is moved by one access of up to 16 bytes. */
+#include "../dync.in.h"
+#include "ptx.h"
+
+/* reg += coordinate * by, in 64 bits. */
+static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by)
+{
+    if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
+        dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
+        return;
+    }
+    const char *wide = coordinate;
+    if (!p->shape.wide) {
+        wide = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, coordinate);
+    }
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
+}
+
+/* reg += sum of stride * unit * coordinate. group -1: row code. */
+static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit, int group)
+{
+    bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
+    char name[40];
+    for (int d = 0; d < p->k->n_dims; d++) {
+        bool outer = !is_flat && d < p->k->n_outer;
+        if (a->stride[d] == 0 || p->k->extent[d] <= 1 || (!outer && group < 0)) continue;
+        if (outer) dync__format(name, sizeof name, "%%o%d", d);
+        else dync__format(name, sizeof name, "%%i%d_%db%d", d, group, p->shape.turns == 1 && !is_flat ? 1 : p->block);
+        dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
+    }
+}
+
+static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
+{
+    bool straight = p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    for (int i = 0; i < p->address.n; i++) {
+        dync__ptx_address *a = &p->address.at[i];
+        if (a->buf == buf && a->access == access && a->group == group && (a->at == p->block || straight)) return a->reg;
+    }
+    const dync__access *acc = &p->k->access.at[access];
+    int bytes = dync__dtype_info(p->k->buf.at[buf].dtype)->bytes;
+    dync__ptx_address made = {.buf = buf, .access = access, .group = group, .at = p->block};
+    dync__format(made.reg, sizeof made.reg, "%s", dync__ptx_temp(p, "s64"));
+    if (!dync__avec_push(p->arena, &p->address, made)) {
+        p->failed = true;
+        return "%b0";
+    }
+    const char *reg = p->address.at[p->address.n - 1].reg;
+    dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", reg, buf, (long long)(acc->offset * bytes));
+    dync__ptx_add_access(p, reg, acc, bytes, group);
+    return reg;
+}
+
+DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    const dync__access *a = &p->k->access.at[in->access];
+    const char *to = dync__ptx_dest(p, i, lane);
+    int last = p->k->n_dims - 1;
+    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2 ? a->stride[last] * (lane % p->vec) : 0;
+    char name[40];
+    dync__format(name, sizeof name, "%s", to);
+    dync__ptx_line(p, "mov.b64 %s, %s", name, dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
+    dync__ptx_add_access(p, name, a, 1, dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
+}
+
+/* ---- elements -------------------------------------------------------------------------------------------------------------------- */
+
+/* Type of a load or store of one element, and of the register that it goes through. */
+DYNC__FN const char *dync__ptx_memory_type(int dtype)
+{
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64", "b32", "s16", "s8", "u8", "u8"};
+    return names[dtype];
+}
+DYNC__FN const char *dync__ptx_raw_type(int dtype)
+{
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64", "s32", "s32", "s32", "s32", "s32"};
+    return names[dtype];
+}
+DYNC__FN bool dync__ptx_is_plain(int dtype) { return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL; }
+
+/* to = the raw element, widened. */
+DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
+    case DYNC_BF16: {
+        const char *word = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
+        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+        break;
+    }
+    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
+    default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to, raw); break;
+    }
+}
+
+DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
+    case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
+    case DYNC_BOOL: dync__ptx_line(p, "selp.s32 %s, 1, 0, %s", raw, from); break;
+    default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw, from); break;
+    }
+}
+
+/* The value of an element in main memory came as a parameter. */
+static void dync__ptx_load_host(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype;
+    char to[40];
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
+    if (dync__dtype_info(dtype)->bytes == 8) {
+        dync__ptx_line(p, "mov.b64 %s, %%b%d", to, (int)in->buf);
+        return;
+    }
+    const char *word = dync__ptx_temp(p, "s32");
+    dync__ptx_line(p, "cvt.u32.u64 %s, %%b%d", word, (int)in->buf);
+    if (dtype == DYNC_I16 || dtype == DYNC_I8) dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
+    else if (dtype == DYNC_U8) dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
+    else if (dtype == DYNC_BOOL) dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
+    else if (dtype == DYNC_F16 || dtype == DYNC_BF16) {
+        const char *half = dync__ptx_temp(p, "b16");
+        dync__ptx_line(p, "cvt.u16.u32 %s, %s", half, word);
+        dync__ptx_widen(p, dtype, to, half);
+    } else {
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+    }
+}
+
+/* Words of 32 bits that hold narrow elements, taken apart or put together. */
+static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, const char *const *word)
+{
+    int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
+    for (int k = 0; k < n; k += per) {
+        const char *half[2] = {NULL, NULL};
+        if (bytes == 2 && dtype != DYNC_I16) {
+            half[0] = dync__ptx_temp(p, "b16");
+            half[1] = dync__ptx_temp(p, "b16");
+            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
+        }
+        for (int e = 0; e < per; e++) {
+            char to[40];
+            dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            if (half[0]) {
+                dync__ptx_widen(p, dtype, to, half[e]);
+                continue;
+            }
+            const char *raw = dync__ptx_temp(p, "s32");
+            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d", dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw, word[k / per], e * 8 * bytes, 8 * bytes);
+            dync__ptx_widen(p, dtype, to, raw);
+        }
+    }
+}
+
+static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
+{
+    int at = dync__format(out, cap, "{");
+    for (int k = 0; k < n; k++) at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
+    dync__format(out + at, cap - (size_t)at, "}");
+}
+
+static void dync__ptx_load_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
+    char name[8][40], list[360], at[40], guard[40];
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
+    for (int k = 0; k < p->vec; k += per) {
+        bool plain = dync__ptx_is_plain(dtype);
+        int n = plain ? per : per * bytes / 4;
+        const char *word[8];
+        for (int e = 0; e < n; e++) {
+            dync__format(name[e], sizeof name[e], "%s", plain ? dync__ptx_dest(p, i, lane0 + k + e) : dync__ptx_temp(p, "b32"));
+            word[e] = name[e];
+        }
+        if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
+        else dync__ptx_list(list, sizeof list, n, name);
+        dync__ptx_line(p, "%sld.global.%s%s %s, [%s+%d]", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, at,
+                       k * bytes);
+        if (!plain) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+    }
+}
+
+static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
+    bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
+    char at[40], to[40], guard[40];
+    int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_loadx) {
+        const char *index = dync__ptx_in_reg(p, in->arg[0], lane), *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT && p->shape.rows % p->shape.rows_per_block;
+    dync__format(guard, sizeof guard, "%s", row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    const char *raw = dync__ptx_is_plain(dtype) ? to : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    dync__ptx_line(p, "%sld.global.%s %s, [%s+%lld]", guard, dync__ptx_memory_type(dtype), raw, at, (long long)along);
+    if (raw != to) dync__ptx_widen(p, dtype, to, raw);
+}
+
+DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (p->host[in->buf]) {
+        dync__ptx_load_host(p, i);
+        return;
+    }
+    int lanes = dync__ptx_lanes(p, i);
+    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 && dync__ptx_is_vector(p, in->buf, in->access);
+    for (int lane = 0; lane < lanes; lane++) {
+        if (dync__ptx_lane(p, i, lane) != lane) continue;
+        if (!vector) dync__ptx_load_one(p, i, lane);
+        else if (lane % p->vec == 0) dync__ptx_load_group(p, i, lane / p->vec);
+    }
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------------------------ */
+
+static void dync__ptx_store_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec);
+    bool plain = dync__ptx_is_plain(dtype);
+    char name[8][40], list[360], at[40], guard[40];
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
+    for (int k = 0; k < p->vec; k += per) {
+        int n = 0;
+        for (int e = 0; e < per && plain; e++) dync__format(name[n++], sizeof name[0], "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+        for (int e = 0; e < per && !plain; e += 4 / bytes) {
+            const char *word = dync__ptx_temp(p, "b32");
+            dync__format(name[n], sizeof name[0], "%s", word);
+            if (bytes == 2 && dtype != DYNC_I16) {
+                char half[2][40];
+                for (int h = 0; h < 2; h++) {
+                    dync__format(half[h], sizeof half[h], "%s", dync__ptx_temp(p, "b16"));
+                    dync__ptx_narrow(p, dtype, half[h], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + h));
+                }
+                dync__ptx_line(p, "mov.b32 %s, {%s, %s}", name[n], half[0], half[1]);
+            } else {
+                dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
+                for (int b = 0; b < 4 / bytes; b++) {
+                    const char *raw = dync__ptx_temp(p, "s32");
+                    dync__ptx_narrow(p, dtype, raw, dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
+                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n], 8 * bytes * b, 8 * bytes);
+                }
+            }
+            n++;
+        }
+        if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
+        else dync__ptx_list(list, sizeof list, n, name);
+        dync__ptx_line(p, "%sst.global.%s%s [%s+%d], %s", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", at,
+                       k * bytes, list);
+    }
+}
+
+static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
+    bool row = dync__ptx_is_row(p, in);
+    char at[40], value[40], guard[40];
+    int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_storex) {
+        const char *index = dync__ptx_in_reg(p, in->arg[1], lane), *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    dync__format(guard, sizeof guard, "%s", row ? "@%first " : dync__ptx_guard(p, lane, true));
+    dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
+    dync__ptx_line(p, "%sst.global.%s [%s+%lld], %s", guard, dync__ptx_memory_type(dtype), at, (long long)along, raw);
+}
+
+DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (dync__ptx_is_row(p, in)) {
+        dync__ptx_row_barrier(p);
+        dync__ptx_store_one(p, i, 0);
+        dync__ptx_row_barrier(p);
+        return;
+    }
+    bool vector = in->prim == DYNC__P_store && dync__ptx_is_vector(p, in->buf, in->access);
+    for (int lane = 0; lane < p->groups * p->vec; lane++) {
+        if (!vector) dync__ptx_store_one(p, i, lane);
+        else if (lane % p->vec == 0) dync__ptx_store_group(p, i, lane / p->vec);
+    }
+}

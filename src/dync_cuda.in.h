@@ -1,0 +1,33 @@
+/* dync_cuda.h: NVIDIA GPUs for dync. Include after dync.h; link with -lcudart. tools/amalgamate inlines this list into dync_cuda.h. */
+#ifndef DYNC_CUDA_H
+#define DYNC_CUDA_H
+#ifndef DYNC_H
+#error "dync_cuda.h: include dync.h first"
+#endif
+#include "cuda/public.h"
+#endif
+
+#if defined(DYNC_CUDA_IMPLEMENTATION) && !defined(DYNC__CUDA_IMPLEMENTED)
+#define DYNC__CUDA_IMPLEMENTED
+#if !defined(DYNC__IMPLEMENTED)
+#error "dync_cuda.h: define DYNC_CUDA_IMPLEMENTATION in the file that defines DYNC_IMPLEMENTATION"
+#endif
+DYNC__COLD_BEGIN
+#include "cuda/rt.h"
+#include "cuda/ptx.h"
+#include "cuda/cuda.h"
+#include "cuda/expand.c"
+#include "cuda/ptx_plan.c"
+#include "cuda/ptx_prim.c"
+#include "cuda/ptx_mem.c"
+#include "cuda/ptx_reduce.c"
+#include "cuda/ptx.c"
+#include "cuda/loops.c"
+#include "cuda/calls.c"
+DYNC__COLD_END
+#include "cuda/device.c"
+#include "cuda/memory.c"
+#include "cuda/launch.c"
+#include "cuda/graphs.c"
+#include "cuda/public.c"
+#endif

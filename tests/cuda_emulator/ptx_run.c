@@ -1,0 +1,728 @@
+/* tests/cuda_emulator/ptx_run.c: runs decoded PTX, a block after the other, thread by thread up to the next place where threads meet.
+ *
+ * Threads of a warp meet in shuffles, votes, matrix instructions and bar.warp, those of a block in bar.sync; a set that never meets is a
+ * launch failure. Every access is checked: inside a live allocation of the launching device (or of the block's shared memory), on its
+ * boundary, and against races: two threads that touch the same bytes, one of them writing and not both by atomics, with nothing between
+ * them that orders them (a barrier within a block, a meeting within a warp; blocks are never ordered). */
+#include "ptx_ops.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { int pc; uint8_t state; uint64_t *reg; } thread;
+enum { RUNS, MEETS, WAITS, ENDED };
+typedef struct { uint64_t to; uint64_t from; int bytes, thread; } pending_copy;   /* cp.async: done at its wait */
+typedef struct {
+    const ptx_entry *e;
+    unsigned grid[3], block[3], at[3];
+    const uint64_t *params;
+    int n_threads, device, error, me;
+    thread *t;
+    char *shared;
+    cuemu_shadow *s_wrote, *s_read;
+    size_t shared_bytes;
+    uint32_t launch, block_number;
+    uint16_t barrier, *sync;                  /* meetings so far, of each warp */
+    char *detail;
+    size_t cap;
+    int64_t steps;
+} machine;
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------------------------- */
+static float as_f32(uint64_t u) { uint32_t w = (uint32_t)u; float f; memcpy(&f, &w, 4); return f; }
+static uint64_t of_f32(float f) { uint32_t w; memcpy(&w, &f, 4); return w; }
+static double as_f64(uint64_t u) { double d; memcpy(&d, &u, 8); return d; }
+static uint64_t of_f64(double d) { uint64_t u; memcpy(&u, &d, 8); return u; }
+static float half_value(uint16_t h)
+{
+    int e = h >> 10 & 31, m = h & 1023;
+    float v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexpf((float)(m + 1024), e - 25) : ldexpf((float)m, -24);
+    return h & 0x8000 ? -v : v;
+}
+static uint16_t half_of(float f)
+{
+    uint16_t sign = (uint16_t)(signbit(f) ? 0x8000 : 0);
+    float a = fabsf(f);
+    if (isnan(f)) return 0x7fff;
+    if (a >= 65520.0f) return (uint16_t)(sign | 0x7c00);
+    if (a < 6.103515625e-05f) return (uint16_t)(sign | (uint16_t)rintf(ldexpf(a, 24)));
+    int e;
+    float m = frexpf(a, &e);                   /* m in [0.5, 1) */
+    return (uint16_t)(sign | (uint16_t)((e + 13) * 1024 + (int)rintf(ldexpf(m, 11))));   /* (e + 14) * 1024 + mantissa - 1024 */
+}
+static float bf16_value(uint16_t h) { return as_f32((uint64_t)h << 16); }
+static uint16_t bf16_of(float f)
+{
+    uint32_t u = (uint32_t)of_f32(f);
+    if (isnan(f)) return 0x7fff;
+    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+static int type_bytes(ptx_type t)
+{
+    if (t == T_B8 || t == T_U8 || t == T_S8) return 1;
+    if (t == T_B16 || t == T_U16 || t == T_S16 || t == T_F16 || t == T_BF16) return 2;
+    if (t == T_B64 || t == T_U64 || t == T_S64 || t == T_F64) return 8;
+    return t == T_B128 ? 16 : 4;
+}
+static bool is_signed(ptx_type t) { return t == T_S8 || t == T_S16 || t == T_S32 || t == T_S64; }
+static uint64_t cut(uint64_t u, int bytes) { return bytes >= 8 ? u : u & (((uint64_t)1 << (8 * bytes)) - 1); }
+static int64_t extend(uint64_t u, int bytes)
+{
+    return bytes == 1 ? (int8_t)u : bytes == 2 ? (int16_t)u : bytes == 4 ? (int32_t)u : (int64_t)u;
+}
+
+/* ---- decoding ---------------------------------------------------------------------------------------------------------------------- */
+int ptx_op_of(const char *name)
+{
+    static const char *const names[] = {
+#define X(name) #name,
+        PTX_OPS(X)
+#undef X
+    };
+    for (int i = 0; i < N_PTX_OPS; i++)
+        if (strcmp(names[i], name) == 0) return i;
+    return -1;
+}
+static bool has(const ptx_inst *in, const char *w)
+{
+    for (int i = 0; i < in->n_words; i++)
+        if (strcmp(in->word[i], w) == 0) return true;
+    return false;
+}
+bool ptx_decode(ptx_inst *in)
+{
+    static const struct { const char *w; int m; } modes[] = {
+        {"eq", M_EQ}, {"ne", M_NE}, {"lt", M_LT}, {"le", M_LE}, {"gt", M_GT}, {"ge", M_GE}, {"equ", M_EQU}, {"neu", M_NEU}, {"ltu", M_LTU}, {"leu", M_LEU},
+        {"gtu", M_GTU}, {"geu", M_GEU}, {"num", M_NUM}, {"nan", M_NAN}, {"rn", M_RN}, {"rz", M_RZ}, {"rm", M_RM}, {"rp", M_RP}, {"rni", M_RNI}, {"rzi", M_RZI},
+        {"rmi", M_RMI}, {"rpi", M_RPI}, {"lo", M_LO}, {"hi", M_HI}, {"wide", M_WIDE}, {"bfly", M_BFLY}, {"up", M_UP}, {"down", M_DOWN}, {"idx", M_IDX},
+        {"warp", M_WARP}, {"any", M_ANY}, {"all", M_ALL}, {"ballot", M_BALLOT}};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0] && !in->mode; i++)
+        if (has(in, modes[i].w)) in->mode = modes[i].m;
+    bool is_float = in->type == T_F32 || in->type == T_F64;
+    switch (in->op) {
+    case OP_setp:
+        in->mode2 = has(in, "and") ? 1 : has(in, "or") ? 2 : has(in, "xor") ? 3 : 0;
+        return in->mode >= M_EQ && in->mode <= M_NAN && in->n == (in->mode2 ? 4 : 3);
+    case OP_add: case OP_sub: case OP_div: case OP_fma: case OP_sqrt: return in->type && (!is_float || in->mode == M_RN) && in->n >= 2;   /* nothing may be contracted */
+    case OP_mul: case OP_mad: return in->type && (is_float ? in->mode == M_RN : in->mode == M_LO || in->mode == M_HI || in->mode == M_WIDE);
+    case OP_cvt: return in->type2 != T_NONE && in->n == 2;
+    case OP_ld: case OP_st: return in->space && in->type && in->n == 2;
+    case OP_shfl: return has(in, "sync") && in->mode && in->n == 5;
+    case OP_cp:
+        in->mode = has(in, "commit_group") ? M_COMMIT : has(in, "wait_group") || has(in, "wait_all") ? M_WAIT : M_ASYNC;
+        return has(in, "async");
+    case OP_mma: return has(in, "m16n8k16") || has(in, "m16n8k8");
+    case OP_bfi: return in->n == 5;
+    case OP_bfe: return in->n == 4;
+    default: return true;
+    }
+}
+
+/* ---- errors, operands ----------------------------------------------------------------------------------------------------------------- */
+static void fault(machine *m, int error, const ptx_inst *in, const char *fmt, uint64_t a, uint64_t b)
+{
+    char what[200];
+    if (m->error) return;
+    m->error = error;
+    snprintf(what, sizeof what, fmt, (unsigned long long)a, (unsigned long long)b);
+    snprintf(m->detail, m->cap, "%s: block %u thread %d line %d: %s: %s", m->e->name, (unsigned)m->block_number, m->me, in ? in->line : 0, in ? in->text : "", what);
+}
+
+static uint64_t special(const machine *m, int which)
+{
+    unsigned tid[3] = {(unsigned)m->me % m->block[0], (unsigned)m->me / m->block[0] % m->block[1], (unsigned)m->me / m->block[0] / m->block[1]};
+    switch (which / 3) {
+    case 0: return tid[which % 3];
+    case 1: return m->block[which % 3];
+    case 2: return m->at[which % 3];
+    case 3: return m->grid[which % 3];
+    default: return which == 12 ? (uint64_t)m->me % 32 : (uint64_t)m->me / 32;
+    }
+}
+static uint64_t get(machine *m, const ptx_operand *o)
+{
+    if (o->kind == O_IMM) return o->imm;
+    if (o->reg >= PTX_SPECIAL) return special(m, o->reg - PTX_SPECIAL);
+    uint64_t v = m->t[m->me].reg[o->reg];
+    return o->negated ? !v : v;
+}
+static void set(machine *m, const ptx_operand *o, uint64_t v) { m->t[m->me].reg[o->reg] = v; }
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
+enum { ATOMIC = 1 };
+static bool ordered(const machine *m, const cuemu_shadow *s)
+{
+    if (s->launch != m->launch) return true;
+    if (s->block != m->block_number) return false;
+    if (s->thread == m->me || s->barrier != m->barrier) return true;
+    return s->thread / 32 == m->me / 32 && s->sync != m->sync[m->me / 32];
+}
+static bool clashes(const machine *m, const cuemu_shadow *s, int bytes, bool atomic) { return (s->bytes & bytes) && !(atomic && (s->flags & ATOMIC)) && !ordered(m, s); }
+static void touch(machine *m, const ptx_inst *in, cuemu_shadow *wrote, cuemu_shadow *read, uint64_t offset, int n, bool writes, bool atomic)
+{
+    for (uint64_t w = offset / 4; w * 4 < offset + (uint64_t)n; w++) {
+        int bytes = 0;
+        for (int k = 0; k < 4; k++)
+            if (w * 4 + (uint64_t)k >= offset && w * 4 + (uint64_t)k < offset + (uint64_t)n) bytes |= 1 << k;
+        if (clashes(m, &wrote[w], bytes, atomic) || (writes && clashes(m, &read[w], bytes, atomic)))
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "a race with thread %llu of block %llu", clashes(m, &wrote[w], bytes, atomic) ? wrote[w].thread : read[w].thread,
+                  clashes(m, &wrote[w], bytes, atomic) ? wrote[w].block : read[w].block);
+        cuemu_shadow now = {m->launch, m->block_number, (uint16_t)m->me, m->barrier, m->sync[m->me / 32], (uint8_t)bytes, atomic ? ATOMIC : 0};
+        cuemu_shadow *s = writes ? &wrote[w] : &read[w];
+        if (s->launch == m->launch && s->block == m->block_number && s->thread == m->me && s->barrier == m->barrier && s->sync == now.sync) now.bytes |= s->bytes;
+        *s = now;
+    }
+}
+static char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, bool writes, bool atomic)
+{
+    if (address % (unsigned)n) {
+        fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", address, (uint64_t)n);
+        return NULL;
+    }
+    if (space == PTX_SHARED) {
+        if (address + (uint64_t)n > m->shared_bytes) {
+            fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llu of %llu bytes", address, m->shared_bytes);
+            return NULL;
+        }
+        touch(m, in, m->s_wrote, m->s_read, address, n, writes, atomic);
+        return m->shared + address;
+    }
+    cuemu_region *r = cuemu_find(address);
+    if (!r || address + (uint64_t)n > r->address + r->n) {
+        fault(m, CUEMU_ILLEGAL_ADDRESS, in, "global address %llx, %llu bytes, is in no allocation", address, (uint64_t)n);
+        return NULL;
+    }
+    if (!r->wrote) {
+        r->wrote = calloc(r->n / 4 + 2, sizeof *r->wrote);
+        r->read = calloc(r->n / 4 + 2, sizeof *r->read);
+    }
+    touch(m, in, r->wrote, r->read, address - r->address, n, writes, atomic);
+    return r->host + (address - r->address);
+}
+static uint64_t address_of(machine *m, const ptx_operand *o)
+{
+    uint64_t base = o->reg < 0 ? 0 : o->reg >= PTX_SPECIAL ? special(m, o->reg - PTX_SPECIAL) : m->t[m->me].reg[o->reg];
+    return base + o->imm;
+}
+static void load(machine *m, const ptx_inst *in)
+{
+    int bytes = type_bytes(in->type), n = in->vec ? in->vec : 1;
+    if (in->space == PTX_PARAM) {
+        if (in->o[1].param < 0 || in->o[1].param >= m->e->n_params) fault(m, CUEMU_ILLEGAL_ADDRESS, in, "no such parameter", 0, 0);
+        else set(m, &in->o[0], cut(m->params[in->o[1].param], bytes));
+        return;
+    }
+    uint64_t at = address_of(m, &in->o[1]);
+    if (in->space == PTX_SHARED) at = (uint32_t)at;
+    char *p = reach(m, in, in->space, at, bytes * n, false, false);
+    for (int k = 0; p && k < n; k++) {
+        uint64_t v = 0;
+        memcpy(&v, p + k * bytes, (size_t)bytes);
+        if (is_signed(in->type)) v = (uint64_t)extend(v, bytes) & (bytes < 8 ? 0xffffffffu : UINT64_MAX);
+        m->t[m->me].reg[n > 1 ? in->o[0].list[k] : in->o[0].reg] = v;
+    }
+}
+static void store(machine *m, const ptx_inst *in)
+{
+    int bytes = type_bytes(in->type), n = in->vec ? in->vec : 1;
+    uint64_t at = address_of(m, &in->o[0]);
+    if (in->space == PTX_SHARED) at = (uint32_t)at;
+    char *p = reach(m, in, in->space, at, bytes * n, true, false);
+    for (int k = 0; p && k < n; k++) {
+        uint64_t v = n > 1 ? (in->o[1].list_is_imm[k] ? in->o[1].list_imm[k] : m->t[m->me].reg[in->o[1].list[k]]) : get(m, &in->o[1]);
+        memcpy(p + k * bytes, &v, (size_t)bytes);
+    }
+}
+static void atomic(machine *m, const ptx_inst *in)
+{
+    int bytes = type_bytes(in->type), at = in->op == OP_red ? 0 : 1;
+    char *p = reach(m, in, in->space, address_of(m, &in->o[at]), bytes, true, true);
+    uint64_t old = 0, v = get(m, &in->o[at + 1]), now = v;
+    if (!p) return;
+    memcpy(&old, p, (size_t)bytes);
+    if (has(in, "add")) now = in->type == T_F32 ? of_f32(as_f32(old) + as_f32(v)) : in->type == T_F64 ? of_f64(as_f64(old) + as_f64(v)) : old + v;
+    else if (has(in, "max")) now = is_signed(in->type) ? (extend(old, bytes) > extend(v, bytes) ? old : v) : old > v ? old : v;
+    else if (has(in, "min")) now = is_signed(in->type) ? (extend(old, bytes) < extend(v, bytes) ? old : v) : old < v ? old : v;
+    memcpy(p, &now, (size_t)bytes);
+    if (in->op == OP_atom) set(m, &in->o[0], old);
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------------------------------------------------------------- */
+static bool compare_float(double a, double b, int mode)
+{
+    bool nan = isnan(a) || isnan(b);
+    switch (mode) {
+    case M_EQ: return a == b;
+    case M_NE: return !nan && a != b;
+    case M_LT: return a < b;
+    case M_LE: return a <= b;
+    case M_GT: return a > b;
+    case M_GE: return a >= b;
+    case M_EQU: return nan || a == b;
+    case M_NEU: return nan || a != b;
+    case M_LTU: return nan || a < b;
+    case M_LEU: return nan || a <= b;
+    case M_GTU: return nan || a > b;
+    case M_GEU: return nan || a >= b;
+    case M_NUM: return !nan;
+    default: return nan;
+    }
+}
+static bool compare_int(uint64_t a, uint64_t b, const ptx_inst *in)
+{
+    int bytes = type_bytes(in->type);
+    if (is_signed(in->type)) {
+        int64_t x = extend(a, bytes), y = extend(b, bytes);
+        return in->mode == M_EQ ? x == y : in->mode == M_NE ? x != y : in->mode == M_LT ? x < y : in->mode == M_LE ? x <= y : in->mode == M_GT ? x > y : x >= y;
+    }
+    a = cut(a, bytes);
+    b = cut(b, bytes);
+    return in->mode == M_EQ ? a == b : in->mode == M_NE ? a != b : in->mode == M_LT ? a < b : in->mode == M_LE ? a <= b : in->mode == M_GT ? a > b : a >= b;
+}
+static void set_predicate(machine *m, const ptx_inst *in)
+{
+    uint64_t a = get(m, &in->o[1]), b = get(m, &in->o[2]);
+    bool p = in->type == T_F32 ? compare_float((double)as_f32(a), (double)as_f32(b), in->mode) : in->type == T_F64 ? compare_float(as_f64(a), as_f64(b), in->mode)
+                                                                                                                      : compare_int(a, b, in);
+    bool with = in->mode2 && get(m, &in->o[3]);
+    set(m, &in->o[0], in->mode2 == 1 ? p && with : in->mode2 == 2 ? p || with : in->mode2 == 3 ? p != with : p);
+}
+static double round_to_integer(double x, int mode)
+{
+    return mode == M_RNI || mode == M_RN ? rint(x) : mode == M_RMI ? floor(x) : mode == M_RPI ? ceil(x) : trunc(x);
+}
+static uint64_t to_integer(double x, ptx_type t)
+{
+    if (isnan(x)) return t == T_S64 ? (uint64_t)1 << 63 : 0;
+    switch (t) {
+    case T_S64: return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? (uint64_t)INT64_MIN : (uint64_t)(int64_t)x;
+    case T_U64: return x >= 18446744073709551616.0 ? UINT64_MAX : x <= 0 ? 0 : (uint64_t)x;
+    case T_U32: return x >= 4294967295.0 ? 0xffffffffu : x <= 0 ? 0 : (uint32_t)x;
+    default: return (uint32_t)(x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int32_t)x);
+    }
+}
+static void convert(machine *m, const ptx_inst *in)
+{
+    ptx_type to = in->type2, from = in->type;
+    uint64_t u = get(m, &in->o[1]), out;
+    bool from_float = from == T_F32 || from == T_F64 || from == T_F16 || from == T_BF16, to_float = to == T_F32 || to == T_F64 || to == T_F16 || to == T_BF16 || to == T_TF32;
+    if (!from_float && !to_float) {
+        int bytes = type_bytes(from);
+        out = is_signed(from) ? (uint64_t)extend(u, bytes) : cut(u, bytes);
+        set(m, &in->o[0], cut(out, type_bytes(to) < 4 ? 4 : type_bytes(to)));
+        if (type_bytes(to) < 4) set(m, &in->o[0], cut(out, type_bytes(to)));
+        return;
+    }
+    if (!from_float) {
+        int bytes = type_bytes(from);
+        if (to == T_F64) out = of_f64(is_signed(from) ? (double)extend(u, bytes) : (double)cut(u, bytes));
+        else out = of_f32(is_signed(from) ? (float)extend(u, bytes) : (float)cut(u, bytes));
+        set(m, &in->o[0], out);
+        return;
+    }
+    double x = from == T_F64 ? as_f64(u) : from == T_F16 ? (double)half_value((uint16_t)u) : from == T_BF16 ? (double)bf16_value((uint16_t)u) : (double)as_f32(u);
+    if (!to_float) out = to_integer(round_to_integer(x, in->mode), to);
+    else if (to == T_TF32) out = of_f32((float)x), out = (out + 0x1000) & ~(uint64_t)0x1fff;
+    else {
+        if (in->mode >= M_RNI && in->mode <= M_RPI) x = round_to_integer(x, in->mode);
+        out = to == T_F64 ? of_f64(x) : to == T_F32 ? of_f32((float)x) : to == T_F16 ? half_of((float)x) : bf16_of((float)x);
+    }
+    set(m, &in->o[0], out);
+}
+static void arithmetic(machine *m, const ptx_inst *in)
+{
+    uint64_t a = get(m, &in->o[1]), b = in->n > 2 ? get(m, &in->o[2]) : 0, c = in->n > 3 ? get(m, &in->o[3]) : 0, v = 0;
+    int bytes = type_bytes(in->type);
+    if (in->type == T_F32) {
+        float x = as_f32(a), y = as_f32(b), z = as_f32(c), r = 0;
+        switch (in->op) {
+        case OP_add: r = x + y; break;
+        case OP_sub: r = x - y; break;
+        case OP_mul: r = x * y; break;
+        case OP_div: r = x / y; break;
+        case OP_fma: r = fmaf(x, y, z); break;
+        case OP_sqrt: r = sqrtf(x); break;
+        case OP_neg: r = -x; break;
+        case OP_abs: r = fabsf(x); break;
+        case OP_ex2: r = exp2f(x); break;
+        case OP_rcp: r = 1.0f / x; break;
+        case OP_lg2: r = log2f(x); break;
+        case OP_max: r = isnan(x) ? y : isnan(y) ? x : x > y ? x : y; break;
+        case OP_min: r = isnan(x) ? y : isnan(y) ? x : x < y ? x : y; break;
+        default: fault(m, CUEMU_LAUNCH_FAILURE, in, "no such f32 instruction", 0, 0);
+        }
+        v = of_f32(r);
+    } else if (in->type == T_F64) {
+        double x = as_f64(a), y = as_f64(b), z = as_f64(c), r = 0;
+        switch (in->op) {
+        case OP_add: r = x + y; break;
+        case OP_sub: r = x - y; break;
+        case OP_mul: r = x * y; break;
+        case OP_div: r = x / y; break;
+        case OP_fma: r = fma(x, y, z); break;
+        case OP_sqrt: r = sqrt(x); break;
+        case OP_neg: r = -x; break;
+        case OP_abs: r = fabs(x); break;
+        default: fault(m, CUEMU_LAUNCH_FAILURE, in, "no such f64 instruction", 0, 0);
+        }
+        v = of_f64(r);
+    } else {
+        bool s = is_signed(in->type);
+        int64_t x = extend(a, bytes), y = extend(b, bytes);
+        uint64_t ux = cut(a, bytes), uy = cut(b, bytes);
+        switch (in->op) {
+        case OP_add: v = a + b; break;
+        case OP_sub: v = a - b; break;
+        case OP_mul:
+        case OP_mad:
+            if (in->mode == M_WIDE) v = s ? (uint64_t)(x * y) : ux * uy;
+            else if (in->mode == M_HI) v = s ? (uint64_t)((x * y) >> 32) : (ux * uy) >> 32;
+            else v = a * b;
+            if (in->op == OP_mad) v += c;
+            break;
+        case OP_div: v = uy == 0 ? UINT64_MAX : s ? (y == -1 ? (uint64_t)0 - (uint64_t)x : (uint64_t)(x / y)) : ux / uy; break;
+        case OP_rem: v = uy == 0 ? a : s ? (y == -1 ? 0 : (uint64_t)(x % y)) : ux % uy; break;
+        case OP_min: v = s ? (uint64_t)(x < y ? x : y) : ux < uy ? ux : uy; break;
+        case OP_max: v = s ? (uint64_t)(x > y ? x : y) : ux > uy ? ux : uy; break;
+        case OP_neg: v = (uint64_t)0 - a; break;
+        case OP_abs: v = x < 0 ? (uint64_t)0 - (uint64_t)x : (uint64_t)x; break;
+        default: fault(m, CUEMU_LAUNCH_FAILURE, in, "no such integer instruction", 0, 0);
+        }
+        v = cut(v, in->mode == M_WIDE ? 8 : bytes);
+    }
+    set(m, &in->o[0], v);
+}
+static void bits(machine *m, const ptx_inst *in)
+{
+    uint64_t a = get(m, &in->o[1]), b = in->n > 2 ? get(m, &in->o[2]) : 0, v = 0;
+    int bytes = in->type == T_PRED ? 1 : type_bytes(in->type);
+    switch (in->op) {
+    case OP_and: v = a & b; break;
+    case OP_or: v = a | b; break;
+    case OP_xor: v = a ^ b; break;
+    case OP_not: v = in->type == T_PRED ? !a : ~a; break;
+    case OP_shl: b = (uint32_t)b; v = b >= (unsigned)bytes * 8 ? 0 : a << b; break;
+    case OP_shr:
+        b = (uint32_t)b;
+        if (is_signed(in->type)) v = (uint64_t)(extend(a, bytes) >> (b > (unsigned)bytes * 8 - 1 ? (unsigned)bytes * 8 - 1 : b));
+        else v = b >= (unsigned)bytes * 8 ? 0 : cut(a, bytes) >> b;
+        break;
+    case OP_bfe: {
+        unsigned from = (unsigned)b & 255, len = (unsigned)get(m, &in->o[3]) & 255;
+        v = len == 0 ? 0 : cut(a, bytes) >> from;
+        if (len < (unsigned)bytes * 8) {
+            v &= ((uint64_t)1 << len) - 1;
+            if (is_signed(in->type) && len && v >> (len - 1) & 1) v |= ~(((uint64_t)1 << len) - 1);
+        }
+        break;
+    }
+    default: {                                /* bfi d, insert, into, from, length */
+        unsigned from = (unsigned)get(m, &in->o[3]) & 255, len = (unsigned)get(m, &in->o[4]) & 255;
+        uint64_t mask = (len >= 64 ? UINT64_MAX : ((uint64_t)1 << len) - 1) << from;
+        v = (b & ~mask) | ((a << from) & mask);
+    }
+    }
+    set(m, &in->o[0], cut(v, bytes));
+}
+static void move(machine *m, const ptx_inst *in)
+{
+    const ptx_operand *to = &in->o[0], *from = &in->o[1];
+    int bytes = type_bytes(in->type);
+    if (to->kind == O_LIST) {
+        uint64_t v = get(m, from);
+        int each = bytes / to->n;
+        for (int k = 0; k < to->n; k++) m->t[m->me].reg[to->list[k]] = cut(v >> (8 * each * k), each);
+    } else if (from->kind == O_LIST) {
+        uint64_t v = 0;
+        int each = bytes / from->n;
+        for (int k = 0; k < from->n; k++) v |= cut(from->list_is_imm[k] ? from->list_imm[k] : m->t[m->me].reg[from->list[k]], each) << (8 * each * k);
+        set(m, to, v);
+    } else {
+        set(m, to, in->type == T_PRED ? get(m, from) : cut(get(m, from), bytes));
+    }
+}
+
+/* ---- meetings of a warp ------------------------------------------------------------------------------------------------------------------------ */
+static uint64_t lane_reg(machine *m, int first, int lane, int reg) { return m->t[first + lane].reg[reg]; }
+
+static void shuffle(machine *m, const ptx_inst *in, int first, int n)
+{
+    uint64_t value[32];
+    for (int lane = 0; lane < n; lane++) {
+        m->me = first + lane;
+        value[lane] = get(m, &in->o[1]);
+    }
+    for (int lane = 0; lane < n; lane++) {
+        m->me = first + lane;
+        int b = (int)get(m, &in->o[2]), c = (int)get(m, &in->o[3]), clamp = c & 31, mask = c >> 8 & 31;
+        int max = (lane & mask) | (clamp & ~mask), min = lane & mask, from = lane;
+        bool ok = false;
+        if (in->mode == M_BFLY) from = lane ^ b, ok = from <= max;
+        else if (in->mode == M_UP) from = lane - b, ok = from >= max;
+        else if (in->mode == M_DOWN) from = lane + b, ok = from <= max;
+        else from = min | (b & ~mask), ok = from <= max;
+        if (!ok) from = lane;
+        if (from < 0 || from >= n) {
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "a shuffle from lane %llu of %llu", (uint64_t)from, (uint64_t)n);
+            return;
+        }
+        set(m, &in->o[0], value[from]);
+        if (in->mode2) set(m, &in->o[PTX_OPERANDS - 1], ok);
+    }
+}
+static void vote(machine *m, const ptx_inst *in, int first, int n)
+{
+    uint64_t ballot = 0;
+    for (int lane = 0; lane < n; lane++) {
+        m->me = first + lane;
+        if (get(m, &in->o[1])) ballot |= (uint64_t)1 << lane;
+    }
+    for (int lane = 0; lane < n; lane++) {
+        m->me = first + lane;
+        set(m, &in->o[0], in->mode == M_BALLOT ? ballot : in->mode == M_ANY ? ballot != 0 : ballot == (n == 32 ? 0xffffffffu : ((uint64_t)1 << n) - 1));
+    }
+}
+/* 8 x 8 matrices of 16-bit elements: lane i of group k gives the address of row i of matrix k; lane i gets elements 2 (i % 4) and the next of
+ * row i / 4 (trans: of column i / 4). */
+static void load_matrix(machine *m, const ptx_inst *in, int first, int n)
+{
+    int count = has(in, "x4") ? 4 : has(in, "x2") ? 2 : 1;
+    bool trans = has(in, "trans");
+    uint16_t row[4][8][8];
+    if (n < 32) {
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "ldmatrix by %llu lanes", (uint64_t)n, 0);
+        return;
+    }
+    for (int k = 0; k < count; k++)
+        for (int r = 0; r < 8; r++) {
+            m->me = first + k * 8 + r;
+            char *p = reach(m, in, PTX_SHARED, (uint32_t)address_of(m, &in->o[1]), 16, false, false);
+            if (!p) return;
+            memcpy(row[k][r], p, 16);
+        }
+    for (int lane = 0; lane < 32; lane++) {
+        for (int k = 0; k < count; k++) {
+            int r = lane / 4, c = lane % 4 * 2;
+            uint32_t low = trans ? row[k][c][r] : row[k][r][c], high = trans ? row[k][c + 1][r] : row[k][r][c + 1];
+            m->t[first + lane].reg[in->o[0].kind == O_LIST ? in->o[0].list[k] : in->o[0].reg] = low | high << 16;
+        }
+    }
+}
+static float matrix_element(uint64_t word, int half, ptx_type t)
+{
+    uint16_t h = (uint16_t)(word >> (16 * half));
+    if (t == T_TF32) return as_f32(word & ~(uint64_t)0x1fff);
+    return t == T_BF16 ? bf16_value(h) : half_value(h);
+}
+/* d = a b + c, rows of a and columns of b, f32 accumulators: the fragments of the PTX manual. */
+static void multiply(machine *m, const ptx_inst *in, int first, int n)
+{
+    bool tf32 = has(in, "tf32");
+    int depth = tf32 ? (has(in, "m16n8k8") ? 8 : 4) : has(in, "m16n8k16") ? 16 : 8;
+    ptx_type t = tf32 ? T_TF32 : has(in, "bf16") ? T_BF16 : T_F16;
+    float a[16][16], b[16][8], c[16][8];
+    if (n < 32) {
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "mma by %llu lanes", (uint64_t)n, 0);
+        return;
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        int g = lane / 4, q = lane % 4;
+        for (int k = 0; k < in->o[1].n; k++) {
+            uint64_t w = lane_reg(m, first, lane, in->o[1].list[k]);
+            if (tf32) a[g + (k & 1) * 8][q + (k >> 1) * 4] = matrix_element(w, 0, t);
+            else
+                for (int h = 0; h < 2; h++) a[g + (k & 1) * 8][q * 2 + h + (k >> 1) * 8] = matrix_element(w, h, t);
+        }
+        for (int k = 0; k < (in->o[2].kind == O_LIST ? in->o[2].n : 1); k++) {
+            uint64_t w = lane_reg(m, first, lane, in->o[2].kind == O_LIST ? in->o[2].list[k] : in->o[2].reg);
+            if (tf32) b[q + k * 4][g] = matrix_element(w, 0, t);
+            else
+                for (int h = 0; h < 2; h++) b[q * 2 + h + k * 8][g] = matrix_element(w, h, t);
+        }
+        for (int k = 0; k < 4; k++) c[g + (k >> 1) * 8][q * 2 + (k & 1)] = as_f32(lane_reg(m, first, lane, in->o[3].list[k]));
+    }
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 8; j++) {
+            double sum = (double)c[i][j];
+            for (int k = 0; k < depth; k++) sum += (double)a[i][k] * (double)b[k][j];
+            c[i][j] = (float)sum;
+        }
+    for (int lane = 0; lane < 32; lane++) {
+        int g = lane / 4, q = lane % 4;
+        for (int k = 0; k < 4; k++) m->t[first + lane].reg[in->o[0].list[k]] = of_f32(c[g + (k >> 1) * 8][q * 2 + (k & 1)]);
+    }
+}
+
+static bool meets(const ptx_inst *in)
+{
+    return in->op == OP_shfl || in->op == OP_vote || in->op == OP_ldmatrix || in->op == OP_mma || (in->op == OP_bar && in->mode == M_WARP);
+}
+
+/* ---- a thread up to the next meeting -------------------------------------------------------------------------------------------------------------- */
+static void copy_async(machine *m, const ptx_inst *in)
+{
+    if (in->mode != M_ASYNC) return;           /* done at once: what is waited for is not modelled, what is read without a barrier is */
+    int n = (int)in->o[2].imm, from = in->n > 3 ? (int)get(m, &in->o[3]) : n;
+    char *to = reach(m, in, PTX_SHARED, (uint32_t)address_of(m, &in->o[0]), n, true, false);
+    char *src = from ? reach(m, in, PTX_GLOBAL, address_of(m, &in->o[1]), n, false, false) : NULL;
+    if (!to || (from && !src)) return;
+    memset(to, 0, (size_t)n);
+    if (from) memcpy(to, src, (size_t)from);
+}
+static void run_thread(machine *m)
+{
+    thread *t = &m->t[m->me];
+    while (!m->error && t->state == RUNS) {
+        if (t->pc >= m->e->n_insts) {
+            t->state = ENDED;
+            return;
+        }
+        const ptx_inst *in = &m->e->inst[t->pc];
+        if (++m->steps > (int64_t)1 << 36) fault(m, CUEMU_LAUNCH_FAILURE, in, "endless", 0, 0);
+        if (in->guard >= 0 && (t->reg[in->guard] != 0) == in->guard_not) {
+            t->pc++;
+            continue;
+        }
+        if (meets(in)) {
+            t->state = MEETS;
+            return;
+        }
+        int next = t->pc + 1;
+        switch (in->op) {
+        case OP_mov: move(m, in); break;
+        case OP_setp: set_predicate(m, in); break;
+        case OP_selp: set(m, &in->o[0], get(m, &in->o[get(m, &in->o[3]) ? 1 : 2])); break;
+        case OP_cvt: convert(m, in); break;
+        case OP_cvta: set(m, &in->o[0], get(m, &in->o[1])); break;
+        case OP_and: case OP_or: case OP_xor: case OP_not: case OP_shl: case OP_shr: case OP_bfe: case OP_bfi: bits(m, in); break;
+        case OP_ld: load(m, in); break;
+        case OP_st: store(m, in); break;
+        case OP_atom: case OP_red: atomic(m, in); break;
+        case OP_bra: next = (int)in->o[0].imm; break;
+        case OP_ret: t->state = ENDED; return;
+        case OP_bar: t->state = WAITS; return;
+        case OP_cp: copy_async(m, in); break;
+        case OP_membar: case OP_fence: break;
+        default: arithmetic(m, in);
+        }
+        t->pc = next;
+    }
+}
+
+/* Lets a warp go on as far as it can; true if anything happened. */
+static bool run_warp(machine *m, int first)
+{
+    int n = m->n_threads - first < 32 ? m->n_threads - first : 32, waiting = 0, meeting = 0, pc = -1;
+    bool any = false;
+    for (int lane = 0; lane < n && !m->error; lane++) {
+        m->me = first + lane;
+        if (m->t[m->me].state != RUNS) continue;
+        any = true;
+        run_thread(m);
+    }
+    for (int lane = 0; lane < n; lane++) {
+        const thread *t = &m->t[first + lane];
+        if (t->state == MEETS) {
+            meeting++;
+            if (pc < 0) pc = t->pc;
+            if (pc != t->pc) pc = m->e->n_insts;
+        }
+        waiting += t->state == WAITS || t->state == ENDED;
+    }
+    if (m->error || meeting == 0) return any;
+    const ptx_inst *in = pc < m->e->n_insts ? &m->e->inst[pc] : NULL;
+    if (meeting < n || !in) {
+        m->me = first;
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "only %llu of %llu lanes come to it", (uint64_t)meeting, (uint64_t)n);
+        return false;
+    }
+    if (in->op == OP_shfl) shuffle(m, in, first, n);
+    else if (in->op == OP_vote) vote(m, in, first, n);
+    else if (in->op == OP_ldmatrix) load_matrix(m, in, first, n);
+    else if (in->op == OP_mma) multiply(m, in, first, n);
+    m->sync[first / 32]++;
+    m->steps += n;
+    for (int lane = 0; lane < n; lane++) {
+        m->t[first + lane].pc++;
+        m->t[first + lane].state = RUNS;
+    }
+    return true;
+}
+
+static void run_block(machine *m)
+{
+    for (int i = 0; i < m->n_threads; i++) {
+        m->t[i].pc = 0;
+        m->t[i].state = RUNS;
+    }
+    for (bool any = true; any && !m->error;) {
+        any = false;
+        for (int first = 0; first < m->n_threads; first += 32)
+            while (!m->error && run_warp(m, first)) any = true;
+        int waits = 0, ended = 0;
+        for (int i = 0; i < m->n_threads; i++) {
+            waits += m->t[i].state == WAITS;
+            ended += m->t[i].state == ENDED;
+        }
+        if (m->error || ended == m->n_threads) return;
+        if (waits + ended < m->n_threads || waits == 0) break;
+        if (ended) {
+            m->me = 0;
+            fault(m, CUEMU_LAUNCH_FAILURE, NULL, "%llu threads wait at a barrier that %llu have left", (uint64_t)waits, (uint64_t)ended);
+            return;
+        }
+        m->barrier++;
+        for (int i = 0; i < m->n_threads; i++) {
+            m->t[i].pc++;
+            m->t[i].state = RUNS;
+        }
+        any = true;
+    }
+    if (!m->error) fault(m, CUEMU_LAUNCH_FAILURE, NULL, "threads wait for each other", 0, 0);
+}
+
+int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[3], const uint64_t *params, size_t dynamic_shared, int device, char *detail, size_t cap,
+               int64_t *n_instructions)
+{
+    static uint32_t launches;
+    machine m;
+    memset(&m, 0, sizeof m);
+    m.e = e;
+    memcpy(m.grid, grid, sizeof m.grid);
+    memcpy(m.block, block, sizeof m.block);
+    m.params = params;
+    m.n_threads = (int)(block[0] * block[1] * block[2]);
+    m.device = device;
+    m.detail = detail;
+    m.cap = cap;
+    m.launch = ++launches;
+    m.shared_bytes = e->shared_bytes + dynamic_shared;
+    m.shared = malloc(m.shared_bytes + 16);
+    m.s_wrote = calloc(m.shared_bytes / 4 + 2, sizeof *m.s_wrote);
+    m.s_read = calloc(m.shared_bytes / 4 + 2, sizeof *m.s_read);
+    m.sync = calloc((size_t)m.n_threads / 32 + 1, sizeof *m.sync);
+    m.t = calloc((size_t)m.n_threads, sizeof *m.t);
+    uint64_t *regs = malloc((size_t)m.n_threads * (size_t)(e->n_regs + 1) * sizeof *regs);
+    memset(regs, 0xcd, (size_t)m.n_threads * (size_t)(e->n_regs + 1) * sizeof *regs);
+    for (int i = 0; i < m.n_threads; i++) m.t[i].reg = regs + (size_t)i * (size_t)(e->n_regs + 1);
+    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    for (uint64_t b = 0; b < blocks && !m.error; b++) {
+        m.block_number = (uint32_t)b;
+        m.at[0] = (unsigned)(b % grid[0]);
+        m.at[1] = (unsigned)(b / grid[0] % grid[1]);
+        m.at[2] = (unsigned)(b / grid[0] / grid[1]);
+        memset(m.shared, 0xcd, m.shared_bytes);
+        memset(m.s_wrote, 0, (m.shared_bytes / 4 + 2) * sizeof *m.s_wrote);
+        memset(m.s_read, 0, (m.shared_bytes / 4 + 2) * sizeof *m.s_read);
+        run_block(&m);
+    }
+    *n_instructions += m.steps;
+    free(m.shared);
+    free(m.s_wrote);
+    free(m.s_read);
+    free(m.sync);
+    free(m.t);
+    free(regs);
+    return m.error;
+}
