@@ -23,6 +23,8 @@
  *
  * Work is put on the thread's current stream of a device, the default one unless dync_cuda_stream_use chose another, and runs behind the
  * caller's back; reading a value (dync_item, dync_print, dync_to_device to the CPU) waits for it. Errors of kernels show at such a place. */
+#ifndef DYNC__CUDA_PUBLIC_H
+#define DYNC__CUDA_PUBLIC_H
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -71,6 +73,7 @@ typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #if defined(__cplusplus)
 }
+#endif
 #endif
 #endif
 
@@ -216,6 +219,7 @@ typedef struct dync__ptx {
     dync__ptx_check check[DYNC__PTX_CHECKS];
     int n_checks;
     bool failed, unsupported, uses_random;
+    bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
     char name[16][40];                   /* operands under way */
     int next_name;
 } dync__ptx;
@@ -234,6 +238,7 @@ DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);                     /* all 
 DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
 /* Row code: once per row. A flat kernel has none, whatever the section. */
 DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in) { return !(in->section & 1) && p->shape.mode != DYNC__PTX_FLAT; }
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *);                       /* nothing where nothing is written in place */
 DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);               /* lanes it is computed in: 1 where it is uniform in the row */
 DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the lane that holds its value for this one */
 /* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
@@ -305,6 +310,9 @@ static DYNC__TLS dync__cuda_thread dync__cuda_tls;
 static dync_cuda_counters dync__cuda_counters;
 #endif
 
+#if defined(DYNC__SPLIT)
+DYNC__FN void dync__cuda_install(void);                                  /* public.c; in the merged header it is there from the start */
+#endif
 /* ---- memory.c ---- */
 DYNC__FN void *dync__cuda_alloc(int device, size_t n);
 DYNC__FN void dync__cuda_free(int device, void *p, size_t n);            /* DYNC_CPU: page-locked memory */
@@ -452,7 +460,7 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
     const dync__kernel *k = p->k;
     int narrow = 8, last = k->n_dims - 1;
     bool any = false;
-    if (last < 0) return;
+    if (last < (is_flat ? 0 : k->n_outer)) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf] || !(in->section & 1)) continue;
@@ -501,9 +509,11 @@ static int64_t dync__ptx_pow2(int64_t n)
 /* May the row be cut into chunks that know nothing of each other? One phase of reductions, row code after it. */
 static bool dync__ptx_may_split(const dync__ptx *p)
 {
-    for (int i = 0; i < p->k->inst.n; i++)
-        if (p->needed[i] && p->k->inst.at[i].section > 2) return false;
-    return !p->uses_random && p->n_phases == 1;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        const dync__inst *in = &p->k->inst.at[i];
+        if (p->needed[i] && (in->section > 2 || (in->section == 0 && !dync__inst_has_value(in)))) return false;
+    }
+    return !p->uses_random && !p->in_place && p->n_phases == 1;
 }
 
 /* A phase loads what an earlier one has written: values have to stay in registers. */
@@ -523,6 +533,12 @@ static bool dync__ptx_must_keep(const dync__ptx *p)
 }
 static void dync__ptx_plan_rows(dync__ptx *p, int units)
 {
+    if (p->shape.inner == 0) {                            /* row code alone; reductions of nothing */
+        p->shape = (dync__ptx_shape){.mode = DYNC__PTX_ROWS, .vec = 1, .groups = 1, .threads = 1, .rows = p->shape.rows, .turns = 2, .splits = 1,
+                                     .rows_per_block = 128, .block = 128, .wide = p->shape.wide};
+        p->vec = 1;
+        return;
+    }
     dync__ptx_shape *s = &p->shape;
     bool keep = p->n_phases > 1;
     int64_t places = (int64_t)units * 2048, groups;
@@ -1033,7 +1049,8 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
         dync__format(at, sizeof at, "%s", moved);
     }
-    dync__format(guard, sizeof guard, "%s", row ? "" : dync__ptx_guard(p, lane, false));
+    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT && p->shape.rows % p->shape.rows_per_block;
+    dync__format(guard, sizeof guard, "%s", row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
     dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
     const char *raw = dync__ptx_is_plain(dtype) ? to : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
     dync__ptx_line(p, "%sld.global.%s %s, [%s+%lld]", guard, dync__ptx_memory_type(dtype), raw, at, (long long)along);
@@ -1117,7 +1134,9 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
 {
     const dync__inst *in = &p->k->inst.at[i];
     if (dync__ptx_is_row(p, in)) {
+        dync__ptx_row_barrier(p);
         dync__ptx_store_one(p, i, 0);
+        dync__ptx_row_barrier(p);
         return;
     }
     bool vector = in->prim == DYNC__P_store && dync__ptx_is_vector(p, in->buf, in->access);
@@ -1229,7 +1248,7 @@ static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
         dync__ptx_move(p, type, a.value, dync__ptx_identity(p, kind, type));
         if (!dync__ptx_is_arg(kind)) continue;
         dync__ptx_reg(p, "s64", a.place);
-        dync__ptx_line(p, "mov.b64 %s, 0x7fffffffffffffff", a.place);
+        dync__ptx_line(p, "mov.b64 %s, %s", a.place, p->shape.inner ? "0x7fffffffffffffff" : "0");
     }
 }
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p)
@@ -1344,8 +1363,8 @@ static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__p
     int warps = (int)(p->shape.threads / 32), arrays = dync__ptx_is_arg(kind) ? 2 : 1;
     char put[40], get[40];
     const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"), *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
-    dync__ptx_line(p, "shr.u32 %s, %%tid, 5", warp);
-    dync__ptx_line(p, "and.b32 %s, %%tid, 31", lane);
+    dync__ptx_line(p, "shr.u32 %s, %%thr, 5", warp);
+    dync__ptx_line(p, "and.b32 %s, %%thr, 31", lane);
     dync__ptx_line(p, "setp.eq.u32 %s, %s, 0", lead, lane);
     dync__ptx_line(p, "and.b32 %s, %s, %d", mine, lane, warps - 1);
     char guard[48];
@@ -1370,7 +1389,7 @@ static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync_
     char at[2][40];
     if (n == 1) return;
     for (int k = 0; k < arrays; k++)
-        dync__ptx_put(p, "", "shared", k ? DYNC_I64 : type, dync__ptx_shared(p, "%tid", p->shared_bytes + k * bytes), k ? a->place : a->value);
+        dync__ptx_put(p, "", "shared", k ? DYNC_I64 : type, dync__ptx_shared(p, "%thr", p->shared_bytes + k * bytes), k ? a->place : a->value);
     dync__ptx_line(p, "bar.sync 0");
     for (int k = 0; k < arrays; k++) dync__format(at[k], sizeof at[k], "%s", dync__ptx_shared(p, "%lane", p->shared_bytes + k * bytes));
     for (int t = 0; t < n; t++) {
@@ -1601,6 +1620,7 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
 {
     int group = lane / p->vec;
     char *name = dync__ptx_name(p);
+    writes |= p->in_place;
     if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && (group == 0 || p->copy))) {
         if (p->shape.mode == DYNC__PTX_FLAT || !writes || p->shape.rows % p->shape.rows_per_block == 0) return "";
         return "@%rowok ";
@@ -1796,14 +1816,14 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
     blocks = DYNC__MAX(DYNC__MIN(blocks, (int64_t)units * 8), 1);
     dync__ptx_open(p);
     if (p->uses_random) dync__ptx_open_random(p);
-    dync__ptx_special(p, "%tid", "%tid.x");
-    dync__ptx_special(p, "%ntid", "%ntid.x");
+    dync__ptx_special(p, "%thr", "%tid.x");
+    dync__ptx_special(p, "%nthr", "%ntid.x");
     dync__ptx_special(p, "%cta", "%ctaid.x");
     dync__ptx_special(p, "%ncta", "%nctaid.x");
     dync__ptx_reg(p, "u32", "%none");
     dync__ptx_line(p, "mov.u32 %%none, 0");
-    dync__ptx_place(p, "%t", "%cta", "%ntid", "%tid");
-    dync__ptx_place(p, "%T", "%ncta", "%ntid", "%none");
+    dync__ptx_place(p, "%t", "%cta", "%nthr", "%thr");
+    dync__ptx_place(p, "%T", "%ncta", "%nthr", "%none");
     dync__ptx_reg(p, p->index, "%at");
     dync__ptx_reg(p, "pred", "%done");
     p->block = 1;
@@ -1835,14 +1855,14 @@ static void dync__ptx_row_begin(dync__ptx *p)
 {
     const dync__ptx_shape *s = &p->shape;
     char count[24];
-    dync__ptx_special(p, "%tid", "%tid.x");
+    dync__ptx_special(p, "%thr", "%tid.x");
     dync__ptx_special(p, "%cta", "%ctaid.x");
     dync__ptx_reg(p, "u32", "%sub");
     dync__ptx_reg(p, "u32", "%lane");
     bool columns = s->mode == DYNC__PTX_COLUMNS;
     int width = columns ? 32 : (int)s->threads;             /* a power of two */
-    dync__ptx_line(p, "and.b32 %%lane, %%tid, %d", width - 1);
-    dync__ptx_line(p, "div.u32 %%sub, %%tid, %d", width);
+    dync__ptx_line(p, "and.b32 %%lane, %%thr, %d", width - 1);
+    dync__ptx_line(p, "div.u32 %%sub, %%thr, %d", width);
     dync__format(count, sizeof count, "%d", s->rows_per_block);
     dync__ptx_place(p, "%row", "%cta", count, columns ? "%lane" : "%sub");
     dync__ptx_reg(p, p->index, "%t");
@@ -1870,12 +1890,12 @@ static void dync__ptx_row_begin(dync__ptx *p)
     }
 }
 
-/* Values that other threads of the row have written are read in a later phase. */
-static bool dync__ptx_in_place(const dync__kernel *k)
+/* Where other threads of the row may read what one writes. */
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
 {
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return true;
-    return false;
+    if (!p->in_place || p->shape.threads <= 1) return;
+    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32) dync__ptx_line(p, "bar.sync 0");
+    else dync__ptx_line(p, "bar.warp.sync 0xffffffff");
 }
 static void dync__ptx_phase(dync__ptx *p, int phase)
 {
@@ -1889,7 +1909,10 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     p->vec = s->vec;
     p->groups = s->groups;
     dync__ptx_reduce_begin(p);
-    if (s->turns == 1) {
+    if (s->inner == 0) {
+        for (int i = 0; i < p->k->inst.n; i++)
+            if (dync__ptx_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_inst(p, i)->section == 2 * phase + 1) p->where[i] = 0;
+    } else if (s->turns == 1) {
         if (p->block == 0) {
             p->block = 1;
             dync__ptx_positions(p, start);
@@ -1913,10 +1936,7 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
         p->block++;
     }
     dync__ptx_reduce_end(p, phase);
-    if (dync__ptx_in_place(p->k) && phase + 1 < p->n_phases) {
-        if (s->block > 32) dync__ptx_line(p, "bar.sync 0");
-        else dync__ptx_line(p, "bar.warp.sync 0xffffffff");
-    }
+    if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
 static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out)
 {
@@ -1963,6 +1983,7 @@ static void dync__ptx_mark(dync__ptx *p)
         p->n_phases = DYNC__MAX(p->n_phases, (in->section + 1) / 2);
     }
     p->n_phases = DYNC__MAX(p->n_phases, 1);
+    for (int i = 0; i < k->buf.n; i++) p->in_place |= k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT);
 }
 
 /* Does not vary along the row; or along its last loop. */
@@ -2036,6 +2057,7 @@ typedef struct dync__cl {               /* a loop kernel in the making */
     dync__lb b;
     dync__kernel *k;
     const dync__kcall *call;
+    dync__kernel none;                   /* takes the builder's calls where there was no memory for one */
     int n;                               /* loops so far */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
@@ -2047,6 +2069,12 @@ static int dync__cl_loop(dync__cl *c, int64_t extent)
 static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
 {
     c->k = dync__kernel_new(&code->arena, c->call->row->name, n_outer, c->n, c->extent);
+    if (!c->k) {
+        c->k = &c->none;
+        c->k->arena = &code->arena;
+        c->k->name = c->call->row->name;
+        c->k->failed = true;
+    }
     c->b.k = c->k;
     c->b.section = 1;
     c->b.origin = c->call->row->name;
@@ -2405,9 +2433,9 @@ static void dync__ct_begin(dync__ct *t, int n_buffers)
         dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
         dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
     }
-    dync__ptx_reg(&t->p, "u32", "%tid");
+    dync__ptx_reg(&t->p, "u32", "%thr");
     dync__ptx_reg(&t->p, "u32", "%cta");
-    dync__ptx_line(&t->p, "mov.u32 %%tid, %%tid.x");
+    dync__ptx_line(&t->p, "mov.u32 %%thr, %%tid.x");
     dync__ptx_line(&t->p, "mov.u32 %%cta, %%ctaid.x");
 }
 static bool dync__ct_end(dync__ct *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf)
@@ -2524,12 +2552,12 @@ static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__ptx_reg(p, "pred", "%in");
     dync__ptx_reg(p, "pred", "%last");
     dync__ptx_reg(p, "pred", "%mine");
-    dync__ptx_line(p, "and.b32 %%lane, %%tid, 31");
-    dync__ptx_line(p, "shr.u32 %%warp, %%tid, 5");
+    dync__ptx_line(p, "and.b32 %%lane, %%thr, 31");
+    dync__ptx_line(p, "shr.u32 %%warp, %%thr, 5");
     dync__ptx_line(p, "mov.u32 %%base, smem");
     dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%base");
     dync__ptx_line(p, "mov.b64 %%carry, 0");
-    dync__ptx_line(p, "cvt.u64.u32 %%pos, %%tid");
+    dync__ptx_line(p, "cvt.u64.u32 %%pos, %%thr");
     dync__ptx_line(p, "mov.b64 %%at, 0");
     dync__str_add(&p->body, "TILE:\n");
     dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
@@ -2598,7 +2626,7 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_reg(p, type, "%v");
     dync__ptx_reg(p, type, "%old");
     dync__ptx_line(p, "mul.wide.u32 %%thread, %%cta, 256");
-    dync__ptx_line(p, "cvt.u64.u32 %%line, %%tid");
+    dync__ptx_line(p, "cvt.u64.u32 %%line, %%thr");
     dync__ptx_line(p, "add.s64 %%thread, %%thread, %%line");
     dync__ptx_line(p, "setp.ge.s64 %%out, %%thread, %lld", (long long)threads);
     dync__ptx_line(p, "@%%out ret");
@@ -3250,7 +3278,7 @@ DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bo
         }
     }
     bool empty = false;
-    for (int d = 0; d < k->n_dims; d++) empty |= k->extent[d] == 0;
+    for (int d = 0; d < k->n_outer; d++) empty |= k->extent[d] == 0;   /* row code of empty rows still runs */
     if (part && empty) c->part.n = 0;
     return dync__cuda_code_finish(c, part != NULL);
 }

@@ -113,20 +113,24 @@ static bool dync__ptx_may_split(const dync__ptx *p)
     return !p->uses_random && !p->in_place && p->n_phases == 1;
 }
 
-/* A phase loads what an earlier one has written: values have to stay in registers. */
+/* A phase would load again what has been written since: such values have to stay in registers. */
 static bool dync__ptx_must_keep(const dync__ptx *p)
 {
     const dync__kernel *k = p->k;
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *load = &k->inst.at[i];
-        if (load->prim != DYNC__P_load && load->prim != DYNC__P_loadx) continue;
-        if (!(k->buf.at[load->buf].mode & DYNC__BUF_OUT)) continue;
-        for (int j = i + 1; j < k->inst.n; j++) {
-            const dync__inst *in = &k->inst.at[j];
-            if (!dync__inst_has_value(in) && in->buf == load->buf && in->section >= load->section && in->section < 2 * p->n_phases - 1) return true;
+    bool keep = false;
+    int32_t *last = p->in_place ? dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *last) : NULL;   /* section of the last use */
+    for (int i = k->inst.n - 1; i >= 0 && last; i--) {
+        const dync__inst *in = &k->inst.at[i];
+        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++) {
+            int32_t *use = &last[in->arg[a]];
+            *use = DYNC__MAX(*use, in->section);
+            if (in->prim != DYNC__P_reduce) *use = DYNC__MAX(*use, last[i]);
         }
+        if (in->prim != DYNC__P_load && in->prim != DYNC__P_loadx) continue;
+        for (int j = i + 1; j < k->inst.n; j++)
+            keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf && (in->section & 1) && k->inst.at[j].section < last[i];
     }
-    return false;
+    return keep;
 }
 
 static void dync__ptx_plan_rows(dync__ptx *p, int units)

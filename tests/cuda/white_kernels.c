@@ -4,6 +4,8 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
+static int unsupported;
+
 static bool near(const void *a, const void *b, int dtype, int64_t i, double tol)
 {
     int bytes = dync__dtype_info(dtype)->bytes;
@@ -30,14 +32,15 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
         if (size[i]) EXPECT_OK(dync__cuda_copy(DYNC_CUDA, device[i], DYNC_CPU, host[0][i], size[i]));
     }
     void *code = dync__cuda_kernel_new(DYNC_CUDA, k, on_host);
-    ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, at, 7, 100));
-    for (int i = 0; ok && i < k->buf.n; i++) {
+    if (!code && dync_error() == DYNC_ERR_UNSUPPORTED) unsupported++;
+    else ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, at, 7, 100));
+    for (int i = 0; ok && code && i < k->buf.n; i++) {
         int bytes = dync__dtype_info(k->buf.at[i].dtype)->bytes;
         if (size[i]) ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, host[0][i], DYNC_CUDA, device[i], size[i]));
         at[i] = host[1][i] + (size_t)shift * (size_t)bytes;
     }
-    if (ok) ok = EXPECT_OK(dync__kernel_eval(k, at, 7, 100));
-    for (int i = 0; ok && i < k->buf.n; i++)
+    if (ok && code) ok = EXPECT_OK(dync__kernel_eval(k, at, 7, 100));
+    for (int i = 0; ok && code && i < k->buf.n; i++)
         for (int64_t e = 0; ok && e < elements[i] + shift; e++)
             if (!near(host[0][i], host[1][i], k->buf.at[i].dtype, e, tol)) {
                 int bytes = dync__dtype_info(k->buf.at[i].dtype)->bytes;
@@ -73,8 +76,7 @@ static void random_kernels(int count, bool reductions)
             dync__error_guard_begin(&guard);
             dync__kernel_schedule(g.k);
             ok = agree(g.k, g.elements, test_random() % 2 ? 1 : 0, test_random() % 4 == 0 ? 1 : 0, 0);
-            dync__error_slot error = dync__error_guard_end(&guard);
-            if (error.status == DYNC_ERR_UNSUPPORTED) ok = true;
+            (void)dync__error_guard_end(&guard);
             made++;
         }
         dync__arena_free(&g.arena);
@@ -83,13 +85,13 @@ static void random_kernels(int count, bool reductions)
             return;
         }
     }
-    EXPECT(made > count / 3);
+    EXPECT(made > count / 3 && unsupported <= count / 50);
     dync_shutdown();
     EXPECT_EQ_INT(dync__mem_read_stats().live_bytes, 0);
     EXPECT_EQ_INT(cuemu_live_bytes(), 0);
 }
-TEST(random_pointwise) { random_kernels(400, false); }
-TEST(random_reductions) { random_kernels(500, true); }
+TEST(random_pointwise) { random_kernels(250, false); }
+TEST(random_reductions) { random_kernels(300, true); }
 
 /* Shapes of every way to lay a reduction over threads: sums and extremes along rows and columns, few long rows, many short ones. */
 TEST(reductions_of_every_shape)
