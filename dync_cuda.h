@@ -68,8 +68,9 @@ DYNC_API void dync_cuda_event_free(dync_cuda_event *);
 DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);             /* on the current stream of its device */
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
 DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end); /* NaN and an error where one was not recorded */
-/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed. */
-typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays; } dync_cuda_counters;
+/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, and steps that the GPU
+ * has no kernel for and that ran on the CPU, on copies (DYNC_LOG=perf names them). */
+typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps; } dync_cuda_counters;
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #if defined(__cplusplus)
 }
@@ -299,7 +300,7 @@ typedef struct dync__cuda_recording {
     DYNC__VEC(dync__cuda_kept) kept;
     void *rng;                           /* {seed, offset} on the device */
     uint64_t rng_first;
-    bool failed;
+    bool failed, left;                   /* left: a step went to the CPU, which no graph can record */
 } dync__cuda_recording;
 typedef struct dync__cuda_thread { dync_cuda_stream *stream[DYNC__CUDA_DEVICES]; dync__cuda_recording *recording; } dync__cuda_thread;
 #if defined(DYNC__SPLIT)
@@ -336,6 +337,7 @@ typedef struct dync__cuda_part {
     int n;                               /* buffers of the text */
     int32_t *buf;                        /* of the code's buffers; below 0: temporary -1 - buf */
     bool *host;
+    dync__kcall *call;                   /* instead: run on the CPU, on copies */
 } dync__cuda_part;
 typedef struct dync__cuda_code {
     dync__arena arena;
@@ -352,7 +354,7 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
 /* ---- graphs.c ---- */
-DYNC__FN dync_status dync__cuda_record(int device, dync__inner *);
+DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inner *);
 
 /* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
 enum { DYNC__CUDA_TEMP = 1000 };
@@ -368,8 +370,7 @@ DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *
  *
  * A draw from the normal distribution (base/rng.c: Box and Muller 1958 in double) becomes two draws of doubles and the library's own log and
  * cos: imm 2 is 1 - (words 0, 1 as in [0, 1)), imm 3 words 2, 3. Its log and cos are those of vecmath, within 1 ULP of the CPU's. */
-static int dync__ptx_normal(dync__lb *b, int number, int type)
-{
+static int dync__ptx_normal(dync__lb *b, int number, int type) {
     dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
     u.imm.i = 2;
     v.imm.i = 3;
@@ -378,8 +379,7 @@ static int dync__ptx_normal(dync__lb *b, int number, int type)
     int angle = dync__lb_op(b, DYNC__P_mul, dync__lb_share(b, &v, false), dync__lb_f(b, DYNC_F64, 6.283185307179586476925), -1);
     return dync__lb_cast(b, dync__lb_op(b, DYNC__P_mul, radius, dync__vm_cos(b, angle), -1), type);
 }
-DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *arena, const dync__kernel *k)
-{
+DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *arena, const dync__kernel *k) {
     bool any = false;
     for (int i = 0; i < k->inst.n; i++) any |= k->inst.at[i].prim == DYNC__P_random && k->inst.at[i].imm.i == 1;
     if (!any) return k;
@@ -412,16 +412,13 @@ DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *arena, const dync__ke
  * Flat where nothing is reduced. Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
  * row. Few long rows are split over blocks. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
 enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_LOOP_LANES = 8 };
-DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
-{
+DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_reduce) return true;
     return false;
 }
-
 /* Every phase can be run index by index: nothing is reduced, kept per row, or read after it was written elsewhere. */
-static bool dync__ptx_is_flat(const dync__ptx *p)
-{
+static bool dync__ptx_is_flat(const dync__ptx *p) {
     const dync__kernel *k = p->k;
     if (dync__ptx_has_reduce(k)) return false;
     for (int i = 0; i < k->inst.n; i++) {
@@ -433,16 +430,13 @@ static bool dync__ptx_is_flat(const dync__ptx *p)
         if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return false;
     return true;
 }
-static int64_t dync__ptx_product(const dync__kernel *k, int from, int to)
-{
+static int64_t dync__ptx_product(const dync__kernel *k, int from, int to) {
     int64_t n = 1;
     for (int d = from; d < to; d++) n *= k->extent[d];
     return n;
 }
-
 /* Elements side by side along the last loop, on boundaries wherever the other loops stand. */
-DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access)
-{
+DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access) {
     const dync__kernel *k = p->k;
     const dync__access *a = &k->access.at[access];
     int bytes = dync__dtype_info(k->buf.at[buf].dtype)->bytes, align = DYNC__MIN(p->vec * bytes, 16), last = k->n_dims - 1;
@@ -453,10 +447,8 @@ DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access)
         if (p->check[i].buf == buf && p->check[i].offset == a->offset * bytes) return true;
     return false;
 }
-
 /* The number of neighbours: 16 bytes of the narrowest element, at most 8 and such that it divides the last loop, or leaves a flat tail. */
-static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
-{
+static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
     const dync__kernel *k = p->k;
     int narrow = 8, last = k->n_dims - 1;
     bool any = false;
@@ -484,10 +476,8 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
         if (!dync__ptx_is_vector(p, in->buf, in->access)) p->n_checks--;
     }
 }
-
 /* Are the elements of neighbouring rows nearer to each other than those of a row? */
-static bool dync__ptx_is_columns(const dync__ptx *p)
-{
+static bool dync__ptx_is_columns(const dync__ptx *p) {
     const dync__kernel *k = p->k;
     int along = 0, across = 0, last_row = k->n_outer - 1, last = k->n_dims - 1;
     if (last_row < 0 || k->extent[last_row] < 8) return false;
@@ -499,40 +489,38 @@ static bool dync__ptx_is_columns(const dync__ptx *p)
     }
     return across > along;
 }
-static int64_t dync__ptx_pow2(int64_t n)
-{
+static int64_t dync__ptx_pow2(int64_t n) {
     int64_t p = 1;
     while (p < n) p *= 2;
     return p;
 }
-
 /* May the row be cut into chunks that know nothing of each other? One phase of reductions, row code after it. */
-static bool dync__ptx_may_split(const dync__ptx *p)
-{
+static bool dync__ptx_may_split(const dync__ptx *p) {
     for (int i = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = &p->k->inst.at[i];
         if (p->needed[i] && (in->section > 2 || (in->section == 0 && !dync__inst_has_value(in)))) return false;
     }
     return !p->uses_random && !p->in_place && p->n_phases == 1;
 }
-
-/* A phase loads what an earlier one has written: values have to stay in registers. */
-static bool dync__ptx_must_keep(const dync__ptx *p)
-{
+/* A phase would load again what has been written since: such values have to stay in registers. */
+static bool dync__ptx_must_keep(const dync__ptx *p) {
     const dync__kernel *k = p->k;
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *load = &k->inst.at[i];
-        if (load->prim != DYNC__P_load && load->prim != DYNC__P_loadx) continue;
-        if (!(k->buf.at[load->buf].mode & DYNC__BUF_OUT)) continue;
-        for (int j = i + 1; j < k->inst.n; j++) {
-            const dync__inst *in = &k->inst.at[j];
-            if (!dync__inst_has_value(in) && in->buf == load->buf && in->section >= load->section && in->section < 2 * p->n_phases - 1) return true;
+    bool keep = false;
+    int32_t *last = p->in_place ? dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *last) : NULL;   /* section of the last use */
+    for (int i = k->inst.n - 1; i >= 0 && last; i--) {
+        const dync__inst *in = &k->inst.at[i];
+        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++) {
+            int32_t *use = &last[in->arg[a]];
+            *use = DYNC__MAX(*use, in->section);
+            if (in->prim != DYNC__P_reduce) *use = DYNC__MAX(*use, last[i]);
         }
+        if (in->prim != DYNC__P_load && in->prim != DYNC__P_loadx) continue;
+        for (int j = i + 1; j < k->inst.n; j++)
+            keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf && (in->section & 1) && k->inst.at[j].section < last[i];
     }
-    return false;
+    return keep;
 }
-static void dync__ptx_plan_rows(dync__ptx *p, int units)
-{
+static void dync__ptx_plan_rows(dync__ptx *p, int units) {
     if (p->shape.inner == 0) {                            /* row code alone; reductions of nothing */
         p->shape = (dync__ptx_shape){.mode = DYNC__PTX_ROWS, .vec = 1, .groups = 1, .threads = 1, .rows = p->shape.rows, .turns = 2, .splits = 1,
                                      .rows_per_block = 128, .block = 128, .wide = p->shape.wide};
@@ -581,8 +569,7 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
     }
     s->guarded = s->inner % (s->threads * s->vec * s->groups) != 0;
 }
-DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
-{
+DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
     dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
     bool is_flat = dync__ptx_is_flat(p);
@@ -612,17 +599,13 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
  * contracts nothing and f32 and f64 come out as on the CPU to the bit. BOOL values are predicates. */
 typedef struct dync__ptx_op { dync__ptx *p; const dync__inst *in; int type, lane; const char *to, *a, *b, *c; } dync__ptx_op;
 static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
-
 /* A statement "name.type to, a, b". */
-static void dync__ptx_two(const dync__ptx_op *o, const char *name)
-{
+static void dync__ptx_two(const dync__ptx_op *o, const char *name) {
     dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, dync__ptx_type(o->type), o->to, o->a, o->b);
 }
 static void dync__ptx_one(const dync__ptx_op *o, const char *name) { dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a); }
-
 /* a < b or a is NaN ? a : b; with greater for max. */
-static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
-{
+static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare) {
     const char *t = dync__ptx_type(o->type);
     if (!dync__ptx_is_float(o->type)) {
         dync__ptx_two(o, compare[0] == 'l' ? "min" : "max");
@@ -633,8 +616,7 @@ static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
     dync__ptx_line(o->p, "setp.nan.or.%s %s, %s, %s, %s", t, take, o->a, o->a, first);
     dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, o->a, o->b, take);
 }
-static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
-{
+static void dync__ptx_compare(const dync__ptx_op *o, const char *name) {
     const char *t = dync__ptx_type(o->type);
     if (o->type != DYNC_BOOL) {
         dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t, o->to, o->a, o->b);
@@ -649,10 +631,8 @@ static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
     dync__ptx_line(o->p, "not.pred %s, %s", below, o->a);
     dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below, o->b);
 }
-
 /* x / 0 = x % 0 = 0; MIN / -1 wraps, MIN % -1 = 0. */
-static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
-{
+static void dync__ptx_divide(const dync__ptx_op *o, bool remainder) {
     const char *t = dync__ptx_type(o->type);
     if (dync__ptx_is_float(o->type)) {
         dync__ptx_line(o->p, "div.rn.%s %s, %s, %s", t, o->to, o->a, o->b);
@@ -669,10 +649,8 @@ static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
     if (!remainder) dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
     dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, zero);
 }
-
 /* Counts outside of the type give 0 and the sign: PTX clamps counts of 32 bits. */
-static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
-{
+static void dync__ptx_shift(const dync__ptx_op *o, const char *name) {
     const char *count = o->b;
     if (o->type == DYNC_I64) {
         const char *most = dync__ptx_temp(o->p, "u64");
@@ -682,8 +660,7 @@ static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
     }
     dync__ptx_line(o->p, "%s %s, %s, %s", name, o->to, o->a, count);
 }
-static void dync__ptx_select(const dync__ptx_op *o)
-{
+static void dync__ptx_select(const dync__ptx_op *o) {
     if (o->type != DYNC_BOOL) {
         dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c, o->a);
         return;
@@ -694,8 +671,7 @@ static void dync__ptx_select(const dync__ptx_op *o)
     dync__ptx_line(o->p, "and.pred %s, %s, %s", no, no, o->c);
     dync__ptx_line(o->p, "or.pred %s, %s, %s", o->to, yes, no);
 }
-static void dync__ptx_cast(const dync__ptx_op *o)
-{
+static void dync__ptx_cast(const dync__ptx_op *o) {
     int to = o->in->type, from = o->type;
     const char *t = dync__ptx_type(to), *f = dync__ptx_type(from);
     if (to == DYNC_BOOL) dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f, o->to, o->a,
@@ -710,8 +686,7 @@ static void dync__ptx_cast(const dync__ptx_op *o)
     } else if (to == DYNC_I32) dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
     else dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s", dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "", t, f, o->to, o->a);
 }
-static void dync__ptx_wrap(const dync__ptx_op *o)
-{
+static void dync__ptx_wrap(const dync__ptx_op *o) {
     const char *half = o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
     switch (o->in->imm.i) {
     case DYNC_I16: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 16", o->to, o->a); break;
@@ -730,10 +705,8 @@ static void dync__ptx_wrap(const dync__ptx_op *o)
     }
     }
 }
-
 /* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block -------------------------------------------------------------- */
-static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
-{
+static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40]) {
     char key[2][40], high[2][40], low[2][40];
     const char *wide = dync__ptx_temp(p, "b64"), *number_of = dync__ptx_temp(p, "b64");
     dync__str_add(&p->body, "    // Philox4x32-10\n");
@@ -763,8 +736,7 @@ static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
         dync__ptx_line(p, "add.u32 %s, %s, 0xbb67ae85", key[1], key[1]);
     }
 }
-static void dync__ptx_random(const dync__ptx_op *o)
-{
+static void dync__ptx_random(const dync__ptx_op *o) {
     dync__ptx *p = o->p;
     char w[4][40];
     dync__ptx_philox(p, dync__ptx_in_reg(p, o->in->arg[0], o->lane), w);
@@ -782,26 +754,21 @@ static void dync__ptx_random(const dync__ptx_op *o)
     dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
     if (o->in->imm.i == 2) dync__ptx_line(p, "sub.rn.f64 %s, 0d3ff0000000000000, %s", o->to, o->to);
 }
-
 /* ---- all of them ---------------------------------------------------------------------------------------------------------------------- */
-static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
-{
+static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name) {
     bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
     dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name, f ? ".rn" : mul ? ".lo" : "", dync__ptx_type(o->type), o->to, o->a, o->b);
 }
-static void dync__ptx_logic(const dync__ptx_op *o, const char *name)
-{
+static void dync__ptx_logic(const dync__ptx_op *o, const char *name) {
     const char *t = o->type == DYNC_BOOL ? "pred" : dync__ptx_bits(o->type);
     if (o->b) dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
     else dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
 }
-static void dync__ptx_round(const dync__ptx_op *o, const char *how)
-{
+static void dync__ptx_round(const dync__ptx_op *o, const char *how) {
     const char *t = dync__ptx_type(o->type);
     dync__ptx_line(o->p, "cvt.%s.%s.%s %s, %s", how, t, t, o->to, o->a);
 }
-DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
-{
+DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane) {
     const dync__inst *in = &p->k->inst.at[i];
     char to[40], arg[3][40] = {"", "", ""};
     if (in->prim == DYNC__P_index) {
@@ -855,10 +822,8 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
  *
  * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates; lanes of a group differ by a constant.
  * Narrow elements are widened in registers; a group of neighbours is moved by one access of up to 16 bytes. */
-
 /* reg += coordinate * by, in 64 bits. */
-static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by)
-{
+static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by) {
     if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
         dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
         return;
@@ -870,10 +835,8 @@ static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coor
     }
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
 }
-
 /* reg += sum of stride * unit * coordinate. group -1: row code. */
-static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit, int group)
-{
+static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit, int group) {
     bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
     char name[40];
     for (int d = 0; d < p->k->n_dims; d++) {
@@ -884,8 +847,7 @@ static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__acce
         dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
     }
 }
-static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
-{
+static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group) {
     bool straight = p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT;
     for (int i = 0; i < p->address.n; i++) {
         dync__ptx_address *a = &p->address.at[i];
@@ -904,8 +866,7 @@ static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int g
     dync__ptx_add_access(p, reg, acc, bytes, group);
     return reg;
 }
-DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
-{
+DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane) {
     const dync__inst *in = &p->k->inst.at[i];
     const dync__access *a = &p->k->access.at[in->access];
     const char *to = dync__ptx_dest(p, i, lane);
@@ -916,25 +877,19 @@ DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
     dync__ptx_line(p, "mov.b64 %s, %s", name, dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
     dync__ptx_add_access(p, name, a, 1, dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
 }
-
 /* ---- elements -------------------------------------------------------------------------------------------------------------------- */
-
 /* Type of a load or store of one element, and of the register that it goes through. */
-DYNC__FN const char *dync__ptx_memory_type(int dtype)
-{
+DYNC__FN const char *dync__ptx_memory_type(int dtype) {
     static const char *const names[] = {"f32", "f64", "b16", "b16", "b64", "b32", "s16", "s8", "u8", "u8"};
     return names[dtype];
 }
-DYNC__FN const char *dync__ptx_raw_type(int dtype)
-{
+DYNC__FN const char *dync__ptx_raw_type(int dtype) {
     static const char *const names[] = {"f32", "f64", "b16", "b16", "s64", "s32", "s32", "s32", "s32", "s32"};
     return names[dtype];
 }
 DYNC__FN bool dync__ptx_is_plain(int dtype) { return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL; }
-
 /* to = the raw element, widened. */
-DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
-{
+DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw) {
     switch (dtype) {
     case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
     case DYNC_BF16: {
@@ -948,8 +903,7 @@ DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const cha
     default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to, raw); break;
     }
 }
-DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
-{
+DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from) {
     switch (dtype) {
     case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
     case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
@@ -957,10 +911,8 @@ DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const c
     default: dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw, from); break;
     }
 }
-
 /* The value of an element in main memory came as a parameter. */
-static void dync__ptx_load_host(dync__ptx *p, int i)
-{
+static void dync__ptx_load_host(dync__ptx *p, int i) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype;
     char to[40];
@@ -982,10 +934,8 @@ static void dync__ptx_load_host(dync__ptx *p, int i)
         dync__ptx_line(p, "mov.b32 %s, %s", to, word);
     }
 }
-
 /* Words of 32 bits that hold narrow elements, taken apart or put together. */
-static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, const char *const *word)
-{
+static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, const char *const *word) {
     int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
     for (int k = 0; k < n; k += per) {
         const char *half[2] = {NULL, NULL};
@@ -1007,14 +957,12 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, c
         }
     }
 }
-static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
-{
+static void dync__ptx_list(char *out, size_t cap, int n, char name[][40]) {
     int at = dync__format(out, cap, "{");
     for (int k = 0; k < n; k++) at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
     dync__format(out + at, cap - (size_t)at, "}");
 }
-static void dync__ptx_load_group(dync__ptx *p, int i, int group)
-{
+static void dync__ptx_load_group(dync__ptx *p, int i, int group) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
@@ -1036,8 +984,7 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group)
         if (!plain) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
     }
 }
-static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
-{
+static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
@@ -1056,8 +1003,7 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     dync__ptx_line(p, "%sld.global.%s %s, [%s+%lld]", guard, dync__ptx_memory_type(dtype), raw, at, (long long)along);
     if (raw != to) dync__ptx_widen(p, dtype, to, raw);
 }
-DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
-{
+DYNC__FN void dync__ptx_load(dync__ptx *p, int i) {
     const dync__inst *in = &p->k->inst.at[i];
     if (p->host[in->buf]) {
         dync__ptx_load_host(p, i);
@@ -1071,10 +1017,8 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
         else if (lane % p->vec == 0) dync__ptx_load_group(p, i, lane / p->vec);
     }
 }
-
 /* ---- stores ------------------------------------------------------------------------------------------------------------------------ */
-static void dync__ptx_store_group(dync__ptx *p, int i, int group)
-{
+static void dync__ptx_store_group(dync__ptx *p, int i, int group) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);
@@ -1111,8 +1055,7 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group)
                        k * bytes, list);
     }
 }
-static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
-{
+static void dync__ptx_store_one(dync__ptx *p, int i, int lane) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_is_row(p, in);
@@ -1130,8 +1073,7 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
     if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
     dync__ptx_line(p, "%sst.global.%s [%s+%lld], %s", guard, dync__ptx_memory_type(dtype), at, (long long)along, raw);
 }
-DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
-{
+DYNC__FN void dync__ptx_store(dync__ptx *p, int i) {
     const dync__inst *in = &p->k->inst.at[i];
     if (dync__ptx_is_row(p, in)) {
         dync__ptx_row_barrier(p);
@@ -1157,23 +1099,20 @@ static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i) { retu
 static int dync__ptx_reduce_type(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type; }
 static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
 static bool dync__ptx_has_turns(const dync__ptx *p) { return p->shape.turns > 1; }
-static dync__ptx_pair dync__ptx_accumulator(int i, int lane)
-{
+static dync__ptx_pair dync__ptx_accumulator(int i, int lane) {
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%%acc%d_%d", i, lane);
     dync__format(a.place, sizeof a.place, "%%at%d_%d", i, lane);
     return a;
 }
-static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type)
-{
+static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type) {
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%s", dync__ptx_temp(p, dync__ptx_type(type)));
     a.place[0] = 0;
     if (dync__ptx_is_arg(kind)) dync__format(a.place, sizeof a.place, "%s", dync__ptx_temp(p, "s64"));
     return a;
 }
-static const char *dync__ptx_identity(dync__ptx *p, int kind, int type)
-{
+static const char *dync__ptx_identity(dync__ptx *p, int kind, int type) {
     dync__scalar s;
     bool low = kind == DYNC__R_MAX || kind == DYNC__R_ARGMAX, high = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
     s.i = 0;
@@ -1184,15 +1123,12 @@ static const char *dync__ptx_identity(dync__ptx *p, int kind, int type)
     else s.i = kind == DYNC__R_ALL;
     return dync__ptx_constant(p, type, s);
 }
-static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from)
-{
+static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from) {
     if (type == DYNC_BOOL) dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
     else dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), to, from);
 }
-
 /* a = b where b is better: greater (or less), or NaN where a is none, or equal and earlier. */
-static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
-{
+static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b) {
     const char *t = dync__ptx_type(type), *better = dync__ptx_temp(p, "pred"), *equal = dync__ptx_temp(p, "pred");
     const char *earlier = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "setp.%s.%s %s, %s, %s", kind == DYNC__R_ARGMAX ? "gt" : "lt", t, better, b->value, a->value);
@@ -1212,10 +1148,8 @@ static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx
     dync__ptx_line(p, "selp.%s %s, %s, %s, %s", t, a->value, b->value, a->value, better);
     dync__ptx_line(p, "selp.b64 %s, %s, %s, %s", a->place, b->place, a->place, better);
 }
-
 /* a = a with b */
-static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b)
-{
+static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, const dync__ptx_pair *b) {
     const char *t = dync__ptx_type(type);
     bool f = type == DYNC_F32 || type == DYNC_F64;
     switch (kind) {
@@ -1237,10 +1171,8 @@ static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pai
     default: dync__ptx_join_arg(p, kind, type, a, b);
     }
 }
-
 /* ---- within a thread ------------------------------------------------------------------------------------------------------------------ */
-static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
-{
+static void dync__ptx_accumulators(dync__ptx *p, int i, int n) {
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
     for (int lane = 0; lane < n; lane++) {
         dync__ptx_pair a = dync__ptx_accumulator(i, lane);
@@ -1251,14 +1183,12 @@ static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
         dync__ptx_line(p, "mov.b64 %s, %s", a.place, p->shape.inner ? "0x7fffffffffffffff" : "0");
     }
 }
-DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p)
-{
+DYNC__FN void dync__ptx_reduce_begin(dync__ptx *p) {
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce && dync__ptx_reduce_inst(p, i)->section == 2 * p->phase + 1)
             dync__ptx_accumulators(p, i, p->groups * p->vec);
 }
-DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
-{
+DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i) {
     const dync__inst *in = dync__ptx_reduce_inst(p, i);
     int kind = (int)in->imm.i, type = dync__ptx_reduce_type(p, i);
     p->where[i] = p->block;
@@ -1294,18 +1224,14 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
         }
     }
 }
-
 /* ---- between threads ------------------------------------------------------------------------------------------------------------------- */
-static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int distance)
-{
+static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int distance) {
     const char *other = dync__ptx_temp(p, "b32");
     dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s, %d, 0x1f, 0xffffffff", other, word, distance);
     return other;
 }
-
 /* to = from of the thread `distance` away */
-static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from, int distance)
-{
+static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char *from, int distance) {
     if (type == DYNC_BOOL) {
         const char *word = dync__ptx_temp(p, "b32");
         dync__ptx_line(p, "selp.b32 %s, 1, 0, %s", word, from);
@@ -1320,8 +1246,7 @@ static void dync__ptx_shuffle(dync__ptx *p, int type, const char *to, const char
         dync__ptx_line(p, "mov.b64 %s, {%s, %s}", to, low, high);
     }
 }
-static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, int threads)
-{
+static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__ptx_pair *a, int threads) {
     for (int distance = threads / 2; distance > 0; distance /= 2) {
         dync__ptx_pair b = dync__ptx_new_pair(p, kind, type);
         dync__ptx_shuffle(p, type, b.value, a->value, distance);
@@ -1329,10 +1254,8 @@ static void dync__ptx_butterfly(dync__ptx *p, int kind, int type, const dync__pt
         dync__ptx_join(p, kind, type, a, &b);
     }
 }
-
 /* A value to or from 8 bytes of memory. */
-static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type, const char *at, const char *value)
-{
+static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, int type, const char *at, const char *value) {
     const char *v = value;
     if (type == DYNC_BOOL) {
         v = dync__ptx_temp(p, "b32");
@@ -1340,26 +1263,21 @@ static void dync__ptx_put(dync__ptx *p, const char *guard, const char *space, in
     }
     dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, space, dync__ptx_bits(type), at, v);
 }
-static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type, const char *to, const char *at)
-{
+static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, int type, const char *to, const char *at) {
     const char *v = type == DYNC_BOOL ? dync__ptx_temp(p, "b32") : to;
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, space, dync__ptx_bits(type), v, at);
     if (type == DYNC_BOOL) dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", to, v);
 }
-
 /* Address of place `index` (u32) of a fresh array of 8-byte places in shared memory. */
-static const char *dync__ptx_shared(dync__ptx *p, const char *index, int at)
-{
+static const char *dync__ptx_shared(dync__ptx *p, const char *index, int at) {
     const char *base = dync__ptx_temp(p, "u32"), *address = dync__ptx_temp(p, "u32");
     dync__ptx_line(p, "mov.u32 %s, smem", base);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", address, index, base);
     dync__ptx_line(p, "add.u32 %s, %s, %d", address, address, at);
     return address;
 }
-
 /* Rows of several warps: each warp's result goes through shared memory. */
-static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__ptx_pair *a)
-{
+static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__ptx_pair *a) {
     int warps = (int)(p->shape.threads / 32), arrays = dync__ptx_is_arg(kind) ? 2 : 1;
     char put[40], get[40];
     const char *warp = dync__ptx_temp(p, "u32"), *lead = dync__ptx_temp(p, "pred"), *mine = dync__ptx_temp(p, "u32"), *lane = dync__ptx_temp(p, "u32");
@@ -1381,10 +1299,8 @@ static void dync__ptx_join_warps(dync__ptx *p, int kind, int type, const dync__p
     p->shared_bytes += 8 * warps * arrays;
     dync__ptx_butterfly(p, kind, type, a, warps);
 }
-
 /* Columns: warp t has a part of 32 rows. */
-static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync__ptx_pair *a)
-{
+static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync__ptx_pair *a) {
     int n = (int)p->shape.threads, arrays = dync__ptx_is_arg(kind) ? 2 : 1, bytes = 8 * 32 * n;
     char at[2][40];
     if (n == 1) return;
@@ -1403,10 +1319,8 @@ static void dync__ptx_join_columns(dync__ptx *p, int kind, int type, const dync_
     }
     p->shared_bytes += bytes * arrays;
 }
-
 /* The result of reduction i in every thread of the row, in the register that its users name. */
-static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a)
-{
+static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a) {
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
     if (p->shape.mode == DYNC__PTX_COLUMNS) dync__ptx_join_columns(p, kind, type, a);
     else {
@@ -1419,8 +1333,7 @@ static void dync__ptx_reduce_result(dync__ptx *p, int i, const dync__ptx_pair *a
     if (dync__ptx_is_arg(kind)) dync__ptx_line(p, "mov.b64 %s, %s", to, a->place);
     else dync__ptx_move(p, type, to, a->value);
 }
-DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
-{
+DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase) {
     for (int i = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
         if (!p->needed[i] || in->prim != DYNC__P_reduce || in->section != 2 * phase + 1) continue;
@@ -1436,18 +1349,14 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
         dync__ptx_reduce_result(p, i, &a);
     }
 }
-
 /* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------------------------------------------------- */
-DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
-{
+DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p) {
     int64_t n = 0;
     for (int i = 0; i < p->k->inst.n; i++) n += p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce;
     return n * 2 * p->shape.splits * p->shape.rows * 8;
 }
-
 /* Address of place [number][part][row]. */
-static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *part)
-{
+static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *part) {
     const char *at = dync__ptx_temp(p, "s64"), *row = dync__ptx_temp(p, "s64"), *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, p->shape.wide ? "mov.b64 %s, %s" : "cvt.u64.u32 %s, %s", row, "%row");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, part);
@@ -1456,8 +1365,7 @@ static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *pa
     dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(number * p->shape.splits * p->shape.rows * 8));
     return at;
 }
-DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
-{
+DYNC__FN void dync__ptx_partials_store(dync__ptx *p) {
     int number = 0;
     for (int i = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
@@ -1471,8 +1379,7 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
         number += 2;
     }
 }
-DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
-{
+DYNC__FN void dync__ptx_partials_load(dync__ptx *p) {
     int number = 0, label = 0;
     dync__ptx_reg(p, "u32", "%from");
     dync__ptx_reg(p, "pred", "%left");
@@ -1512,10 +1419,8 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
  * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the same bits every time.
  * Invariant: every register is declared once, at the top of its function, before the statements.
  * Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth kernels). */
-
 /* ---- text ---------------------------------------------------------------------------------------------------------------------- */
-DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
-{
+DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     dync__str_add(&p->body, "    ");
@@ -1524,25 +1429,21 @@ DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
     va_end(args);
 }
 DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name) { dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name); }
-static char *dync__ptx_name(dync__ptx *p)
-{
+static char *dync__ptx_name(dync__ptx *p) {
     p->next_name = (p->next_name + 1) % DYNC__COUNT_OF(p->name);
     return p->name[p->next_name];
 }
-DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type)
-{
+DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type) {
     char *name = dync__ptx_name(p);
     dync__format(name, sizeof p->name[0], "%%x%d", p->n_temps++);
     dync__ptx_reg(p, type, name);
     return name;
 }
-DYNC__FN const char *dync__ptx_type(int type)
-{
+DYNC__FN const char *dync__ptx_type(int type) {
     return type == DYNC_F32 ? "f32" : type == DYNC_F64 ? "f64" : type == DYNC_I64 ? "s64" : type == DYNC_I32 ? "s32" : "pred";
 }
 DYNC__FN const char *dync__ptx_bits(int type) { return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32"; }
-DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
-{
+DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s) {
     char *name = dync__ptx_name(p);
     size_t cap = sizeof p->name[0];
     uint64_t bits = 0;
@@ -1561,30 +1462,24 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
     }
     return name;
 }
-
 /* ---- values -------------------------------------------------------------------------------------------------------------------- */
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static bool dync__ptx_straight(const dync__ptx *p) { return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT; }
-
 /* Are the registers of i those of this block, or good everywhere? */
-static bool dync__ptx_at_hand(const dync__ptx *p, int i)
-{
+static bool dync__ptx_at_hand(const dync__ptx *p, int i) {
     const dync__inst *in = dync__ptx_inst(p, i);
     if (p->where[i] < 0) return false;
     return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || dync__ptx_straight(p);
 }
-DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i)
-{
+DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i) {
     const dync__inst *in = dync__ptx_inst(p, i);
     return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2 ? 1 : p->groups * p->vec;
 }
-DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane)
-{
+DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane) {
     if (dync__ptx_lanes(p, i) == 1) return 0;
     return p->uniform[i] == 1 ? lane / p->vec * p->vec : lane;
 }
-static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *name)
-{
+static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *name) {
     const dync__inst *in = dync__ptx_inst(p, i);
     char block[16] = "", lanes[16] = "";
     const char *prim = dync__prim_info(in->prim)->name;
@@ -1594,15 +1489,13 @@ static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *nam
     dync__format(name, sizeof p->name[0], "%%%s%d%s%s", prim, i, lanes, block);
     return name;
 }
-DYNC__FN const char *dync__ptx_use(dync__ptx *p, int i, int lane)
-{
+DYNC__FN const char *dync__ptx_use(dync__ptx *p, int i, int lane) {
     const dync__inst *in = dync__ptx_inst(p, i);
     if (in->prim == DYNC__P_const_) return dync__ptx_constant(p, in->type, dync__const_scalar(in));
     if (!dync__ptx_at_hand(p, i)) dync__ptx_emit(p, i);
     return dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
 }
-DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane)
-{
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane) {
     const char *text = dync__ptx_use(p, i, lane);
     int type = dync__ptx_inst(p, i)->type;
     if (text[0] == '%') return text;
@@ -1610,14 +1503,12 @@ DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane)
     dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), reg, text);
     return reg;
 }
-DYNC__FN const char *dync__ptx_dest(dync__ptx *p, int i, int lane)
-{
+DYNC__FN const char *dync__ptx_dest(dync__ptx *p, int i, int lane) {
     const char *name = dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
     dync__ptx_reg(p, dync__ptx_type(dync__ptx_inst(p, i)->type), name);
     return name;
 }
-DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
-{
+DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes) {
     int group = lane / p->vec;
     char *name = dync__ptx_name(p);
     writes |= p->in_place;
@@ -1628,10 +1519,8 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
     dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes ? "put" : "in", group, p->block);
     return name;
 }
-
 /* Operands of a phase come first: those of another phase are made again in this block. */
-DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
-{
+DYNC__FN void dync__ptx_emit(dync__ptx *p, int i) {
     const dync__inst *in = dync__ptx_inst(p, i);
     int n_args = dync__prim_info(in->prim)->n_args;
     if (in->prim == DYNC__P_const_ || dync__ptx_at_hand(p, i)) return;
@@ -1650,12 +1539,9 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
             if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_prim(p, i, lane);
     }
 }
-
 /* ---- positions ------------------------------------------------------------------------------------------------------------------- */
-
 /* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix. */
-static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix)
-{
+static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix) {
     char rest[40], name[40];
     dync__format(rest, sizeof rest, "%s", linear);
     for (int d = to - 1; d >= from; d--) {
@@ -1676,10 +1562,8 @@ static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *li
     }
 }
 static int dync__ptx_first_inner(const dync__ptx *p) { return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer; }
-
 /* Position of every group of this block: base + (group * T + t) * vec, with its guard and its coordinates. */
-static void dync__ptx_positions(dync__ptx *p, const char *base)
-{
+static void dync__ptx_positions(dync__ptx *p, const char *base) {
     const dync__ptx_shape *s = &p->shape;
     char name[40], in[40], put[40], suffix[24];
     for (int g = 0; g < p->groups; g++) {
@@ -1713,12 +1597,9 @@ static void dync__ptx_positions(dync__ptx *p, const char *base)
         dync__ptx_coordinates(p, dync__ptx_first_inner(p), p->k->n_dims, name, "i", suffix);
     }
 }
-
 /* ---- functions ------------------------------------------------------------------------------------------------------------------- */
-
 /* Parameters into registers. */
-static void dync__ptx_open(dync__ptx *p)
-{
+static void dync__ptx_open(dync__ptx *p) {
     char name[40];
     p->regs.n = p->body.n = 0;
     p->address.n = 0;
@@ -1740,10 +1621,8 @@ static void dync__ptx_open(dync__ptx *p)
         if (!p->host[i]) dync__ptx_line(p, "cvta.to.global.u64 %s, %s", name, name);
     }
 }
-
 /* Seed and offset, from the parameters or, where a graph is recorded, from memory. */
-static void dync__ptx_open_random(dync__ptx *p)
-{
+static void dync__ptx_open_random(dync__ptx *p) {
     int n = p->k->buf.n + 1;
     static const char *const names[] = {"%rng", "%seed", "%draw"};
     for (int i = 0; i < 3; i++) {
@@ -1758,8 +1637,7 @@ static void dync__ptx_open_random(dync__ptx *p)
     dync__ptx_line(p, "@%s ld.global.b64 %s, [%%rng+8]", has, more);
     dync__ptx_line(p, "add.s64 %%draw, %%draw, %s", more);
 }
-static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block)
-{
+static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block) {
     dync__ptx_launch *l = &out->launch[out->n_launches++];
     int n = p->k->buf.n + 1 + (p->uses_random ? 3 : 0);
     memset(l, 0, sizeof *l);
@@ -1781,15 +1659,12 @@ static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64
     dync__str_add(&out->text, "    ret;\n}\n");
     p->failed |= p->regs.failed || p->body.failed;
 }
-static void dync__ptx_special(dync__ptx *p, const char *name, const char *special)
-{
+static void dync__ptx_special(dync__ptx *p, const char *name, const char *special) {
     dync__ptx_reg(p, "u32", name);
     dync__ptx_line(p, "mov.u32 %s, %s", name, special);
 }
-
 /* %d = %a * %b + %c of 32-bit numbers, in the type of indices. */
-static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b, const char *c)
-{
+static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const char *b, const char *c) {
     dync__ptx_reg(p, p->index, name);
     if (!p->shape.wide) {
         dync__ptx_line(p, "mad.lo.u32 %s, %s, %s, %s", name, a, b, c);
@@ -1799,17 +1674,14 @@ static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, c);
     dync__ptx_line(p, "mad.wide.u32 %s, %s, %s, %s", name, a, b, wide);
 }
-
 /* Everything of one section. */
-static void dync__ptx_section(dync__ptx *p, int section)
-{
+static void dync__ptx_section(dync__ptx *p, int section) {
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
             dync__ptx_emit(p, i);
         }
 }
-static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
-{
+static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units) {
     const dync__ptx_shape *s = &p->shape;
     int64_t n_groups = s->inner / s->vec, rest = s->inner % s->vec;
     int64_t blocks = (n_groups + (int64_t)s->block * s->groups - 1) / ((int64_t)s->block * s->groups);
@@ -1849,10 +1721,8 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
     }
     dync__ptx_close(p, out, blocks, 1, s->block);
 }
-
 /* Which row, which thread of it. */
-static void dync__ptx_row_begin(dync__ptx *p)
-{
+static void dync__ptx_row_begin(dync__ptx *p) {
     const dync__ptx_shape *s = &p->shape;
     char count[24];
     dync__ptx_special(p, "%thr", "%tid.x");
@@ -1889,16 +1759,13 @@ static void dync__ptx_row_begin(dync__ptx *p)
         dync__ptx_line(p, "min.%s %%stop, %%stop, %lld", p->index, (long long)s->inner);
     }
 }
-
 /* Where other threads of the row may read what one writes. */
-DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
-{
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *p) {
     if (!p->in_place || p->shape.threads <= 1) return;
     if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32) dync__ptx_line(p, "bar.sync 0");
     else dync__ptx_line(p, "bar.warp.sync 0xffffffff");
 }
-static void dync__ptx_phase(dync__ptx *p, int phase)
-{
+static void dync__ptx_phase(dync__ptx *p, int phase) {
     const dync__ptx_shape *s = &p->shape;
     bool any = false;
     for (int i = 0; i < p->k->inst.n; i++) any |= p->needed[i] && dync__ptx_inst(p, i)->section == 2 * phase + 1;
@@ -1938,8 +1805,7 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     dync__ptx_reduce_end(p, phase);
     if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
-static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out)
-{
+static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out) {
     const dync__ptx_shape *s = &p->shape;
     int64_t blocks = (s->rows + s->rows_per_block - 1) / s->rows_per_block;
     p->stage = s->splits > 1;
@@ -1970,10 +1836,8 @@ static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out)
     for (int section = 2; section <= 2 * p->n_phases; section += 2) dync__ptx_section(p, section);
     dync__ptx_close(p, out, blocks, 1, two->block);
 }
-
 /* ---- the whole --------------------------------------------------------------------------------------------------------------------- */
-static void dync__ptx_mark(dync__ptx *p)
-{
+static void dync__ptx_mark(dync__ptx *p) {
     const dync__kernel *k = p->k;
     for (int i = k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__ptx_inst(p, i);
@@ -1985,10 +1849,8 @@ static void dync__ptx_mark(dync__ptx *p)
     p->n_phases = DYNC__MAX(p->n_phases, 1);
     for (int i = 0; i < k->buf.n; i++) p->in_place |= k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT);
 }
-
 /* Does not vary along the row; or along its last loop. */
-static void dync__ptx_mark_uniform(dync__ptx *p)
-{
+static void dync__ptx_mark_uniform(dync__ptx *p) {
     const dync__kernel *k = p->k;
     int first = dync__ptx_first_inner(p);
     for (int i = 0; i < k->inst.n; i++) {
@@ -2005,12 +1867,10 @@ static void dync__ptx_mark_uniform(dync__ptx *p)
         p->uniform[i] = (uint8_t)(dync__inst_has_value(in) ? level : 0);
     }
 }
-DYNC__FN void dync__ptx_header(dync__str *s, const char *target)
-{
+DYNC__FN void dync__ptx_header(dync__str *s, const char *target) {
     dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
 }
-DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units, bool scalar, dync__ptx_text *out)
-{
+DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *host, int units, bool scalar, dync__ptx_text *out) {
     dync__arena arena = {0};
     dync__ptx p;
     memset(&p, 0, sizeof p);
@@ -2061,13 +1921,11 @@ typedef struct dync__cl {               /* a loop kernel in the making */
     int n;                               /* loops so far */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
-static int dync__cl_loop(dync__cl *c, int64_t extent)
-{
+static int dync__cl_loop(dync__cl *c, int64_t extent) {
     c->extent[c->n] = extent;
     return c->n++;
 }
-static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
-{
+static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer) {
     c->k = dync__kernel_new(&code->arena, c->call->row->name, n_outer, c->n, c->extent);
     if (!c->k) {
         c->k = &c->none;
@@ -2079,24 +1937,19 @@ static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
     c->b.section = 1;
     c->b.origin = c->call->row->name;
 }
-
 /* An element: operand number, its strides for up to 8 loops given as pairs (loop, dim), -1 ends. */
-static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times)
-{
+static int dync__cl_access(dync__cl *c, const dync__operand *o, const int *pairs, const int64_t *times) {
     int64_t stride[DYNC__CL_DIMS] = {0};
     for (int i = 0; pairs[i] >= 0; i += 2) stride[pairs[i]] += o->lay.stride[pairs[i + 1]] * (times ? times[i / 2] : 1);
     return dync__kernel_access(c->k, o->lay.offset, stride);
 }
-static int dync__cl_buf(dync__cl *c, int operand, int mode)
-{
+static int dync__cl_buf(dync__cl *c, int operand, int mode) {
     return dync__kernel_buf(c->k, operand, c->call->operand[operand].dtype, mode, -1, NULL);
 }
-static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type)
-{
+static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type) {
     return dync__lb_cast(&c->b, dync__lb_load(&c->b, dync__cl_buf(c, operand, DYNC__BUF_IN), dync__cl_access(c, &c->call->operand[operand], pairs, NULL)), type);
 }
-static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
-{
+static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value) {
     const dync__operand *o = &c->call->operand[operand];
     value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute), o->dtype);
     dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT), dync__cl_access(c, o, pairs, NULL), value);
@@ -2104,25 +1957,19 @@ static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value
 static int dync__cl_op(dync__cl *c, int prim, int a, int b) { return dync__lb_op(&c->b, prim, a, b, -1); }
 static int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
 static int dync__cl_select(dync__cl *c, int p, int a, int b) { return dync__lb_op(&c->b, DYNC__P_select, p, a, b); }
-
 /* offset + sum of coefficient * loop, as I64 */
-static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2)
-{
+static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2, int64_t by2) {
     int64_t stride[DYNC__CL_DIMS] = {0};
     stride[loop1] += by1;
     stride[loop2] += by2;
     return dync__lb_index(&c->b, dync__kernel_access(c->k, offset, stride));
 }
-
 /* 0 <= x < n */
-static int dync__cl_inside(dync__cl *c, int x, int64_t n)
-{
+static int dync__cl_inside(dync__cl *c, int x, int64_t n) {
     return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x), dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
 }
-
 /* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok` does not hold. */
-static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other)
-{
+static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok, int type, int other) {
     const dync__operand *o = &c->call->operand[operand];
     int n = o->lay.ndim;
     int at = dync__cl_op(c, DYNC__P_add, dync__cl_op(c, DYNC__P_mul, y, dync__cl_i(c, o->lay.stride[n - 2])),
@@ -2132,14 +1979,11 @@ static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, i
     return dync__cl_select(c, ok, dync__lb_cast(&c->b, value, type), other);
 }
 static int dync__cl_working(int dtype) { return dync__dtype_info(dtype)->compute; }
-static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
-{
+static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code) {
     return dync__cuda_add_loop(code, c->k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 /* ---- products ------------------------------------------------------------------------------------------------------------------------- */
-static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
-{
+static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias) {
     dync__cl c = {.call = call};
     int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1], b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
     int n_a = 0, n_b = 0, n_y = 0, type = dync__cl_working(call->operand[out].dtype);
@@ -2168,10 +2012,8 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
     dync__cl_store(&c, out, y, sum);
     return dync__cl_finish(&c, code);
 }
-
 /* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ------------------------------------------------------------------------------ */
-static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
@@ -2200,18 +2042,15 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     dync__cl_store(&c, out, at_y, sum);
     return dync__cl_finish(&c, code);
 }
-
 /* oy with oy * stride == y + pad - k * dilation, and whether there is one in [0, n). */
-static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok)
-{
+static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok) {
     int by = dync__cl_i(c, stride), whole = dync__cl_op(c, DYNC__P_div, from, by);
     int exact = dync__cl_op(c, DYNC__P_eq, dync__cl_op(c, DYNC__P_mul, whole, by), from);
     exact = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), from));
     *ok = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_inside(c, whole, n));
     return whole;
 }
-static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
@@ -2232,8 +2071,7 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
     dync__cl_store(&c, 2, at_x, sum);
     return dync__cl_finish(&c, code);
 }
-static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ys = call->operand[1].lay.shape, *ws = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype);
@@ -2254,12 +2092,9 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
     dync__cl_store(&c, 2, at_w, sum);
     return dync__cl_finish(&c, code);
 }
-
 /* ---- pooling: x [.., H, W] y [.., OH, OW] ------------------------------------------------------------------------------------------------ */
-
 /* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
-static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x)
-{
+static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x) {
     int n = 0, rank = out->lay.ndim;
     for (int d = 0; d < rank - 2; d++) pairs[n++] = dync__cl_loop(c, out->lay.shape[d]), pairs[n++] = d;
     *y = dync__cl_loop(c, out->lay.shape[rank - 2]);
@@ -2267,10 +2102,8 @@ static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, in
     pairs[n] = -1;
     return n;
 }
-
 /* The greatest, then the first place that holds it, or the last NaN. */
-static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr;
     const dync__operand *in = &call->operand[0], *out = &call->operand[1];
@@ -2295,10 +2128,8 @@ static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *c
     dync__cl_store(&c, 2, pairs, index);
     return dync__cl_finish(&c, code);
 }
-
 /* What the average over the window at oy, ox divides by; both I64. */
-static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
-{
+static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w) {
     const int64_t *t = c->call->attr;
     int size[2];
     if (t[8]) return dync__cl_i(c, t[8]);
@@ -2311,8 +2142,7 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
     }
     return dync__cl_op(c, DYNC__P_mul, size[0], size[1]);
 }
-static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr;
     const dync__operand *in = &call->operand[0], *out = &call->operand[1];
@@ -2330,8 +2160,7 @@ static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *c
     dync__cl_store(&c, 1, pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, type, 0)));
     return dync__cl_finish(&c, code);
 }
-static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr;
     const dync__operand *gy = &call->operand[0], *gx = &call->operand[1];
@@ -2349,10 +2178,8 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     dync__cl_store(&c, 1, pairs, sum);
     return dync__cl_finish(&c, code);
 }
-
 /* ---- sorting: the place of an element is the number of those that come before it ----------------------------------------------------------- */
-static dync_status dync__cl_sort(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cl_sort(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const dync__operand *in = &call->operand[0];
     int rank = in->lay.ndim, dim = (int)call->attr[0], mine[2 * DYNC_MAX_DIMS + 3], n = 0, type = dync__cl_working(in->dtype);
@@ -2390,10 +2217,8 @@ static dync_status dync__cl_sort(dync__cuda_code *code, const dync__kcall *call)
     }
     return dync__cl_finish(&c, code);
 }
-
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------------------ */
-DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
-{
+DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done) {
     *done = true;
     for (int i = 0; i < call->n; i++)                        /* an empty result asks for nothing */
         for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
@@ -2418,9 +2243,8 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
  *   scatter   a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: nothing is written by two,
  *             and additions come in the order of the index, as on the CPU. Half floats add up in f32.
  * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
-typedef struct dync__ct { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__ct;    /* a text in the making */
-static void dync__ct_begin(dync__ct *t, int n_buffers)
-{
+typedef struct dync__cw { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__cw;    /* a text in the making */
+static void dync__cw_begin(dync__cw *t, int n_buffers) {
     char name[24];
     memset(t, 0, sizeof *t);
     t->n_buffers = n_buffers;
@@ -2438,8 +2262,7 @@ static void dync__ct_begin(dync__ct *t, int n_buffers)
     dync__ptx_line(&t->p, "mov.u32 %%thr, %%tid.x");
     dync__ptx_line(&t->p, "mov.u32 %%cta, %%ctaid.x");
 }
-static bool dync__ct_end(dync__ct *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf)
-{
+static bool dync__cw_end(dync__cw *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf) {
     dync__ptx_launch *l = &t->out.launch[0];
     t->out.n_launches = 1;
     dync__format(l->entry, sizeof l->entry, "dync_%s", name);
@@ -2462,17 +2285,13 @@ static bool dync__ct_end(dync__ct *t, dync__cuda_code *code, const char *name, i
     dync__str_free(&t->out.text);
     return dync__fail_memory(0), false;
 }
-
 /* A register of 64 bits. */
-static void dync__ct_wide(dync__ct *t, const char *name, const char *from)
-{
+static void dync__cw_wide(dync__cw *t, const char *name, const char *from) {
     dync__ptx_reg(&t->p, "b64", name);
     if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
 }
-
 /* at += bytes * sum of stride * coordinate over the dims of o but `skip`; `linear` (b64) runs over those of `walked`. */
-static void dync__ct_address(dync__ct *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
-{
+static void dync__cw_address(dync__cw *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear) {
     char rest[40];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
     dync__ptx_line(&t->p, "add.s64 %s, %s, %lld", at, at, (long long)(o->lay.offset * bytes));
@@ -2486,33 +2305,26 @@ static void dync__ct_address(dync__ct *t, const char *at, const dync__operand *o
         dync__format(rest, sizeof rest, "%s", next);
     }
 }
-
 /* value (a register of the compute type of dtype) from or to [at]. */
-static void dync__ct_load(dync__ct *t, int dtype, const char *value, const char *at, const char *guard)
-{
+static void dync__cw_load(dync__cw *t, int dtype, const char *value, const char *at, const char *guard) {
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
-static void dync__ct_store(dync__ct *t, int dtype, const char *at, const char *value, const char *guard)
-{
+static void dync__cw_store(dync__cw *t, int dtype, const char *at, const char *value, const char *guard) {
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
-static int64_t dync__ct_numel(const dync__operand *o, int skip)
-{
+static int64_t dync__cw_numel(const dync__operand *o, int skip) {
     int64_t n = 1;
     for (int d = 0; d < o->lay.ndim; d++)
         if (d != skip) n *= o->lay.shape[d];
     return n;
 }
-
 /* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
-
 /* acc += what the thread `distance` below has, in the warp (bits: 5) */
-static void dync__ct_scan_step(dync__ct *t, const char *type, const char *acc, int distance)
-{
+static void dync__cw_scan_step(dync__cw *t, const char *type, const char *acc, int distance) {
     dync__ptx *p = &t->p;
     const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *there = dync__ptx_temp(p, "pred");
     const char *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32"), *other = dync__ptx_temp(p, type);
@@ -2522,25 +2334,24 @@ static void dync__ct_scan_step(dync__ct *t, const char *type, const char *acc, i
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low2, high2);
     dync__ptx_line(p, "@%s add%s.%s %s, %s, %s", there, type[0] == 'f' ? ".rn" : "", type, acc, acc, other);
 }
-static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call) {
     enum { BLOCK = 256 };
-    dync__ct t;
+    dync__cw t;
     dync__ptx *p = &t.p;
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
     int dim = (int)call->attr[0], compute = dync__dtype_info(x->dtype)->compute;
     const char *type = compute == DYNC_F32 || compute == DYNC_F64 ? "f64" : "s64";
-    int64_t lines = dync__ct_numel(x, dim), length = x->lay.shape[dim];
+    int64_t lines = dync__cw_numel(x, dim), length = x->lay.shape[dim];
     int32_t buf[] = {0, 1};
     if (lines * length == 0) return DYNC_OK;
-    dync__ct_begin(&t, 2);
+    dync__cw_begin(&t, 2);
     p->shared_bytes = 8 * (BLOCK / 32);
-    dync__ct_wide(&t, "%line", NULL);
+    dync__cw_wide(&t, "%line", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
-    dync__ct_wide(&t, "%x", "%b0");
-    dync__ct_wide(&t, "%y", "%b1");
-    dync__ct_address(&t, "%x", x, x->lay.shape, dim, "%line");
-    dync__ct_address(&t, "%y", y, y->lay.shape, dim, "%line");
+    dync__cw_wide(&t, "%x", "%b0");
+    dync__cw_wide(&t, "%y", "%b1");
+    dync__cw_address(&t, "%x", x, x->lay.shape, dim, "%line");
+    dync__cw_address(&t, "%y", y, y->lay.shape, dim, "%line");
     static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%warp", "%lane", "%base", "%slot", "%slot2"};
     for (int i = 0; i < 4; i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < 5; i++) dync__ptx_reg(p, "b32", b32[i]);
@@ -2563,12 +2374,12 @@ static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
     dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)(x->lay.stride[dim] * dync__dtype_info(x->dtype)->bytes));
     dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)(y->lay.stride[dim] * dync__dtype_info(y->dtype)->bytes));
-    dync__ct_load(&t, x->dtype, "%v", "%px", "@%in ");
+    dync__cw_load(&t, x->dtype, "%v", "%px", "@%in ");
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc, %%v");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc, %%v");
     else dync__ptx_line(p, "mov.b64 %%acc, %%v");
     dync__ptx_line(p, "selp.%s %%acc, %%acc, %s, %%in", type, type[0] == 'f' ? "0d0000000000000000" : "0");
-    for (int distance = 1; distance < 32; distance *= 2) dync__ct_scan_step(&t, type, "%acc", distance);
+    for (int distance = 1; distance < 32; distance *= 2) dync__cw_scan_step(&t, type, "%acc", distance);
     dync__ptx_line(p, "setp.eq.u32 %%last, %%lane, 31");
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%acc");
     dync__ptx_line(p, "bar.sync 0");
@@ -2584,20 +2395,18 @@ static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *cal
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v, %%acc");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v, %%acc");
     else dync__ptx_line(p, "mov.b64 %%v, %%acc");
-    dync__ct_store(&t, y->dtype, "%py", "%v", "@%in ");
+    dync__cw_store(&t, y->dtype, "%py", "%v", "@%in ");
     dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", BLOCK);
     dync__ptx_line(p, "add.s64 %%at, %%at, %d", BLOCK);
     dync__ptx_line(p, "setp.lt.s64 %%last, %%at, %lld", (long long)length);
     dync__ptx_line(p, "@%%last bra TILE");
-    return dync__ct_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cw_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-
 /* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */
-enum { DYNC__CT_SET, DYNC__CT_ADD };
-
+enum { DYNC__CW_SET, DYNC__CW_ADD };
 /* to[line, index[i]] = or += scale * from[line, i] for all i in order, where both the index (o: operands as given) and from are walked along
  * dim. index_dim: of the index operand, -1 where all lines share it. */
-typedef struct dync__ct_scatter {
+typedef struct dync__cw_scatter {
     const dync__operand *index, *from, *to;
     int32_t buf[3];
     int dim, kind;
@@ -2605,10 +2414,9 @@ typedef struct dync__ct_scatter {
     const int64_t *walked;               /* sizes of the lines' dims */
     int64_t count;
     double scale;
-} dync__ct_scatter;
-static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const dync__ct_scatter *s)
-{
-    dync__ct t;
+} dync__cw_scatter;
+static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const dync__cw_scatter *s) {
+    dync__cw t;
     dync__ptx *p = &t.p;
     int compute = dync__dtype_info(s->to->dtype)->compute;
     int64_t lines = 1, size = s->to->lay.shape[s->dim], parts = 1, units = dync__cuda_unit_of(code->device >> 8)->units;
@@ -2618,7 +2426,7 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
     while (parts < size && lines * parts < units * 1024 && parts < 4096) parts *= 2;
     int64_t threads = lines * parts;
     const char *type = dync__ptx_type(compute);
-    dync__ct_begin(&t, 3);
+    dync__cw_begin(&t, 3);
     static const char *const b64[] = {"%thread", "%line", "%part", "%pi", "%pf", "%pt", "%i", "%place", "%to"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     static const char *const preds[] = {"%out", "%mine", "%ok", "%more"};
@@ -2636,9 +2444,9 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "mov.b64 %%pf, %%b1");
     dync__ptx_line(p, "mov.b64 %%pt, %%b2");
     if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
-    else dync__ct_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
-    dync__ct_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
-    dync__ct_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
+    else dync__cw_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
+    dync__cw_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__cw_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
     dync__ptx_line(p, "mov.b64 %%i, 0");
     dync__str_add(&p->body, "NEXT:\n");
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
@@ -2647,9 +2455,9 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)size);   /* unsigned: not below 0 either */
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
-    dync__ct_load(&t, s->from->dtype, "%v", "%pf", "");
+    dync__cw_load(&t, s->from->dtype, "%v", "%pf", "");
     dync__ptx_line(p, "mad.lo.s64 %%to, %%place, %lld, %%pt", (long long)(s->to->lay.stride[s->dim] * dync__dtype_info(s->to->dtype)->bytes));
-    if (s->kind == DYNC__CT_ADD) {
+    if (s->kind == DYNC__CW_ADD) {
         bool f = compute == DYNC_F32 || compute == DYNC_F64;
         if (s->scale < 1 || s->scale > 1) {
             dync__scalar scale;
@@ -2658,22 +2466,20 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
             else if (f) scale.d = s->scale;
             dync__ptx_line(p, "mul%s.%s %%v, %%v, %s", f ? ".rn" : ".lo", type, dync__ptx_constant(p, compute, scale));
         }
-        dync__ct_load(&t, s->to->dtype, "%old", "%to", "");
+        dync__cw_load(&t, s->to->dtype, "%old", "%to", "");
         dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", f ? ".rn" : "", type);
     }
-    dync__ct_store(&t, s->to->dtype, "%to", "%v", "");
+    dync__cw_store(&t, s->to->dtype, "%to", "%v", "");
     dync__str_add(&p->body, "SKIP:\n");
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.stride[s->shared ? 0 : s->dim] * 8));
     dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", (long long)(s->from->lay.stride[s->dim] * dync__dtype_info(s->from->dtype)->bytes));
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
     dync__ptx_line(p, "@%%more bra NEXT");
-    return dync__ct_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
+    return dync__cw_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
 }
-
 /* to = from, element by element; NULL from: zeros. */
-static bool dync__ct_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
-{
+static bool dync__cw_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf) {
     dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
     int type = dync__dtype_info(to->dtype)->compute;
@@ -2684,65 +2490,60 @@ static bool dync__ct_copy(dync__cuda_code *code, const dync__operand *from, int3
                    dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
     return dync__cuda_add_loop(code, k);
 }
-
 /* base, index, source, out: half floats by way of f32 where they are added up. */
-static dync_status dync__ct_scattered(dync__cuda_code *code, const dync__kcall *call, int kind, bool slices)
-{
+static dync_status dync__cw_scattered(dync__cuda_code *code, const dync__kcall *call, int kind, bool slices) {
     const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
-    bool half = (out->dtype == DYNC_F16 || out->dtype == DYNC_BF16) && kind == DYNC__CT_ADD;
+    bool half = (out->dtype == DYNC_F16 || out->dtype == DYNC_BF16) && kind == DYNC__CW_ADD;
     dync__operand wide = *out;
     int32_t to = 3;
     int dim = (int)call->attr[0];
-    if (dync__ct_numel(out, -1) == 0) return DYNC_OK;
+    if (dync__cw_numel(out, -1) == 0) return DYNC_OK;
     if (half) {
         wide.dtype = DYNC_F32;
         DYNC__TRY(dync__layout_contiguous(&wide.lay, out->lay.ndim, out->lay.shape));
-        to = dync__cuda_add_temp(code, dync__ct_numel(out, -1) * 4);
+        to = dync__cuda_add_temp(code, dync__cw_numel(out, -1) * 4);
         if (to < 0) return DYNC_ERR_MEMORY;
     }
     bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !half &&
                     memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
-    if (!in_place && !dync__ct_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
-    dync__ct_scatter s = {index, source, &wide, {1, 2, to}, dim, kind, slices, slices ? source->lay.shape : index->lay.shape,
+    if (!in_place && !dync__cw_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
+    dync__cw_scatter s = {index, source, &wide, {1, 2, to}, dim, kind, slices, slices ? source->lay.shape : index->lay.shape,
                           slices ? index->lay.shape[0] : index->lay.shape[dim], slices ? call->fattr[0] : 1.0};
-    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
-    return half && !dync__ct_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
+    if (!dync__cw_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return half && !dync__cw_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-
 /* gy, index, gx: planes are lines, H * W places each. */
-static dync_status dync__ct_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
-{
+static dync_status dync__cw_max_pool_grad(dync__cuda_code *code, const dync__kcall *call) {
     const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
     int rank = gx->lay.ndim;
     int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
     dync__operand dense[3] = {*gy, *index, *gx};
     int32_t buf[3];
-    if (dync__ct_numel(gx, -1) == 0) return DYNC_OK;
+    if (dync__cw_numel(gx, -1) == 0) return DYNC_OK;
     dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
     for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
         const dync__operand *o = &call->operand[i];
         DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
-        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__ct_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
-        if (!dync__ct_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
+        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cw_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
+        if (!dync__cw_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
     }
     dync__operand line[3];
     for (int i = 0; i < 3; i++) {
-        int64_t shape[2] = {dync__ct_numel(gx, -1) / area, i < 2 ? windows : area};
+        int64_t shape[2] = {dync__cw_numel(gx, -1) / area, i < 2 ? windows : area};
         line[i] = dense[i];
         DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
     }
-    dync__ct_scatter s = {&line[1], &line[0], &line[2], {buf[1], buf[0], buf[2]}, 1, DYNC__CT_ADD, false, line[1].lay.shape, windows, 1.0};
-    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
-    return dync__ct_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__cw_scatter s = {&line[1], &line[0], &line[2], {buf[1], buf[0], buf[2]}, 1, DYNC__CW_ADD, false, line[1].lay.shape, windows, 1.0};
+    if (!dync__cw_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return dync__cw_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done)
-{
+DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done) {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_cumsum)) return dync__ct_cumsum(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__ct_scattered(code, call, DYNC__CT_SET, false);
-    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, false);
-    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, true);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__ct_max_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_cumsum)) return dync__cw_cumsum(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__cw_scattered(code, call, DYNC__CW_SET, false);
+    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__cw_scattered(code, call, DYNC__CW_ADD, false);
+    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__cw_scattered(code, call, DYNC__CW_ADD, true);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__cw_max_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }
@@ -2758,12 +2559,10 @@ DYNC__TLS dync__cuda_thread dync__cuda_tls;
 dync_cuda_counters dync__cuda_counters;
 #endif
 static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
-static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
-{
+static void dync__cuda_words(char *out, size_t cap, cudaError_t e) {
     dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
 }
-static void dync__cuda_ask(void)
-{
+static void dync__cuda_ask(void) {
     int n = 0;
     cudaError_t e = cudaGetDeviceCount(&n);
     if (e != 0) {
@@ -2782,8 +2581,7 @@ static void dync__cuda_ask(void)
     }
     dync__cuda.count = n;
 }
-DYNC__FN int dync__cuda_count(void)
-{
+DYNC__FN int dync__cuda_count(void) {
     if (DYNC__ATOMIC_LOAD(&dync__cuda.ready)) return dync__cuda.count;
     dync__lock(&dync__cuda.lock);
     if (!dync__cuda.ready) dync__cuda_ask();
@@ -2793,8 +2591,7 @@ DYNC__FN int dync__cuda_count(void)
 }
 DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index) { return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0]; }
 DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
-DYNC__FN dync_status dync__cuda_known(int device)
-{
+DYNC__FN dync_status dync__cuda_known(int device) {
     int index = device >> 8, n = dync__cuda_count();
     if (n == 0) return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index, dync__cuda.reason);
     if (index < 0 || index >= n)
@@ -2804,21 +2601,18 @@ DYNC__FN dync_status dync__cuda_known(int device)
                           dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
-{
+DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what) {
     char words[256];
     if (e == 0) return DYNC_OK;
     (void)cudaGetLastError();
     dync__cuda_words(words, sizeof words, e);
     return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE, "CUDA error: %s: %s", what, words);
 }
-DYNC__FN dync_status dync__cuda_enter(int device)
-{
+DYNC__FN dync_status dync__cuda_enter(int device) {
     if (dync__cuda_count() == 1) return DYNC_OK;
     return dync__cuda_check(cudaSetDevice(device >> 8), "cudaSetDevice");
 }
-DYNC__FN cudaStream_t dync__cuda_stream(int device)
-{
+DYNC__FN cudaStream_t dync__cuda_stream(int device) {
     int index = device >> 8;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     if (r && r->device == device) return r->stream;
@@ -2839,15 +2633,12 @@ static struct {
     dync__map live;                      /* address to block */
     dync_cuda_memory stats[DYNC__CUDA_DEVICES];
 } dync__cuda_pool;
-static size_t dync__cuda_rounded(size_t n)
-{
+static size_t dync__cuda_rounded(size_t n) {
     size_t unit = n > ((size_t)1 << 20) ? (size_t)2 << 20 : 512;
     return n > SIZE_MAX - unit ? n : (n + unit - 1) / unit * unit;
 }
-
 /* Called with the lock held, as are those below. The smallest kept block that is not a quarter too large. */
-static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, size_t n)
-{
+static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, size_t n) {
     dync__cuda_block **best = NULL;
     for (dync__cuda_block **b = &dync__cuda_pool.kept[device >> 8]; *b; b = &(*b)->next)
         if ((*b)->stream == stream && (*b)->n >= n && (*b)->n - n <= n / 4 && (!best || (*b)->n < (*best)->n)) best = b;
@@ -2856,8 +2647,7 @@ static dync__cuda_block *dync__cuda_kept_find(int device, cudaStream_t stream, s
     *best = found->next;
     return found;
 }
-static void dync__cuda_kept_drop(int device)
-{
+static void dync__cuda_kept_drop(int device) {
     dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
     if (dync__cuda_enter(device) != DYNC_OK) return;
     while (dync__cuda_pool.kept[device >> 8]) {
@@ -2869,16 +2659,14 @@ static void dync__cuda_kept_drop(int device)
         dync__free(b, sizeof *b);
     }
 }
-static void dync__cuda_pool_end(void)
-{
+static void dync__cuda_pool_end(void) {
     dync__lock(&dync__cuda_pool.lock);
     for (int i = 0; i < DYNC__CUDA_DEVICES; i++)
         if (dync__cuda_pool.kept[i]) dync__cuda_kept_drop(DYNC_CUDA | i << 8);
     if (dync__cuda_pool.live.n == 0) dync__map_free(&dync__cuda_pool.live);
     dync__unlock(&dync__cuda_pool.lock);
 }
-static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, size_t n)
-{
+static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, size_t n) {
     dync_cuda_memory *stats = &dync__cuda_pool.stats[device >> 8];
     dync__cuda_block *b = dync__calloc(sizeof *b);
     if (!b) return NULL;
@@ -2903,8 +2691,7 @@ static dync__cuda_block *dync__cuda_block_new(int device, cudaStream_t stream, s
     stats->reserved_peak = DYNC__MAX(stats->reserved_peak, stats->reserved);
     return b;
 }
-DYNC__FN void *dync__cuda_alloc(int device, size_t n)
-{
+DYNC__FN void *dync__cuda_alloc(int device, size_t n) {
     void *p = NULL;
     if (dync__cuda_known(device) != DYNC_OK || dync__cuda_enter(device) != DYNC_OK) return NULL;
     dync__at_shutdown(dync__cuda_pool_end);
@@ -2928,8 +2715,7 @@ DYNC__FN void *dync__cuda_alloc(int device, size_t n)
     dync__unlock(&dync__cuda_pool.lock);
     return p;
 }
-DYNC__FN void dync__cuda_free(int device, void *p, size_t n)
-{
+DYNC__FN void dync__cuda_free(int device, void *p, size_t n) {
     uint64_t found = 0;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     if (!p) return;
@@ -2952,8 +2738,7 @@ DYNC__FN void dync__cuda_free(int device, void *p, size_t n)
     }
     dync__unlock(&dync__cuda_pool.lock);
 }
-DYNC__FN dync_cuda_memory dync__cuda_stats(int index)
-{
+DYNC__FN dync_cuda_memory dync__cuda_stats(int index) {
     dync_cuda_memory none;
     memset(&none, 0, sizeof none);
     if (index < 0 || index >= DYNC__CUDA_DEVICES) return none;
@@ -2962,31 +2747,25 @@ DYNC__FN dync_cuda_memory dync__cuda_stats(int index)
     dync__unlock(&dync__cuda_pool.lock);
     return none;
 }
-DYNC__FN void dync__cuda_trim(int device)
-{
+DYNC__FN void dync__cuda_trim(int device) {
     dync__lock(&dync__cuda_pool.lock);
     dync__cuda_kept_drop(device);
     dync__unlock(&dync__cuda_pool.lock);
 }
-
 /* Blocks of a stream that is gone serve the default one. */
-DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t stream)
-{
+DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t stream) {
     dync__lock(&dync__cuda_pool.lock);
     for (dync__cuda_block *b = dync__cuda_pool.kept[device >> 8]; b; b = b->next)
         if (b->stream == stream) b->stream = NULL;
     dync__unlock(&dync__cuda_pool.lock);
 }
-DYNC__FN void *dync__cuda_alloc_pinned(size_t n)
-{
+DYNC__FN void *dync__cuda_alloc_pinned(size_t n) {
     void *p = NULL;
     if (dync__cuda_known(DYNC_CUDA) != DYNC_OK) return NULL;
     return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */), "cudaHostAlloc") == DYNC_OK ? p : NULL;
 }
-
 /* ---- copies ------------------------------------------------------------------------------------------------------------------------ */
-DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n)
-{
+DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n) {
     int device = to_device == DYNC_CPU ? from_device : to_device;
     DYNC__TRY(dync__cuda_known(device));
     DYNC__TRY(dync__cuda_enter(device));
@@ -2999,8 +2778,7 @@ DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_de
     DYNC__TRY(dync__cuda_check(cudaMemcpyPeerAsync(dst, to_device >> 8, src, from_device >> 8, n, dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync"));
     return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(to_device)), "cudaMemcpyPeerAsync");
 }
-DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
-{
+DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, const void *src, size_t n) {
     DYNC__TRY(dync__cuda_copy_later(to_device, dst, from_device, src, n));
     if (to_device != DYNC_CPU && from_device != DYNC_CPU) return DYNC_OK;
     int device = to_device == DYNC_CPU ? from_device : to_device;
@@ -3020,8 +2798,7 @@ typedef struct dync__cuda_module {
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
 } dync__cuda_module;
 static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
-static void dync__cuda_modules_end(void)
-{
+static void dync__cuda_modules_end(void) {
     while (dync__cuda_modules.first) {
         dync__cuda_module *m = dync__cuda_modules.first;
         dync__cuda_modules.first = m->next;
@@ -3030,10 +2807,8 @@ static void dync__cuda_modules_end(void)
         dync__free(m, sizeof *m);
     }
 }
-
 /* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
-static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t)
-{
+static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t) {
     static const size_t log_bytes = 2048;
     char log[2048];
 #if defined(DYNC__CUDA_HEADER)
@@ -3058,8 +2833,7 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }
-static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t)
-{
+static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t) {
     const char *text = dync__str_get(&t->text);
     uint64_t hash = dync__hash_bytes(text, t->text.n, 0);
     dync__at_shutdown(dync__cuda_modules_end);
@@ -3082,10 +2856,8 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t)
     dync__unlock(&dync__cuda_modules.lock);
     return m;
 }
-
 /* Form 0 or 1 of a part, made and loaded. */
-static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which)
-{
+static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which) {
     dync__cuda_form *f = &part->form[which];
     if (DYNC__ATOMIC_LOAD(&f->module)) return f;
     dync_status status = DYNC_OK;
@@ -3100,19 +2872,15 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync__unlock(&c->lock);
     return m ? f : NULL;
 }
-
 /* ---- launching ---------------------------------------------------------------------------------------------------------------------- */
-static bool dync__cuda_fits(const dync__cuda_part *part, const uint64_t *word)
-{
+static bool dync__cuda_fits(const dync__cuda_part *part, const uint64_t *word) {
     const dync__ptx_text *t = &part->form[0].text;
     for (int i = 0; i < t->n_checks; i++)
         if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
     return true;
 }
-
 /* The code's buffers, temporaries and numbers as this part's parameters. */
-static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word)
-{
+static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t *word) {
     for (int i = 0; i < part->n; i++) {
         int32_t b = part->buf[i];
         void *p = b >= 0 ? buffers[b] : temp[-1 - b];
@@ -3121,8 +2889,7 @@ static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffer
         else if (p) memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
     }
 }
-static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n_words, uint64_t *word)
-{
+static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n_words, uint64_t *word) {
     void *args[80];
     for (int i = 0; i < n_words; i++) args[i] = &word[i];
     for (int i = 0; i < f->text.n_launches; i++) {
@@ -3139,8 +2906,7 @@ static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n
     }
     return DYNC_OK;
 }
-static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset)
-{
+static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void *const *temp, uint64_t seed, uint64_t offset) {
     uint64_t word[72];
     void *scratch = NULL;
     int n = part->n;
@@ -3160,39 +2926,63 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_free(c->device, scratch, (size_t)f->text.scratch_bytes);
     return status;
 }
-DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
-{
+/* Operands to main memory, the CPU's kernel, results back. */
+static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call, void *const *buffers) {
+    void *data[DYNC__KCALL_OPERANDS] = {NULL};
+    size_t bytes[DYNC__KCALL_OPERANDS] = {0};
+    dync_status status = DYNC_OK;
+    if (dync__cuda_tls.recording) {
+        dync__cuda_tls.recording->left = true;
+        return DYNC_OK;
+    }
+    for (int i = 0; i < call->n && status == DYNC_OK; i++) {
+        bytes[i] = (size_t)dync__layout_span(&call->operand[i].lay) * dync__dtype_info(call->operand[i].dtype)->bytes;
+        if (bytes[i] && !(data[i] = dync__alloc_data(bytes[i]))) status = DYNC_ERR_MEMORY;
+        else if (bytes[i]) status = dync__cuda_copy(DYNC_CPU, data[i], c->device, buffers[i], bytes[i]);
+    }
+    void *scratch = call->scratch_bytes ? dync__alloc_data(call->scratch_bytes) : NULL;
+    if (call->scratch_bytes && !scratch) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = call->row->run(call, data, scratch);
+    for (int i = 0; i < call->n; i++) {
+        if (status == DYNC_OK && call->operand[i].written && bytes[i]) status = dync__cuda_copy(c->device, buffers[i], DYNC_CPU, data[i], bytes[i]);
+        if (data[i]) dync__free_data(data[i], bytes[i]);
+    }
+    if (scratch) dync__free_data(scratch, call->scratch_bytes);
+    (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.host_steps, 1);
+    return status;
+}
+DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset) {
     dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
     void *temp[8] = {NULL};
     dync_status status = dync__cuda_enter(c->device);
     for (int i = 0; i < c->temp.n && status == DYNC_OK; i++)
         if (!(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) status = dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
+    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) 
+        status = c->part.at[i].call ? dync__cuda_run_host(c, c->part.at[i].call, buffers) : dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
     for (int i = 0; i < c->temp.n; i++) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
     return status;
 }
-
 /* ---- making -------------------------------------------------------------------------------------------------------------------------- */
-DYNC__FN void dync__cuda_code_free(void *code)
-{
+DYNC__FN void dync__cuda_code_free(void *code) {
     dync__cuda_code *c = code;
     if (!c) return;
-    for (int i = 0; i < c->part.n; i++)
+    for (int i = 0; i < c->part.n; i++) {
         for (int f = 0; f < DYNC__CUDA_FORMS; f++) dync__str_free(&c->part.at[i].form[f].text.text);
+        dync__kcall *call = c->part.at[i].call;
+        for (int k = 0; call && k < DYNC__KCALL_PIECES; k++) dync__code_free(call->piece[k]);
+        if (call && call->drop) call->drop(call->state);
+    }
     dync__arena_free(&c->arena);
     dync__free(c, sizeof *c);
 }
-DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code)
-{
+DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code) {
     const dync__cuda_code *c = code;
     for (int i = 0; i < c->part.n; i++)
         for (int f = 0; f < DYNC__CUDA_FORMS; f++)
             if (c->part.at[i].form[f].made) dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
 }
-
 /* A copy that lives as long as the code. */
-static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k)
-{
+static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k) {
     dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
     if (!out) return NULL;
     for (int i = 0; i < k->buf.n; i++) {
@@ -3210,8 +3000,7 @@ static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kern
     out->uses_random = k->uses_random;
     return out;
 }
-static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
-{
+static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n) {
     dync__cuda_part part;
     memset(&part, 0, sizeof part);
     part.n = n;
@@ -3221,8 +3010,7 @@ static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
     if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part)) return NULL;
     return &c->part.at[c->part.n - 1];
 }
-DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
-{
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k) {
     for (int d = 0; k && !k->failed && d < k->n_dims; d++)
         if (k->extent[d] == 0) return true;
     if (!k || k->failed) return dync__fail_memory(0), false;
@@ -3234,8 +3022,7 @@ DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
     for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
     return true;
 }
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf)
-{
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf) {
     dync__cuda_part *part = dync__cuda_part_new(c, n);
     if (!part) {
         dync__str text = t->text;
@@ -3247,22 +3034,18 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
     return !t->text.failed;
 }
-DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
-{
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes) {
     if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
     return DYNC__CUDA_TEMP + c->temp.n - 1;
 }
-
 /* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made. */
-static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
-{
-    for (int i = 0; i < c->part.n && ok; i++) ok = dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
+static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok) {
+    for (int i = 0; i < c->part.n && ok; i++) ok = c->part.at[i].call || dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
     if (ok) return c;
     dync__cuda_code_free(c);
     return NULL;
 }
-DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bool *host)
-{
+DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bool *host) {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
@@ -3282,8 +3065,15 @@ DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bo
     if (part && empty) c->part.n = 0;
     return dync__cuda_code_finish(c, part != NULL);
 }
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
-{
+static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *from) {
+    dync__kcall *call = dync__arena_copy(&c->arena, from, sizeof *call);
+    dync__cuda_part *part = call ? dync__cuda_part_new(c, 0) : NULL;
+    if (!part) return DYNC_ERR_MEMORY;
+    part->call = call;
+    dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU", call->row->name);
+    return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
+}
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call) {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
@@ -3292,7 +3082,7 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
     c->n_buffers = call->n;
     dync_status status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
-    if (status == DYNC_OK && !done) status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s: not on a GPU", call->row->name);
+    if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);
     return dync__cuda_code_finish(c, status == DYNC_OK);
 }
 
@@ -3315,10 +3105,11 @@ typedef struct dync__cuda_graph {
     cudaGraphExec_t exec;
     dync__cuda_recording kept;           /* memory and random state of the recording */
     uint64_t rng_count;
+    bool *stays;                         /* written by the graph: never copied, recorded again at another address */
+    int n_stays;
     bool plain;                          /* never recorded: something is in main memory, or recording failed */
 } dync__cuda_graph;
-static void dync__cuda_graph_drop(dync__cuda_graph *g)
-{
+static void dync__cuda_graph_drop(dync__cuda_graph *g) {
     if (g->exec) {
         (void)dync__cuda_enter(g->device);
         (void)cudaStreamSynchronize(g->kept.stream);
@@ -3338,20 +3129,19 @@ static void dync__cuda_graph_drop(dync__cuda_graph *g)
     if (g->kept.rng) dync__cuda_free(g->device, g->kept.rng, 16);
     g->kept.rng = NULL;
 }
-static void dync__cuda_graph_destroy(void *state)
-{
+static void dync__cuda_graph_destroy(void *state) {
     dync__cuda_graph *g = state;
     dync__cuda_graph_drop(g);
     if (g->kept.stream) (void)cudaStreamDestroy(g->kept.stream);
     if (g->inner.destroy) g->inner.destroy(g->inner.state);
     dync__free(g->address, (size_t)(g->n_in + 1) * sizeof *g->address);
     dync__free(g->moves, (size_t)g->n_in + 1);
+    dync__free(g->stays, (size_t)g->n_stays + 1);
     dync__free(g->fixed, (size_t)(g->n_in + 1) * sizeof *g->fixed);
     dync__free(g->result, (size_t)(g->n_out + 1) * sizeof *g->result);
     dync__free(g, sizeof *g);
 }
-static dync_status dync__cuda_graph_narrow(void *state, const bool *used)
-{
+static dync_status dync__cuda_graph_narrow(void *state, const bool *used) {
     dync__cuda_graph *g = state;
     dync__lock(&g->lock);
     dync__cuda_graph_drop(g);
@@ -3359,8 +3149,7 @@ static dync_status dync__cuda_graph_narrow(void *state, const bool *used)
     dync__unlock(&g->lock);
     return g->inner.narrow ? g->inner.narrow(g->inner.state, used) : DYNC_OK;
 }
-static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_out)
-{
+static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_out) {
     if (g->address) return DYNC_OK;
     g->n_in = n_in;
     g->n_out = n_out;
@@ -3371,16 +3160,13 @@ static dync_status dync__cuda_graph_room(dync__cuda_graph *g, int n_in, int n_ou
     if (!g->address || !g->moves || !g->fixed || !g->result) return DYNC_ERR_MEMORY;
     return dync__cuda_check(cudaStreamCreateWithFlags(&g->kept.stream, DYNC__CU_NON_BLOCKING), "cudaStreamCreateWithFlags");
 }
-static size_t dync__cuda_span_bytes(const dync__tensor *t)
-{
+static size_t dync__cuda_span_bytes(const dync__tensor *t) {
     dync__layout lay = t->lay;
     lay.offset = 0;
     return (size_t)dync__layout_span(&lay) * dync__dtype_info(t->dtype)->bytes;
 }
-
 /* Inputs as the graph sees them: themselves, or their fixed places. Fresh references. */
-static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **seen)
-{
+static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **seen) {
     for (int i = 0; i < g->n_in; i++) {
         if (!g->moves[i]) {
             dync__ref(seen[i] = in[i]);
@@ -3394,13 +3180,12 @@ static dync_status dync__cuda_graph_inputs(dync__cuda_graph *g, dync__tensor *co
     }
     return DYNC_OK;
 }
-static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen, cudaGraph_t *graph)
-{
+static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *const *seen, cudaGraph_t *graph) {
     dync__cuda_recording *r = &g->kept;
     cudaStream_t stream = r->stream;
     uint64_t first = dync__tls.rng_offset;
     r->device = g->device;
-    r->failed = false;
+    r->failed = r->left = false;
     r->rng_first = first;
     if (!(r->rng = dync__cuda_alloc(g->device, 16))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__cuda_check(cudaStreamBeginCapture(stream, DYNC__CU_CAPTURE_RELAXED), "cudaStreamBeginCapture"));
@@ -3413,25 +3198,25 @@ static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *c
     if (status == DYNC_OK) status = dync__cuda_check(e, "cudaStreamEndCapture");
     return status == DYNC_OK && r->failed ? DYNC_ERR_MEMORY : status;
 }
-static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *const *in)
-{
+static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *const *in) {
     cudaGraph_t graph = NULL;
     size_t bytes = (size_t)(g->n_in + 1) * sizeof(dync__tensor *);
     dync__tensor **seen = dync__calloc(bytes);
     dync_status status = seen ? dync__cuda_graph_inputs(g, in, seen) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__cuda_graph_capture(g, seen, &graph);
-    if (status == DYNC_OK) status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0), "cudaGraphInstantiate");
+    if (status == DYNC_OK && g->kept.left) {
+        g->plain = true;
+        dync__log(DYNC__LOG_perf, "cudagraphs: a step runs on the CPU: run plainly");
+    } else if (status == DYNC_OK) status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0), "cudaGraphInstantiate");
     if (graph) (void)cudaGraphDestroy(graph);
     for (int i = 0; seen && i < g->n_in; i++) dync__unref(seen[i]);
     dync__free(seen, bytes);
-    if (status != DYNC_OK) dync__cuda_graph_drop(g);
+    if (status != DYNC_OK || g->plain) dync__cuda_graph_drop(g);
     else (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
     return status;
 }
-
 /* A result: an alias of the caller's input where it is one of the seen input's, else a copy of what the graph has written. */
-static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__tensor *const *in)
-{
+static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__tensor *const *in) {
     const dync__tensor *t = g->result[i];
     for (int k = 0; k < g->n_in; k++) {
         const dync__tensor *seen = g->fixed[k] ? g->fixed[k] : NULL;
@@ -3450,10 +3235,8 @@ static dync__tensor *dync__cuda_graph_result(dync__cuda_graph *g, int i, dync__t
     }
     return s ? dync__tensor_new(s, t->dtype, &t->lay) : NULL;
 }
-
 /* Results that share a storage share the copy too. */
-static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
-{
+static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out) {
     for (int i = 0; i < g->n_out; i++) {
         out[i] = NULL;
         if (!g->result[i]) continue;
@@ -3464,8 +3247,7 @@ static dync_status dync__cuda_graph_results(dync__cuda_graph *g, dync__tensor *c
     }
     return DYNC_OK;
 }
-static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out)
-{
+static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *const *in, dync__tensor **out) {
     for (int i = 0; i < g->n_in; i++)
         if (g->moves[i] && in[i]->numel)
             DYNC__TRY(dync__cuda_copy_later(g->device, g->fixed[i]->storage->data, g->device, dync__tensor_data(in[i]), dync__cuda_span_bytes(in[i])));
@@ -3477,20 +3259,20 @@ static dync_status dync__cuda_graph_replay(dync__cuda_graph *g, dync__tensor *co
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.replays, 1);
     return dync__cuda_graph_results(g, in, out);
 }
-
 /* Whether a graph can serve these inputs; notes what moves. *again: the recording has to go. */
-static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, bool *again)
-{
+static bool dync__cuda_graph_look(dync__cuda_graph *g, dync__tensor *const *in, bool *again) {
     for (int i = 0; i < g->n_in; i++) {
         void *p = dync__tensor_data(in[i]);
         if (in[i]->device != g->device) return false;
-        if (g->calls > 0 && !g->moves[i] && p != g->address[i]) g->moves[i] = *again = true;
+        if (g->calls > 0 && !g->moves[i] && p != g->address[i]) {
+            *again = true;
+            g->moves[i] = i >= g->n_stays || !g->stays[i];
+        }
         g->address[i] = p;
     }
     return true;
 }
-static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
-{
+static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     dync__cuda_graph *g = state;
     bool again = false;
     dync__lock(&g->lock);
@@ -3507,14 +3289,24 @@ static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *con
         return status != DYNC_OK ? status : g->inner.run(g->inner.state, n_in, in, n_out, out);
     }
     if (!g->exec) status = dync__cuda_graph_make(g, in);
+    if (g->plain) {
+        dync__unlock(&g->lock);
+        return status != DYNC_OK ? status : g->inner.run(g->inner.state, n_in, in, n_out, out);
+    }
     if (status == DYNC_OK) status = dync__cuda_graph_replay(g, in, out);
     dync__unlock(&g->lock);
     return status;
 }
-DYNC__FN dync_status dync__cuda_record(int device, dync__inner *inner)
-{
+DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *graph, dync__inner *inner) {
     dync__cuda_graph *g = dync__calloc(sizeof *g);
     if (!g) return DYNC_ERR_MEMORY;
+    g->n_stays = graph->n_inputs;
+    if (!(g->stays = dync__calloc((size_t)g->n_stays + 1))) {
+        dync__free(g, sizeof *g);
+        return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < graph->over.n; i++)
+        if (graph->over.at[i] >= 0 && graph->over.at[i] < g->n_stays) g->stays[graph->over.at[i]] = true;
     g->inner = *inner;
     g->device = device;
     memset(inner, 0, sizeof *inner);
@@ -3539,36 +3331,30 @@ DYNC__FN void dync__cuda_install(void) { dync__device_hook = &dync__cuda_device;
 #endif
 DYNC_API int dync_cuda_device_count(void) { return dync__cuda_count(); }
 DYNC_API const char *dync_cuda_reason(void) { return dync__cuda_why(); }
-static dync_status dync__cuda_device_of(int index, int *device)
-{
+static dync_status dync__cuda_device_of(int index, int *device) {
     *device = DYNC_CUDA | index << 8;
     if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "expected a device from 0 to %d, got %d", dync__cuda_count() - 1, index);
     DYNC__TRY(dync__cuda_known(*device));
     return dync__cuda_enter(*device);
 }
-DYNC_API dync_status dync_cuda_synchronize(int index)
-{
+DYNC_API dync_status dync_cuda_synchronize(int index) {
     int device;
     DYNC__TRY(dync__cuda_device_of(index, &device));
     return dync__cuda_check(cudaDeviceSynchronize(), "a kernel or copy on the device failed");
 }
-
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
 DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_stats(index); }
-DYNC_API void dync_cuda_empty_cache(int index)
-{
+DYNC_API void dync_cuda_empty_cache(int index) {
     int device;
     if (dync__cuda_device_of(index, &device) == DYNC_OK && dync_cuda_synchronize(index) == DYNC_OK) dync__cuda_trim(device);
 }
-static dync__tensor *dync__cuda_own(const dync_tensor *h)
-{
+static dync__tensor *dync__cuda_own(const dync_tensor *h) {
     dync__tensor *t = dync__open(h);
     if (!t || (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META)) return t;
     dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none");
     return NULL;
 }
-DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h)
-{
+DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h) {
     dync__tensor *t = dync__cuda_own(h), *dense = t ? dync__contiguous_copy(t) : NULL, *out = NULL;
     void *p = dense ? dync__cuda_alloc_pinned(dense->storage->size_bytes) : NULL;
     dync__storage *s = p ? dync__storage_borrow(DYNC_CPU, p, dense->storage->size_bytes) : NULL;
@@ -3582,8 +3368,7 @@ DYNC_API dync_tensor *dync_cuda_pin(dync_tensor *h)
     dync__unref(dense);
     return dync__give(out);
 }
-DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device)
-{
+DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device) {
     dync__tensor *t = dync__cuda_own(h), *out = NULL, *dense = NULL;
     if (!t || dync__infer_device_known((int)device) != DYNC_OK) return NULL;
     if (device == DYNC_META || (t->device == DYNC_CPU && device == DYNC_CPU) || !dync__layout_is_dense(&t->lay)) return dync_to_device(h, device);
@@ -3606,17 +3391,14 @@ DYNC_API dync_tensor *dync_cuda_to_async(dync_tensor *h, dync_device device)
     }
     return dync__give(out);
 }
-DYNC_API void *dync_cuda_data(dync_tensor *h)
-{
+DYNC_API void *dync_cuda_data(dync_tensor *h) {
     dync__tensor *t = dync__cuda_own(h);
     if (!t) return NULL;
     if ((t->device & 255) != DYNC_CUDA) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
     return dync__tensor_data(t);
 }
-
 /* ---- streams and events ------------------------------------------------------------------------------------------------------------------- */
-DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index)
-{
+DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index) {
     int device;
     if (dync__cuda_device_of(index, &device) != DYNC_OK) return NULL;
     dync_cuda_stream *s = dync__calloc(sizeof *s);
@@ -3626,10 +3408,8 @@ DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index)
     dync__free(s, sizeof *s);
     return NULL;
 }
-
 /* Memory kept for the stream goes back: another stream may get the same handle. */
-DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s)
-{
+DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s) {
     if (!s) return;
     if (dync__cuda_tls.stream[s->device >> 8] == s) dync__cuda_tls.stream[s->device >> 8] = NULL;
     if (dync__cuda_enter(s->device) == DYNC_OK) {
@@ -3639,34 +3419,29 @@ DYNC_API void dync_cuda_stream_free(dync_cuda_stream *s)
     }
     dync__free(s, sizeof *s);
 }
-DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *s, int index)
-{
+DYNC_API dync_cuda_stream *dync_cuda_stream_use(dync_cuda_stream *s, int index) {
     if (s) index = s->device >> 8;
     if (index < 0 || index >= DYNC__CUDA_DEVICES) return dync__fail(DYNC_ERR_VALUE, "there is no device %d", index), NULL;
     dync_cuda_stream *before = dync__cuda_tls.stream[index];
     dync__cuda_tls.stream[index] = s;
     return before;
 }
-static dync_status dync__cuda_given(const void *p, const char *what)
-{
+static dync_status dync__cuda_given(const void *p, const char *what) {
     return p ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "expected %s, got NULL", what);
 }
-DYNC_API dync_status dync_cuda_stream_synchronize(dync_cuda_stream *s)
-{
+DYNC_API dync_status dync_cuda_stream_synchronize(dync_cuda_stream *s) {
     DYNC__TRY(dync__cuda_given(s, "a stream"));
     DYNC__TRY(dync__cuda_enter(s->device));
     return dync__cuda_check(cudaStreamSynchronize(s->stream), "a kernel or copy on the stream failed");
 }
-DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *s, dync_cuda_event *e)
-{
+DYNC_API dync_status dync_cuda_stream_wait(dync_cuda_stream *s, dync_cuda_event *e) {
     DYNC__TRY(dync__cuda_given(s, "a stream"));
     DYNC__TRY(dync__cuda_given(e, "an event"));
     DYNC__TRY(dync__cuda_enter(s->device));
     return dync__cuda_check(cudaStreamWaitEvent(s->stream, e->event, 0), "cudaStreamWaitEvent");
 }
 DYNC_API void *dync_cuda_stream_handle(dync_cuda_stream *s) { return s ? (void *)s->stream : NULL; }
-DYNC_API dync_cuda_event *dync_cuda_event_new(int index)
-{
+DYNC_API dync_cuda_event *dync_cuda_event_new(int index) {
     int device;
     if (dync__cuda_device_of(index, &device) != DYNC_OK) return NULL;
     dync_cuda_event *e = dync__calloc(sizeof *e);
@@ -3676,25 +3451,21 @@ DYNC_API dync_cuda_event *dync_cuda_event_new(int index)
     dync__free(e, sizeof *e);
     return NULL;
 }
-DYNC_API void dync_cuda_event_free(dync_cuda_event *e)
-{
+DYNC_API void dync_cuda_event_free(dync_cuda_event *e) {
     if (!e) return;
     (void)cudaEventDestroy(e->event);
     dync__free(e, sizeof *e);
 }
-DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *e)
-{
+DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *e) {
     DYNC__TRY(dync__cuda_given(e, "an event"));
     DYNC__TRY(dync__cuda_enter(e->device));
     return dync__cuda_check(cudaEventRecord(e->event, dync__cuda_stream(e->device)), "cudaEventRecord");
 }
-DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e)
-{
+DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *e) {
     DYNC__TRY(dync__cuda_given(e, "an event"));
     return dync__cuda_check(cudaEventSynchronize(e->event), "cudaEventSynchronize");
 }
-DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
-{
+DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end) {
     float ms = 0;
     if (dync__cuda_given(start, "an event") != DYNC_OK || dync__cuda_given(end, "an event") != DYNC_OK) return (double)NAN;
     return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event), "cudaEventElapsedTime") == DYNC_OK ? (double)ms : (double)NAN;

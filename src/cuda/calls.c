@@ -7,9 +7,9 @@
 #include "../dync.in.h"
 #include "cuda.h"
 
-typedef struct dync__ct { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__ct;    /* a text in the making */
+typedef struct dync__cw { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__cw;    /* a text in the making */
 
-static void dync__ct_begin(dync__ct *t, int n_buffers)
+static void dync__cw_begin(dync__cw *t, int n_buffers)
 {
     char name[24];
     memset(t, 0, sizeof *t);
@@ -29,7 +29,7 @@ static void dync__ct_begin(dync__ct *t, int n_buffers)
     dync__ptx_line(&t->p, "mov.u32 %%cta, %%ctaid.x");
 }
 
-static bool dync__ct_end(dync__ct *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf)
+static bool dync__cw_end(dync__cw *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf)
 {
     dync__ptx_launch *l = &t->out.launch[0];
     t->out.n_launches = 1;
@@ -55,14 +55,14 @@ static bool dync__ct_end(dync__ct *t, dync__cuda_code *code, const char *name, i
 }
 
 /* A register of 64 bits. */
-static void dync__ct_wide(dync__ct *t, const char *name, const char *from)
+static void dync__cw_wide(dync__cw *t, const char *name, const char *from)
 {
     dync__ptx_reg(&t->p, "b64", name);
     if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
 }
 
 /* at += bytes * sum of stride * coordinate over the dims of o but `skip`; `linear` (b64) runs over those of `walked`. */
-static void dync__ct_address(dync__ct *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
+static void dync__cw_address(dync__cw *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
 {
     char rest[40];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
@@ -79,20 +79,20 @@ static void dync__ct_address(dync__ct *t, const char *at, const dync__operand *o
 }
 
 /* value (a register of the compute type of dtype) from or to [at]. */
-static void dync__ct_load(dync__ct *t, int dtype, const char *value, const char *at, const char *guard)
+static void dync__cw_load(dync__cw *t, int dtype, const char *value, const char *at, const char *guard)
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
-static void dync__ct_store(dync__ct *t, int dtype, const char *at, const char *value, const char *guard)
+static void dync__cw_store(dync__cw *t, int dtype, const char *at, const char *value, const char *guard)
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
 
-static int64_t dync__ct_numel(const dync__operand *o, int skip)
+static int64_t dync__cw_numel(const dync__operand *o, int skip)
 {
     int64_t n = 1;
     for (int d = 0; d < o->lay.ndim; d++)
@@ -103,7 +103,7 @@ static int64_t dync__ct_numel(const dync__operand *o, int skip)
 /* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
 
 /* acc += what the thread `distance` below has, in the warp (bits: 5) */
-static void dync__ct_scan_step(dync__ct *t, const char *type, const char *acc, int distance)
+static void dync__cw_scan_step(dync__cw *t, const char *type, const char *acc, int distance)
 {
     dync__ptx *p = &t->p;
     const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *there = dync__ptx_temp(p, "pred");
@@ -115,25 +115,25 @@ static void dync__ct_scan_step(dync__ct *t, const char *type, const char *acc, i
     dync__ptx_line(p, "@%s add%s.%s %s, %s, %s", there, type[0] == 'f' ? ".rn" : "", type, acc, acc, other);
 }
 
-static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *call)
+static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call)
 {
     enum { BLOCK = 256 };
-    dync__ct t;
+    dync__cw t;
     dync__ptx *p = &t.p;
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
     int dim = (int)call->attr[0], compute = dync__dtype_info(x->dtype)->compute;
     const char *type = compute == DYNC_F32 || compute == DYNC_F64 ? "f64" : "s64";
-    int64_t lines = dync__ct_numel(x, dim), length = x->lay.shape[dim];
+    int64_t lines = dync__cw_numel(x, dim), length = x->lay.shape[dim];
     int32_t buf[] = {0, 1};
     if (lines * length == 0) return DYNC_OK;
-    dync__ct_begin(&t, 2);
+    dync__cw_begin(&t, 2);
     p->shared_bytes = 8 * (BLOCK / 32);
-    dync__ct_wide(&t, "%line", NULL);
+    dync__cw_wide(&t, "%line", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
-    dync__ct_wide(&t, "%x", "%b0");
-    dync__ct_wide(&t, "%y", "%b1");
-    dync__ct_address(&t, "%x", x, x->lay.shape, dim, "%line");
-    dync__ct_address(&t, "%y", y, y->lay.shape, dim, "%line");
+    dync__cw_wide(&t, "%x", "%b0");
+    dync__cw_wide(&t, "%y", "%b1");
+    dync__cw_address(&t, "%x", x, x->lay.shape, dim, "%line");
+    dync__cw_address(&t, "%y", y, y->lay.shape, dim, "%line");
     static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%warp", "%lane", "%base", "%slot", "%slot2"};
     for (int i = 0; i < 4; i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < 5; i++) dync__ptx_reg(p, "b32", b32[i]);
@@ -156,12 +156,12 @@ static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
     dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)(x->lay.stride[dim] * dync__dtype_info(x->dtype)->bytes));
     dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)(y->lay.stride[dim] * dync__dtype_info(y->dtype)->bytes));
-    dync__ct_load(&t, x->dtype, "%v", "%px", "@%in ");
+    dync__cw_load(&t, x->dtype, "%v", "%px", "@%in ");
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc, %%v");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc, %%v");
     else dync__ptx_line(p, "mov.b64 %%acc, %%v");
     dync__ptx_line(p, "selp.%s %%acc, %%acc, %s, %%in", type, type[0] == 'f' ? "0d0000000000000000" : "0");
-    for (int distance = 1; distance < 32; distance *= 2) dync__ct_scan_step(&t, type, "%acc", distance);
+    for (int distance = 1; distance < 32; distance *= 2) dync__cw_scan_step(&t, type, "%acc", distance);
     dync__ptx_line(p, "setp.eq.u32 %%last, %%lane, 31");
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%acc");
     dync__ptx_line(p, "bar.sync 0");
@@ -177,21 +177,21 @@ static dync_status dync__ct_cumsum(dync__cuda_code *code, const dync__kcall *cal
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v, %%acc");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v, %%acc");
     else dync__ptx_line(p, "mov.b64 %%v, %%acc");
-    dync__ct_store(&t, y->dtype, "%py", "%v", "@%in ");
+    dync__cw_store(&t, y->dtype, "%py", "%v", "@%in ");
     dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", BLOCK);
     dync__ptx_line(p, "add.s64 %%at, %%at, %d", BLOCK);
     dync__ptx_line(p, "setp.lt.s64 %%last, %%at, %lld", (long long)length);
     dync__ptx_line(p, "@%%last bra TILE");
-    return dync__ct_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cw_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */
 
-enum { DYNC__CT_SET, DYNC__CT_ADD };
+enum { DYNC__CW_SET, DYNC__CW_ADD };
 
 /* to[line, index[i]] = or += scale * from[line, i] for all i in order, where both the index (o: operands as given) and from are walked along
  * dim. index_dim: of the index operand, -1 where all lines share it. */
-typedef struct dync__ct_scatter {
+typedef struct dync__cw_scatter {
     const dync__operand *index, *from, *to;
     int32_t buf[3];
     int dim, kind;
@@ -199,11 +199,11 @@ typedef struct dync__ct_scatter {
     const int64_t *walked;               /* sizes of the lines' dims */
     int64_t count;
     double scale;
-} dync__ct_scatter;
+} dync__cw_scatter;
 
-static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const dync__ct_scatter *s)
+static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const dync__cw_scatter *s)
 {
-    dync__ct t;
+    dync__cw t;
     dync__ptx *p = &t.p;
     int compute = dync__dtype_info(s->to->dtype)->compute;
     int64_t lines = 1, size = s->to->lay.shape[s->dim], parts = 1, units = dync__cuda_unit_of(code->device >> 8)->units;
@@ -213,7 +213,7 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
     while (parts < size && lines * parts < units * 1024 && parts < 4096) parts *= 2;
     int64_t threads = lines * parts;
     const char *type = dync__ptx_type(compute);
-    dync__ct_begin(&t, 3);
+    dync__cw_begin(&t, 3);
     static const char *const b64[] = {"%thread", "%line", "%part", "%pi", "%pf", "%pt", "%i", "%place", "%to"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     static const char *const preds[] = {"%out", "%mine", "%ok", "%more"};
@@ -231,9 +231,9 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "mov.b64 %%pf, %%b1");
     dync__ptx_line(p, "mov.b64 %%pt, %%b2");
     if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
-    else dync__ct_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
-    dync__ct_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
-    dync__ct_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
+    else dync__cw_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
+    dync__cw_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__cw_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
     dync__ptx_line(p, "mov.b64 %%i, 0");
     dync__str_add(&p->body, "NEXT:\n");
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
@@ -242,9 +242,9 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)size);   /* unsigned: not below 0 either */
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
-    dync__ct_load(&t, s->from->dtype, "%v", "%pf", "");
+    dync__cw_load(&t, s->from->dtype, "%v", "%pf", "");
     dync__ptx_line(p, "mad.lo.s64 %%to, %%place, %lld, %%pt", (long long)(s->to->lay.stride[s->dim] * dync__dtype_info(s->to->dtype)->bytes));
-    if (s->kind == DYNC__CT_ADD) {
+    if (s->kind == DYNC__CW_ADD) {
         bool f = compute == DYNC_F32 || compute == DYNC_F64;
         if (s->scale < 1 || s->scale > 1) {
             dync__scalar scale;
@@ -253,21 +253,21 @@ static bool dync__ct_scatter_text(dync__cuda_code *code, const char *name, const
             else if (f) scale.d = s->scale;
             dync__ptx_line(p, "mul%s.%s %%v, %%v, %s", f ? ".rn" : ".lo", type, dync__ptx_constant(p, compute, scale));
         }
-        dync__ct_load(&t, s->to->dtype, "%old", "%to", "");
+        dync__cw_load(&t, s->to->dtype, "%old", "%to", "");
         dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", f ? ".rn" : "", type);
     }
-    dync__ct_store(&t, s->to->dtype, "%to", "%v", "");
+    dync__cw_store(&t, s->to->dtype, "%to", "%v", "");
     dync__str_add(&p->body, "SKIP:\n");
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.stride[s->shared ? 0 : s->dim] * 8));
     dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", (long long)(s->from->lay.stride[s->dim] * dync__dtype_info(s->from->dtype)->bytes));
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
     dync__ptx_line(p, "@%%more bra NEXT");
-    return dync__ct_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
+    return dync__cw_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
 }
 
 /* to = from, element by element; NULL from: zeros. */
-static bool dync__ct_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
+static bool dync__cw_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf)
 {
     dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
     dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
@@ -281,64 +281,64 @@ static bool dync__ct_copy(dync__cuda_code *code, const dync__operand *from, int3
 }
 
 /* base, index, source, out: half floats by way of f32 where they are added up. */
-static dync_status dync__ct_scattered(dync__cuda_code *code, const dync__kcall *call, int kind, bool slices)
+static dync_status dync__cw_scattered(dync__cuda_code *code, const dync__kcall *call, int kind, bool slices)
 {
     const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
-    bool half = (out->dtype == DYNC_F16 || out->dtype == DYNC_BF16) && kind == DYNC__CT_ADD;
+    bool half = (out->dtype == DYNC_F16 || out->dtype == DYNC_BF16) && kind == DYNC__CW_ADD;
     dync__operand wide = *out;
     int32_t to = 3;
     int dim = (int)call->attr[0];
-    if (dync__ct_numel(out, -1) == 0) return DYNC_OK;
+    if (dync__cw_numel(out, -1) == 0) return DYNC_OK;
     if (half) {
         wide.dtype = DYNC_F32;
         DYNC__TRY(dync__layout_contiguous(&wide.lay, out->lay.ndim, out->lay.shape));
-        to = dync__cuda_add_temp(code, dync__ct_numel(out, -1) * 4);
+        to = dync__cuda_add_temp(code, dync__cw_numel(out, -1) * 4);
         if (to < 0) return DYNC_ERR_MEMORY;
     }
     bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !half &&
                     memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
-    if (!in_place && !dync__ct_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
-    dync__ct_scatter s = {index, source, &wide, {1, 2, to}, dim, kind, slices, slices ? source->lay.shape : index->lay.shape,
+    if (!in_place && !dync__cw_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
+    dync__cw_scatter s = {index, source, &wide, {1, 2, to}, dim, kind, slices, slices ? source->lay.shape : index->lay.shape,
                           slices ? index->lay.shape[0] : index->lay.shape[dim], slices ? call->fattr[0] : 1.0};
-    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
-    return half && !dync__ct_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
+    if (!dync__cw_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return half && !dync__cw_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
 /* gy, index, gx: planes are lines, H * W places each. */
-static dync_status dync__ct_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
+static dync_status dync__cw_max_pool_grad(dync__cuda_code *code, const dync__kcall *call)
 {
     const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
     int rank = gx->lay.ndim;
     int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
     dync__operand dense[3] = {*gy, *index, *gx};
     int32_t buf[3];
-    if (dync__ct_numel(gx, -1) == 0) return DYNC_OK;
+    if (dync__cw_numel(gx, -1) == 0) return DYNC_OK;
     dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
     for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
         const dync__operand *o = &call->operand[i];
         DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
-        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__ct_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
-        if (!dync__ct_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
+        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cw_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
+        if (!dync__cw_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
     }
     dync__operand line[3];
     for (int i = 0; i < 3; i++) {
-        int64_t shape[2] = {dync__ct_numel(gx, -1) / area, i < 2 ? windows : area};
+        int64_t shape[2] = {dync__cw_numel(gx, -1) / area, i < 2 ? windows : area};
         line[i] = dense[i];
         DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
     }
-    dync__ct_scatter s = {&line[1], &line[0], &line[2], {buf[1], buf[0], buf[2]}, 1, DYNC__CT_ADD, false, line[1].lay.shape, windows, 1.0};
-    if (!dync__ct_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
-    return dync__ct_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__cw_scatter s = {&line[1], &line[0], &line[2], {buf[1], buf[0], buf[2]}, 1, DYNC__CW_ADD, false, line[1].lay.shape, windows, 1.0};
+    if (!dync__cw_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
+    return dync__cw_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done)
 {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_cumsum)) return dync__ct_cumsum(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__ct_scattered(code, call, DYNC__CT_SET, false);
-    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, false);
-    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__ct_scattered(code, call, DYNC__CT_ADD, true);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__ct_max_pool_grad(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_cumsum)) return dync__cw_cumsum(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__cw_scattered(code, call, DYNC__CW_SET, false);
+    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__cw_scattered(code, call, DYNC__CW_ADD, false);
+    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__cw_scattered(code, call, DYNC__CW_ADD, true);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__cw_max_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }

@@ -28,7 +28,7 @@ typedef struct dync__cuda_recording {
     DYNC__VEC(dync__cuda_kept) kept;
     void *rng;                           /* {seed, offset} on the device */
     uint64_t rng_first;
-    bool failed;
+    bool failed, left;                   /* left: a step went to the CPU, which no graph can record */
 } dync__cuda_recording;
 typedef struct dync__cuda_thread { dync_cuda_stream *stream[DYNC__CUDA_DEVICES]; dync__cuda_recording *recording; } dync__cuda_thread;
 #if defined(DYNC__SPLIT)
@@ -65,6 +65,7 @@ typedef struct dync__cuda_part {
     int n;                               /* buffers of the text */
     int32_t *buf;                        /* of the code's buffers; below 0: temporary -1 - buf */
     bool *host;
+    dync__kcall *call;                   /* instead: run on the CPU, on copies */
 } dync__cuda_part;
 typedef struct dync__cuda_code {
     dync__arena arena;

@@ -113,7 +113,7 @@ static dync_status dync__cuda_graph_capture(dync__cuda_graph *g, dync__tensor *c
     cudaStream_t stream = r->stream;
     uint64_t first = dync__tls.rng_offset;
     r->device = g->device;
-    r->failed = false;
+    r->failed = r->left = false;
     r->rng_first = first;
     if (!(r->rng = dync__cuda_alloc(g->device, 16))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__cuda_check(cudaStreamBeginCapture(stream, DYNC__CU_CAPTURE_RELAXED), "cudaStreamBeginCapture"));
@@ -134,11 +134,14 @@ static dync_status dync__cuda_graph_make(dync__cuda_graph *g, dync__tensor *cons
     dync__tensor **seen = dync__calloc(bytes);
     dync_status status = seen ? dync__cuda_graph_inputs(g, in, seen) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__cuda_graph_capture(g, seen, &graph);
-    if (status == DYNC_OK) status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0), "cudaGraphInstantiate");
+    if (status == DYNC_OK && g->kept.left) {
+        g->plain = true;
+        dync__log(DYNC__LOG_perf, "cudagraphs: a step runs on the CPU: run plainly");
+    } else if (status == DYNC_OK) status = dync__cuda_check(cudaGraphInstantiateWithFlags(&g->exec, graph, 0), "cudaGraphInstantiate");
     if (graph) (void)cudaGraphDestroy(graph);
     for (int i = 0; seen && i < g->n_in; i++) dync__unref(seen[i]);
     dync__free(seen, bytes);
-    if (status != DYNC_OK) dync__cuda_graph_drop(g);
+    if (status != DYNC_OK || g->plain) dync__cuda_graph_drop(g);
     else (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.recordings, 1);
     return status;
 }
@@ -226,6 +229,10 @@ static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *con
         return status != DYNC_OK ? status : g->inner.run(g->inner.state, n_in, in, n_out, out);
     }
     if (!g->exec) status = dync__cuda_graph_make(g, in);
+    if (g->plain) {
+        dync__unlock(&g->lock);
+        return status != DYNC_OK ? status : g->inner.run(g->inner.state, n_in, in, n_out, out);
+    }
     if (status == DYNC_OK) status = dync__cuda_graph_replay(g, in, out);
     dync__unlock(&g->lock);
     return status;

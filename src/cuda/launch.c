@@ -160,6 +160,33 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     return status;
 }
 
+/* Operands to main memory, the CPU's kernel, results back. */
+static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *call, void *const *buffers)
+{
+    void *data[DYNC__KCALL_OPERANDS] = {NULL};
+    size_t bytes[DYNC__KCALL_OPERANDS] = {0};
+    dync_status status = DYNC_OK;
+    if (dync__cuda_tls.recording) {
+        dync__cuda_tls.recording->left = true;
+        return DYNC_OK;
+    }
+    for (int i = 0; i < call->n && status == DYNC_OK; i++) {
+        bytes[i] = (size_t)dync__layout_span(&call->operand[i].lay) * dync__dtype_info(call->operand[i].dtype)->bytes;
+        if (bytes[i] && !(data[i] = dync__alloc_data(bytes[i]))) status = DYNC_ERR_MEMORY;
+        else if (bytes[i]) status = dync__cuda_copy(DYNC_CPU, data[i], c->device, buffers[i], bytes[i]);
+    }
+    void *scratch = call->scratch_bytes ? dync__alloc_data(call->scratch_bytes) : NULL;
+    if (call->scratch_bytes && !scratch) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = call->row->run(call, data, scratch);
+    for (int i = 0; i < call->n; i++) {
+        if (status == DYNC_OK && call->operand[i].written && bytes[i]) status = dync__cuda_copy(c->device, buffers[i], DYNC_CPU, data[i], bytes[i]);
+        if (data[i]) dync__free_data(data[i], bytes[i]);
+    }
+    if (scratch) dync__free_data(scratch, call->scratch_bytes);
+    (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.host_steps, 1);
+    return status;
+}
+
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
 {
     dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
@@ -167,7 +194,8 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
     dync_status status = dync__cuda_enter(c->device);
     for (int i = 0; i < c->temp.n && status == DYNC_OK; i++)
         if (!(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) status = dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
+    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) 
+        status = c->part.at[i].call ? dync__cuda_run_host(c, c->part.at[i].call, buffers) : dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
     for (int i = 0; i < c->temp.n; i++) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
     return status;
 }
@@ -178,8 +206,12 @@ DYNC__FN void dync__cuda_code_free(void *code)
 {
     dync__cuda_code *c = code;
     if (!c) return;
-    for (int i = 0; i < c->part.n; i++)
+    for (int i = 0; i < c->part.n; i++) {
         for (int f = 0; f < DYNC__CUDA_FORMS; f++) dync__str_free(&c->part.at[i].form[f].text.text);
+        dync__kcall *call = c->part.at[i].call;
+        for (int k = 0; call && k < DYNC__KCALL_PIECES; k++) dync__code_free(call->piece[k]);
+        if (call && call->drop) call->drop(call->state);
+    }
     dync__arena_free(&c->arena);
     dync__free(c, sizeof *c);
 }
@@ -262,7 +294,7 @@ DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
 /* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made. */
 static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
 {
-    for (int i = 0; i < c->part.n && ok; i++) ok = dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
+    for (int i = 0; i < c->part.n && ok; i++) ok = c->part.at[i].call || dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
     if (ok) return c;
     dync__cuda_code_free(c);
     return NULL;
@@ -290,6 +322,16 @@ DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bo
     return dync__cuda_code_finish(c, part != NULL);
 }
 
+static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *from)
+{
+    dync__kcall *call = dync__arena_copy(&c->arena, from, sizeof *call);
+    dync__cuda_part *part = call ? dync__cuda_part_new(c, 0) : NULL;
+    if (!part) return DYNC_ERR_MEMORY;
+    part->call = call;
+    dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU", call->row->name);
+    return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
+}
+
 DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
 {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
@@ -300,6 +342,6 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
     c->n_buffers = call->n;
     dync_status status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
-    if (status == DYNC_OK && !done) status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s: not on a GPU", call->row->name);
+    if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);
     return dync__cuda_code_finish(c, status == DYNC_OK);
 }

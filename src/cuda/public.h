@@ -59,8 +59,9 @@ DYNC_API void dync_cuda_event_free(dync_cuda_event *);
 DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);             /* on the current stream of its device */
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
 DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end); /* NaN and an error where one was not recorded */
-/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed. */
-typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays; } dync_cuda_counters;
+/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, and steps that the GPU
+ * has no kernel for and that ran on the CPU, on copies (DYNC_LOG=perf names them). */
+typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps; } dync_cuda_counters;
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #if defined(__cplusplus)
 }

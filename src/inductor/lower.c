@@ -29,6 +29,8 @@ DYNC__FN int dync__graph_device(const dync_graph *g)
         else device = n->info[0].device;
     }
     return cpu && device != DYNC_CPU ? -1 : device;
+}
+
 /* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
 static int dync__lower_last_use(const dync__lowerer *w, const dync__arg *a, int input, int at)
 {
