@@ -5689,7 +5689,8 @@ DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);    
 
 /* ---- storage and tensors (tensor.c) ------------------------------------------------------------------------------------------ */
 enum { DYNC__STORAGE_BORROWED = 1, DYNC__STORAGE_FAKE = 2, DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
-       DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */ };
+       DYNC__STORAGE_EXPOSED = 8 /* dync_data gave the address away: may be written without a new version */,
+       DYNC__STORAGE_PINNED = 16 /* main memory of the device hook */ };
 typedef struct dync__storage {
     int32_t refs;
     uint16_t flags, device;
@@ -5785,29 +5786,44 @@ DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
     return t->storage->data ? (char *)t->storage->data + t->lay.offset * dync__dtype_info(t->dtype)->bytes : NULL;
 }
 /* Hooks that upper layers install; NULL until then.
- * free_grad_meta: autograd/. device_memory: of devices other than CPU and META (dync_cuda.h). observe: capture/; called when the user
+ * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h). observe: capture/; called when the user
  * asks a fake tensor for its metadata, before it is told. specialise: capture/; the plain number a DYNC_KIND_SYM value stands for. */
-typedef struct dync__device_memory {
-    void *(*alloc)(int device, size_t n);                                   /* NULL: the error is recorded */
+struct dync__kernel;
+struct dync__kcall;
+struct dync__inner;
+typedef struct dync__device {                /* where NULL is returned the error is recorded */
+    dync_status (*known)(int device);        /* can tensors be made there? */
+    void *(*alloc)(int device, size_t n);
     void (*free)(int device, void *p, size_t n);
-    dync_status (*to_host)(int device, void *dst, const void *src, size_t n);
-} dync__device_memory;
+    /* In order with the work of the devices; one side may be DYNC_CPU, whose memory is ready when this returns. */
+    dync_status (*copy)(int to_device, void *dst, int from_device, const void *src, size_t n);
+    /* A step of a plan as code. host[i]: buffer i is one element in main memory, read when run is called. */
+    void *(*kernel_new)(int device, const struct dync__kernel *, const bool *host);
+    void *(*call_new)(int device, const struct dync__kcall *);
+    dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
+    void (*code_free)(void *code);
+    void (*code_dump)(dync__str *, const void *code);
+    dync_status (*record)(int device, const struct dync_graph *, struct dync__inner *); /* inner runs as a recorded graph from now on (cudagraphs) */
+} dync__device;
 enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE,
        DYNC__OBSERVE_REQUIRES_GRAD };
 #if defined(DYNC__SPLIT)
 extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
-extern const dync__device_memory *dync__device_memory_hook;
+extern const dync__device *dync__device_hook;
 extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 extern dync_value (*dync__specialise_hook)(dync_value);
 #else
 static void (*dync__free_grad_meta)(struct dync__grad_meta *);
-static const dync__device_memory *dync__device_memory_hook;
+static const dync__device *dync__device_hook;      /* tentative: dync_cuda.h, in the same file, says which */
 static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 static dync_value (*dync__specialise_hook)(dync_value);
 #endif
+DYNC__FN dync_status dync__tensor_zero(dync__tensor *);            /* its whole storage */
 DYNC__FN void dync__tensors_shutdown(void);                       /* frees every tensor left and all slots (dync_shutdown) */
 DYNC__FN int64_t dync__live_tensors(void);
-DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* plain C loop; for printing, saving, dync_from: not an operator */
+DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *); /* in main memory; plain C loop; for printing, saving, dync_from: not an operator */
+/* n bytes between devices; both may be DYNC_CPU. */
+DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n);
 
 /* ---- scopes (scope.c): what the user's calls return belongs to the innermost one ------------------------------------------------ */
 /* Takes over the caller's reference, puts the tensor into the innermost scope and returns its handle. NULL passes. */
@@ -7032,7 +7048,7 @@ DYNC__WARM_END
  * Ids of tensors and storages come in blocks per thread, one process-wide counter for both. */
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
-const dync__device_memory *dync__device_memory_hook;
+const dync__device *dync__device_hook;
 void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 dync_value (*dync__specialise_hook)(dync_value);
 #endif
@@ -7197,7 +7213,7 @@ DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle) {
 static void *dync__storage_memory(int device, size_t n) {
     if (n == 0 || device == DYNC_META) return NULL;
     if (device == DYNC_CPU) return dync__alloc_data(n);
-    if (dync__device_memory_hook) return dync__device_memory_hook->alloc(device, n);
+    if (dync__device_hook) return dync__device_hook->alloc(device, n);
     dync__fail(DYNC_ERR_DEVICE, "no memory of device %d: include dync_cuda.h", device & 255);
     return NULL;
 }
@@ -7235,8 +7251,8 @@ static void dync__storage_free(dync__storage *s) {
         return;
     }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {
-        if (s->device == DYNC_CPU) dync__free_data(s->data, s->size_bytes);
-        else if (dync__device_memory_hook) dync__device_memory_hook->free(s->device, s->data, s->size_bytes);
+        if (s->device == DYNC_CPU && !(s->flags & DYNC__STORAGE_PINNED)) dync__free_data(s->data, s->size_bytes);
+        else if (dync__device_hook) dync__device_hook->free(s->device, s->data, s->size_bytes);
     }
     dync__free(s, sizeof *s);
 }
@@ -7335,13 +7351,28 @@ static void dync__tensor_copy_elements(char *dst, const char *src, const dync__l
         }
     }
 }
+DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n) {
+    if (n == 0) return DYNC_OK;
+    if (to_device != DYNC_CPU || from_device != DYNC_CPU)
+        return dync__device_hook ? dync__device_hook->copy(to_device, dst, from_device, src, n) : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
+    memcpy(dst, src, n);
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__tensor_zero(dync__tensor *t) {
+    dync__storage *s = t->storage;
+    if (!s->data || s->size_bytes == 0) return DYNC_OK;
+    if (s->device == DYNC_CPU) return memset(s->data, 0, s->size_bytes), DYNC_OK;
+    void *zeros = dync__calloc(s->size_bytes);
+    dync_status status = zeros ? dync__device_copy(s->device, s->data, DYNC_CPU, zeros, s->size_bytes) : DYNC_ERR_MEMORY;
+    dync__free(zeros, s->size_bytes);
+    return status;
+}
 /* A tensor of a device: its whole storage comes over, then the elements are picked here. */
 static dync__tensor *dync__tensor_copy_from_device(const dync__tensor *t) {
-    if (!dync__device_memory_hook) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory"), NULL;
     size_t n = t->storage->size_bytes;
     dync__storage *host = dync__storage_new(DYNC_CPU, n);
     if (!host) return NULL;
-    if (n && dync__device_memory_hook->to_host(t->device, host->data, t->storage->data, n) != DYNC_OK) {
+    if (dync__device_copy(DYNC_CPU, host->data, t->device, t->storage->data, n) != DYNC_OK) {
         dync__storage_unref(host);
         return NULL;
     }
@@ -20215,6 +20246,7 @@ typedef struct dync__kcall_row {
     const char *name;
     dync_status (*prepare)(dync__kcall *);   /* checks layouts, sets scratch_bytes; may be NULL */
     dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);  /* data[i]: base of operand i's slot */
+    bool any_device;                         /* run takes memory of any device */
 } dync__kcall_row;
 /*   name                     operands and attributes (every layout may be strided; dtypes f32 f64 and by way of f32 f16 bf16; integers where said) */
 #define DYNC__KERNELS(X)                                                                                                                        \
@@ -20470,7 +20502,7 @@ DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const cha
     return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected %s", c->row ? c->row->name : "call", what);
 }
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel) {
-#define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name},
+#define DYNC__X(name) {#name, dync__k_##name##_prepare, dync__k_##name, false},
     static const dync__kcall_row rows[] = {DYNC__KERNELS(DYNC__X)};
 #undef DYNC__X
     return &rows[kernel >= 0 && kernel < DYNC__N_KERNELS ? kernel : 0];
@@ -23645,6 +23677,7 @@ typedef struct dync__slot {
     int32_t index;               /* of the input, output or constant */
     int64_t size;                /* elements; -1 unknown (inputs) */
     int64_t arena_offset;        /* TEMP: bytes, set by the memory plan */
+    bool host;                   /* one element in main memory, whatever the plan's device */
     const char *name;
 } dync__slot;
 typedef struct dync__step { dync__kernel *kernel; dync__kcall *call; } dync__step;      /* one of the two */
@@ -23656,6 +23689,7 @@ typedef struct dync__pb {
     DYNC__VEC(dync__step) step;
     DYNC__VEC(void *) constant;  /* data pointers, borrowed */
     int n_inputs, n_outputs;
+    int device;                  /* where it runs */
     uint64_t rng_used;           /* numbers drawn by one run */
     const char *origin;          /* operator being lowered */
     const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */
@@ -23695,6 +23729,7 @@ typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source
 typedef struct dync__plan_step {
     dync__code *code;                    /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
+    void *device_code;                   /* instead of both, on another device than the CPU */
     int n;                               /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source;     /* of each: its slot, resolved */
@@ -23702,7 +23737,7 @@ typedef struct dync__plan_step {
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
-    int n_slots, n_steps;
+    int n_slots, n_steps, device;
     dync__slot *slot;
     dync__plan_step *step;
     void **constant;
@@ -24659,6 +24694,12 @@ static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, cons
 }
 static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k, const char *autotune) {
     s->draws = k->uses_random;
+    if (p->device != DYNC_CPU) {
+        bool *host = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1));
+        for (int i = 0; host && i < k->buf.n; i++) host[i] = p->slot[k->buf.at[i].id].host;
+        s->device_code = host ? dync__device_hook->kernel_new(p->device, k, host) : NULL;
+        return s->device_code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    }
     s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
     return s->code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
@@ -24690,6 +24731,14 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
     for (int i = 0; i < c->n; i++) {
         const dync__slot *from_slot = &p->slot[c->operand[i].slot];
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
+    }
+    if (p->device != DYNC_CPU && !c->row->any_device) {
+        s->device_code = dync__device_hook->call_new(p->device, c);
+        if (!s->device_code) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        s->call = c;                     /* for its slots */
+        dync_status status = dync__plan_step_slots(p, s, NULL);
+        s->call = NULL;
+        return status;
     }
     s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
@@ -24740,6 +24789,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;
+    p->device = pb->device;
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
     p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
@@ -24750,7 +24800,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         dync__kernel *epilogue = NULL;
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
-        if (step[i].call && !opt->no_fuse) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
+        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
@@ -24779,6 +24829,7 @@ DYNC__FN void dync__plan_free(dync__plan *p) {
         dync__code_free(p->step[i].code);
         for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
         if (c && c->drop) c->drop(c->state);
+        if (p->step[i].device_code) dync__device_hook->code_free(p->step[i].device_code);
     }
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
@@ -24802,6 +24853,7 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p) {
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         dync__str_add(s, "\n");
         if (p->step[i].code) dync__code_dump(s, p->step[i].code);
+        if (p->step[i].device_code) dync__device_hook->code_dump(s, p->step[i].device_code);
     }
 }
 DYNC__COLD_END
@@ -24819,6 +24871,7 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
         else buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
     }
     dync_status status = s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
+                         : s->device_code ? dync__device_hook->run(s->device_code, buffers, dync__tls.rng_seed, b->rng)
                                  : dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng);
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
@@ -24830,7 +24883,9 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     b.table[DYNC__SOURCE_OUTPUTS] = outputs;
     b.table[DYNC__SOURCE_CONSTANTS] = p->constant;
     b.arena = nothing;
-    if (p->arena_bytes && !(b.arena = dync__alloc_data((size_t)p->arena_bytes))) return DYNC_ERR_MEMORY;
+    bool away = p->device != DYNC_CPU;
+    size_t bytes = (size_t)p->arena_bytes;
+    if (bytes && !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes))) return DYNC_ERR_MEMORY;
     b.rng = p->rng_used ? dync__rng_take(p->rng_used) : 0;
     struct dync__tensor *const *outer = dync__tls.plan_tensors;
     dync__tls.plan_tensors = tensors;
@@ -24845,7 +24900,8 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__tls.most_threads = most_threads;
     if (p->perf) dync__perf_run(p);
     dync__tls.plan_tensors = outer;
-    if (p->arena_bytes) dync__free_data(b.arena, (size_t)p->arena_bytes);
+    if (bytes && away) dync__device_hook->free(p->device, b.arena, bytes);
+    else if (bytes) dync__free_data(b.arena, bytes);
     return status;
 }
 
@@ -26820,7 +26876,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call) {
 }
 /* ---- shapes that depend on data: eager only ---------------------------------------------------------------------------------------------- */
 static dync_status dync__decompose_real(const dync__dt *t) {
-    if (!(t->flags & DYNC__T_FAKE) && t->device == DYNC_CPU) return DYNC_OK;
+    if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,
                       "the shape of the result depends on data, which a fake or meta tensor does not have");
 }
@@ -26852,6 +26908,13 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call) {
     }
     dync__unref(x);
     if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
+    if (t->device != DYNC_CPU) {
+        dync__arg args[2] = {dync__arg_t(y), dync__arg_device(t->device)};
+        status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
+        dync__unref(y);
+        call->nout = status == DYNC_OK;
+        return status;
+    }
     call->out[0] = y;
     call->nout = 1;
     return DYNC_OK;
@@ -28238,6 +28301,7 @@ static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, con
         in[i].lay.offset = 0;
         in[i].written = in_place && i == 0;
         if (in[i].slot < 0) return DYNC_ERR_MEMORY;
+        pb->slot.at[in[i].slot].host = pb->device != DYNC_CPU && t[i]->device == DYNC_CPU;
     }
     for (int i = 0; i < call->nargs && i < DYNC__MAX_ARGS; i++) {
         const dync__arg *a = &call->args[i];
@@ -28246,6 +28310,7 @@ static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, con
         number_slot[i] =
             dync__pb_slot(pb, DYNC__SLOT_INPUT, a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
         if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
+        pb->slot.at[number_slot[i]].host = true;
     }
     for (int i = 0; i < call->row->nout; i++) {
         out[i] = in[0];
@@ -28283,6 +28348,7 @@ static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry
     dync__eager_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     dync_status status = dync__op_infer(call, e->out);
+    pb.device = e->out[0].device;
     if (status == DYNC_OK) status = dync__eager_lower(&pb, call, e);
     if (status == DYNC_OK && pb.step.n) {
         e->plan = dync__plan_new(&pb, &options);
@@ -28364,7 +28430,32 @@ static bool dync__eager_has_no_data(const dync__opcall *call) {
         if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
     return false;
 }
+static dync_status dync__eager_plan(dync__opcall *call);
+/* A real tensor of one device on another. Where the layout is not dense the copy is made before, by a plan of its own device. */
+static dync_status dync__eager_move(dync__opcall *call) {
+    dync__info info;
+    dync__tensor *t = call->args[0].as.t, *dense = NULL;
+    DYNC__TRY(dync__op_infer(call, &info));
+    if (!dync__layout_is_dense(&t->lay)) {
+        dync__arg args[2] = {dync__arg_t(t), dync__arg_device(t->device)};
+        dync__opcall same = {.row = call->row, .op = call->op, .nargs = 2, .args = args};
+        DYNC__TRY(dync__eager_plan(&same));
+        t = dense = same.out[0];
+    }
+    call->out[0] = dync__tensor_empty(info.dtype, info.device, &info.lay);
+    call->nout = 1;
+    dync_status status = call->out[0] ? dync__device_copy(info.device, call->out[0]->storage->data, t->device, dync__tensor_data(t),
+                                                          (size_t)t->numel * dync__dtype_info(t->dtype)->bytes) : DYNC_ERR_MEMORY;
+    dync__unref(dense);
+    if (status != DYNC_OK) {
+        dync__unref(call->out[0]);
+        call->out[0] = NULL;
+    }
+    return status;
+}
 static dync_status dync__eager_plan(dync__opcall *call) {
+    if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device && call->args[0].as.t->device != call->args[1].as.i && !dync__eager_has_no_data(call)))
+        return dync__eager_move(call);
     dync__eager_key k;
     dync__key_make(&k, call);
     dync__eager_entry *e = dync__eager_find(&k);
@@ -28420,12 +28511,16 @@ static dync_status dync__eager_inplace(dync__opcall *call) {
     dync_status status = dync__op_overlap(call);
     for (int i = 1; i < call->nargs && status == DYNC_OK; i++) {
         if (call->args[i].kind != DYNC__A_TENSOR) continue;
-        dync__overlap how = dync__eager_overlap(self, call->args[i].as.t);
+        const dync__tensor *from = call->args[i].as.t;
+        bool moves = call->op == DYNC__OP_copy_ && from->device != self->device;
+        dync__overlap how = moves ? DYNC__OVERLAP_MAYBE : dync__eager_overlap(self, from);
         if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
         if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
-        copy[n_copies] = dync__contiguous_copy(call->args[i].as.t);
-        if (!copy[n_copies]) status = DYNC_ERR_MEMORY;
-        else args[i] = dync__arg_t(copy[n_copies++]);
+        dync__arg on[2] = {dync__arg_t(call->args[i].as.t), dync__arg_device(self->device)};
+        dync__opcall c = {.row = dync__op_info(DYNC__OP_to_device), .op = DYNC__OP_to_device, .nargs = 2, .args = on};
+        status = dync__eager_plan(&c);
+        copy[n_copies] = c.out[0];
+        if (status == DYNC_OK) args[i] = dync__arg_t(copy[n_copies++]);
     }
     if (status == DYNC_OK) {
         dync__arg *given = call->args;
@@ -28525,7 +28620,7 @@ static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t 
     dync__tensor *dense = NULL;
     *found = false;
     if (t->numel == 0) return DYNC_OK;
-    if (!dync__layout_is_contiguous(&t->lay) && !(dense = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
+    if ((t->device != DYNC_CPU || !dync__layout_is_contiguous(&t->lay)) && !(dense = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
     const char *p = dync__tensor_data(dense ? dense : t);
     size_t width = dync__dtype_info(t->dtype)->bytes;
     for (int64_t i = 0; i < t->numel && !*found; i++, p += width) {
@@ -29496,6 +29591,7 @@ static const char *dync__infer_device_text(int device, char *out, size_t cap) {
 /* A device that this build can allocate on. */
 DYNC__FN dync_status dync__infer_device_known(int device) {
     if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
+    if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook) return dync__device_hook->known(device);
     if ((device & 0xff) == DYNC_CUDA && device >= 0)
         return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: no dync_cuda.h in this program",
                           device >> 8);
@@ -29654,7 +29750,8 @@ static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dy
             DYNC__TRY(dync__broadcast(ndim, shape, t[k]->lay.ndim, t[k]->lay.shape, &ndim, shape));
         }
     }
-    DYNC__TRY(dync__infer_device(call, &out->device));
+    if (call->op == DYNC__OP_copy) out->device = t[0]->device;            /* from any device */
+    else DYNC__TRY(dync__infer_device(call, &out->device));
     out->dtype = dtype;
     out->alias = -1;
     return dync__infer_like(out, ndim, shape, n, t);
@@ -32320,12 +32417,16 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow) {
     if (o->device == DYNC_META) return dync__tensor_fake((int)o->dtype, DYNC_META, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
     if (!o->data && bytes) return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
+    if (o->device != DYNC_CPU && borrow) return dync__fail(DYNC_ERR_DEVICE, "expected memory of the CPU to borrow: copy it with dync_from"), NULL;
     if (borrow) {
         union { const void *in; void *out; } data = {o->data};
         storage = dync__storage_borrow(DYNC_CPU, data.out, bytes);
     } else {
-        storage = dync__storage_new(DYNC_CPU, bytes);
-        if (storage && bytes) memcpy(storage->data, o->data, bytes);
+        storage = dync__storage_new((int)o->device, bytes);
+        if (storage && dync__device_copy((int)o->device, storage->data, DYNC_CPU, o->data, bytes) != DYNC_OK) {
+            dync__storage_unref(storage);
+            storage = NULL;
+        }
     }
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
@@ -32392,8 +32493,8 @@ static const dync__read_intercept *dync__public_offer(const dync_tensor *a) {
     const dync__tensor *t = a ? dync__peek(a) : NULL;
     return dync__tls.compiling || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
 }
-/* Opens a tensor whose data are to be read. */
-static dync__tensor *dync__public_readable(const dync_tensor *h) {
+/* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that is asked for. */
+static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **owned) {
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
     if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
@@ -32405,6 +32506,7 @@ static dync__tensor *dync__public_readable(const dync_tensor *h) {
         return NULL;
     }
     if (t->device == DYNC_CPU) return t;
+    if (owned) return *owned = dync__contiguous_copy(t);
     dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device first");
     return NULL;
 }
@@ -32413,7 +32515,7 @@ DYNC_API void *(dync_data)(dync_tensor *h) {
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->data && reads->data(h, &p)) return p;
     dync__public_frame f = dync__public_begin("data", dync__tls.at);
-    dync__tensor *t = dync__public_readable(h);
+    dync__tensor *t = dync__public_readable(h, NULL);
     p = t && t->numel ? dync__tensor_data(t) : NULL;
     if (p) t->storage->flags |= DYNC__STORAGE_EXPOSED;
     dync__public_end(&f);
@@ -32425,11 +32527,12 @@ DYNC_API double (dync_item)(dync_tensor *h) {
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->item && reads->item(h, &x)) return x;
     dync__public_frame f = dync__public_begin("item", dync__tls.at);
-    dync__tensor *t = dync__public_readable(h);
+    dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t)
         dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar",
                    (long long)t->numel);
+    dync__unref(owned);
     dync__public_end(&f);
     return x;
 }
@@ -32438,7 +32541,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h) {
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->truth && reads->truth(h, &result)) return result;
     dync__public_frame f = dync__public_begin("bool", dync__tls.at);
-    dync__tensor *t = dync__public_readable(h);
+    dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) {
         double x = dync__load_f64(dync__tensor_data(t), t->dtype);
         result = x < 0 || x > 0 || x != x;
@@ -32446,13 +32549,15 @@ DYNC_API bool (dync_bool)(dync_tensor *h) {
         dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous",
                    t->numel ? "more than one value" : "no values");
     }
+    dync__unref(owned);
     dync__public_end(&f);
     return result;
 }
 /* The text of t in s; false where it cannot be read. */
 static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s) {
     dync__public_frame f = dync__public_begin(op, dync__tls.at);
-    const dync__tensor *t = dync__public_readable(h);
+    const dync__tensor *t = dync__open(h);
+    if (t && (t->device == DYNC_CPU || t->device == DYNC_META || (t->flags & DYNC__T_FAKE))) t = dync__public_readable(h, NULL);
     if (t) dync__tensor_show(s, t);
     dync__public_end(&f);
     return t && !s->failed;
@@ -32524,10 +32629,13 @@ DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb) {
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
     dync__public_frame f = dync__public_begin("equal", dync__tls.at);
-    dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
+    dync__tensor *owned[2] = {NULL, NULL};
+    dync__tensor *a = dync__public_readable(ha, &owned[0]), *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
     if (a && b && a->lay.ndim == b->lay.ndim &&
         memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
         result = dync__public_all(a, &a->lay, b, &b->lay, -1, 0);
+    dync__unref(owned[0]);
+    dync__unref(owned[1]);
     dync__public_end(&f);
     return result;
 }
@@ -32553,8 +32661,11 @@ DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, dou
     if (!reads) reads = dync__public_offer(hb);
     if (reads && reads->allclose && reads->allclose(ha, hb, rtol, atol, &result)) return result;
     dync__public_frame f = dync__public_begin("allclose", dync__tls.at);
-    dync__tensor *a = dync__public_readable(ha), *b = a ? dync__public_readable(hb) : NULL;
+    dync__tensor *owned[2] = {NULL, NULL};
+    dync__tensor *a = dync__public_readable(ha, &owned[0]), *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
     if (a && b) result = dync__public_allclose(a, b, rtol, atol);
+    dync__unref(owned[0]);
+    dync__unref(owned[1]);
     dync__public_end(&f);
     return result;
 }
@@ -43326,7 +43437,7 @@ DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *rea
     dync__lint *l = dync__lint_of(t);
     if (!l) return;
     dync__lint_row r = {.op = DYNC__LINT_CONSTANT, .at = dync__tls.at};
-    if (real->storage->data)
+    if (real->storage->data && real->device == DYNC_CPU)
         r.data = dync__hash_bytes(real->storage->data, real->storage->size_bytes, 0);
     dync__lint_add(l, &r);
     dync__lint_name(l, fake, 0);
@@ -51135,10 +51246,14 @@ static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad
         dync__ref(grad);
         return grad;
     }
+    dync__arg arg = dync__arg_t(grad);
+    dync__tensor *dense = NULL;
+    if (grad && grad->device != DYNC_CPU) return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
     if (grad) return dync__contiguous_copy(grad);
     dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);
-    if (zero && zero->storage->data) memset(zero->storage->data, 0, zero->storage->size_bytes);
-    return zero;
+    if (!zero || dync__tensor_zero(zero) == DYNC_OK) return zero;
+    dync__unref(zero);
+    return NULL;
 }
 static dync_status dync__aot_saved_check(const dync__aot_saved *s) {
     if (s->lost) return dync__gnode_freed_error();
@@ -52326,7 +52441,7 @@ typedef struct dync__lowered_out { int input; int output; uint8_t dtype; uint16_
 typedef struct dync__lowered {
     dync__arena arena;
     dync__plan *plan;
-    int n_in, n_out, n_storages;
+    int n_in, n_out, n_storages, device;
     dync__lowered_out *out;              /* of the graph; output -2: not wanted */
     size_t *storage_bytes;               /* of each output of the plan */
     int *owner;                          /* the only output that lies there, or -1 */
@@ -52336,9 +52451,11 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const 
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
 DYNC__FN dync_status dync__inductor_steps(dync_graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
+DYNC__FN int dync__graph_device(const dync_graph *);     /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
+DYNC__FN bool dync__option_on(const char *options, const char *name);
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
 DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in, const dync__operand *in, const dync__operand *out);
-/* inductor.c: an inner compiler */
+/* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
 DYNC__COLD_BEGIN
@@ -52402,7 +52519,7 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
     for (; made < k->n; made++) {
         const dync__operand *o = &k->operand[made];
         size_t bytes = (size_t)dync__layout_span(&o->lay) * dync__dtype_info(o->dtype)->bytes;
-        dync__storage *storage = dync__storage_borrow(DYNC_CPU, data[made], bytes);
+        dync__storage *storage = dync__storage_borrow((int)k->attr[1], data[made], bytes);
         if (!storage || !(t[made] = dync__tensor_new(storage, o->dtype, &o->lay))) break;
     }
     dync_status status = made == k->n ? dync__opaque_call(n, k->n - n->nout, t) : DYNC_ERR_MEMORY;
@@ -52411,7 +52528,7 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
 }
 /* The node outlives the plan: whoever runs the plan holds the graph. */
 DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_in, const dync__operand *in, const dync__operand *out) {
-    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run};
+    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: expected at most %d tensors in a compiled graph, got %d", n->target, (int)DYNC__KCALL_OPERANDS,
                           n_in + n->nout);
@@ -52421,6 +52538,7 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_
     k->n = n_in + n->nout;
     k->origin = n->target;
     k->attr[0] = (int64_t)(uintptr_t)n;
+    k->attr[1] = pb->device;
     for (int i = 0; i < k->n; i++) {
         k->operand[i] = i < n_in ? in[i] : out[i - n_in];
         k->operand[i].written = i >= n_in;
@@ -52443,6 +52561,18 @@ typedef struct dync__lowerer {
     int *over_after;                     /* node after which output i is written over the input it is the new value of; -1: it is not */
 } dync__lowerer;
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+DYNC__FN int dync__graph_device(const dync_graph *g) {
+    int device = DYNC_CPU;
+    bool cpu = false;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (!n->has_info || !n->nout || n->kind == DYNC__N_OUTPUT) continue;
+        if (n->info[0].device == DYNC_CPU) cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
+        else if (device != DYNC_CPU && n->info[0].device != device) return -1;
+        else device = n->info[0].device;
+    }
+    return cpu && device != DYNC_CPU ? -1 : device;
+}
 /* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
 static int dync__lower_last_use(const dync__lowerer *w, const dync__arg *a, int input, int at) {
     int last = a->kind == DYNC__A_NODE && w->base[a->as.node->index] == input ? at : -1;
@@ -52536,9 +52666,10 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool 
         w->value[i][k] = (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
         if (kind == DYNC__SLOT_INPUT) w->bias[i] = info->lay.offset;
         w->value[i][k].lay.offset -= w->bias[i];
-        if ((info->device & 0xff) != DYNC_CPU)
+        if ((info->device & 0xff) != DYNC_CPU && ((info->device & 0xff) == DYNC_META || !dync__device_hook))
             return dync__fail(DYNC_ERR_DEVICE, "inductor: no code generation for the device of %s (%s)", n->name,
                               (info->device & 0xff) == DYNC_CUDA ? "cuda" : "meta");
+        w->pb.slot.at[slot].host = info->device == DYNC_CPU && w->pb.device != DYNC_CPU;
     }
     return n->nout ? dync__lower_fake(w, i, &n->info[0]) : DYNC_OK;
 }
@@ -52601,6 +52732,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     l->n_out = out->n;
     l->n_in = w->g->n_inputs;
     l->n_storages = w->pb.n_outputs;
+    l->device = w->pb.device;
     l->out = dync__arena_alloc(&l->arena, (size_t)(l->n_out + 1) * sizeof *l->out);
     l->storage_bytes = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->storage_bytes);
     l->owner = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->owner);
@@ -52614,7 +52746,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
         const dync_node *n = out->as.list[i].as.node;
         const dync__operand *v = &w->value[n->index][0];
         const dync__slot *s = &w->pb.slot.at[v->slot];
-        l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = DYNC_CPU, .lay = v->lay};
+        l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = (uint16_t)n->info[0].device, .lay = v->lay};
         if ((used && !used[i]) || w->over_after[i] >= 0) continue;
         if (s->kind == DYNC__SLOT_INPUT) l->out[i].input = s->index;
         l->out[i].output = s->kind == DYNC__SLOT_OUTPUT ? s->index : -1;
@@ -52627,7 +52759,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     }
     return DYNC_OK;
 }
-static bool dync__option_on(const char *options, const char *name) {
+DYNC__FN bool dync__option_on(const char *options, const char *name) {
     const char *p = options ? strstr(options, name) : NULL;
     return p && strncmp(p + strlen(name), "=0", 2) != 0;
 }
@@ -52642,6 +52774,7 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     memset(out, 0, sizeof *out);
     w->g = g;
     w->pb.arena = &w->arena;
+    w->pb.device = dync__graph_device(g);
     w->pb.fast_math = dync__option_on(options, "fast_math");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;
@@ -52746,7 +52879,7 @@ static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage
             t->storage->version++;
             continue;
         }
-        if (!(storage[i] = dync__storage_new(DYNC_CPU, l->storage_bytes[i]))) return i;
+        if (!(storage[i] = dync__storage_new(l->device, l->storage_bytes[i]))) return i;
         data[i] = storage[i]->data;
     }
     return l->n_storages;
@@ -52805,7 +52938,10 @@ static dync_status dync__inductor_narrow(void *state, const bool *used) {
     return dync__inductor_form_add(c, c->graph, used);
 }
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
-    (void)user, (void)is_backward;
+    if (dync__graph_device(g) < 0) {         /* a plan has one device: operators find theirs one by one */
+        dync__log(DYNC__LOG_aot, "inductor: a graph on several devices runs operator by operator");
+        return dync__inner_interpret(user, g, is_backward, options, out);
+    }
     dync__inductor_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
     c->graph = dync_graph_retain(g);
@@ -52826,7 +52962,11 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_b
     out->destroy = dync__inductor_destroy;
     out->narrow = dync__inductor_narrow;
     out->state = c;
-    return DYNC_OK;
+    int device = c->now->lowered.device;
+    if (device == DYNC_CPU || (!user && !dync__option_on(options, "cudagraphs"))) return DYNC_OK;
+    status = dync__device_hook->record(device, g, out);
+    if (status != DYNC_OK) out->destroy(out->state);
+    return status;
 }
 DYNC__WARM_END
 
@@ -53034,18 +53174,7 @@ DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_valu
 
 /* ==== backend/absent.c ========================================================================================== */
 /* backend/absent.c: backends that stand for something outside of this library: they can be looked
- * up, and compiling says clearly what is missing. cudagraphs runs what lies on the CPU plainly, as
- * upstream does. After eager.c. */
-DYNC__FN dync_status dync__backend_cudagraphs(dync_graph *g, const dync_value *ex, int n,
-                                              const char *options, dync_callable *out, void *user) {
-    for (int i = 0; i < g->n_inputs; i++) {
-        const dync_node *node = g->node.at[i];
-        if (node->has_info && (node->info[0].device & 255) == DYNC_CUDA)
-            return dync__fail(DYNC_ERR_BACKEND, "backend 'cudagraphs': input %s is on a GPU, which "
-                              "takes dync_cuda.h; this program was built without it", node->name);
-    }
-    return dync__backend_inductor(g, ex, n, options, out, user);
-}
+ * up, and compiling says clearly what is missing. After eager.c. */
 static dync_status dync__backend_missing(const char *backend, const char *runtime) {
     return dync__fail(DYNC_ERR_BACKEND, "backend '%s' is not available: %s is not part of this "
                       "program; 'inductor' needs nothing", backend, runtime);
@@ -53101,8 +53230,8 @@ static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out) {
         if (g->syms && !dync__layout_values(g->syms, value, &lay)) return DYNC_ERR_INTERNAL;
         dync__tensor *t = dync__tensor_empty(n->info[0].dtype, n->info[0].device, &lay);
         if (!t) return DYNC_ERR_MEMORY;
-        if (t->storage->data) memset(t->storage->data, 0, t->storage->size_bytes);
         out[k++] = dync_v_tensor(dync__give(t));
+        DYNC__TRY(dync__tensor_zero(t));
     }
     return DYNC_OK;
 }
@@ -53162,13 +53291,15 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
     return dync__backend_ts(g, ex, n, NULL, out, user);
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
+#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,cudagraphs," DYNC__AOT_OPTIONS
 /* compile function, name, options, what compiles the functional graphs */
 #define DYNC__AOT_BACKENDS(X)                                                                                                              \
     X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \
     X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
     X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
     X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
-    X(dync__backend_inductor, "inductor", "opt_level,threads,fast_math,no_fuse,autotune," DYNC__AOT_OPTIONS, .compile = dync__inductor_compile)
+    X(dync__backend_cudagraphs, "cudagraphs", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
+    X(dync__backend_inductor, "inductor", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile)
 static const struct dync__aot_backend {
     dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
     const char *name, *keys;
@@ -55665,8 +55796,9 @@ static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype
     dync__storage *s = dync__storage_new(old->device, as_f64 ? count * sizeof(double) : old->size_bytes);
     if (!s || !s->data) return s;
     if (!as_f64) {
-        memcpy(s->data, old->data, old->size_bytes);
-        return s;
+        if (dync__device_copy(old->device, s->data, old->device, old->data, old->size_bytes) == DYNC_OK) return s;
+        dync__storage_unref(s);
+        return NULL;
     }
     for (size_t i = 0; i < count; i++) {
         double x = dync__load_f64((const char *)old->data + i * item, dtype);
@@ -55687,10 +55819,11 @@ static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dyn
     dync__tensor *t = dync__open(in[i].as.t), *copy = NULL;
     if (!t) return NULL;
     bool wide = as_f64 && dync__run_is_float(t);
-    if (!t->storage->data && t->storage->size_bytes) {        /* no memory that can be read here */
+    if ((!t->storage->data && t->storage->size_bytes) || (wide && t->device != DYNC_CPU)) {        /* no memory that can be read here */
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         dync_tensor *h = dync_detach((dync_clone)(in[i].as.t));
+        if (wide) h = dync_to_dtype(h, DYNC_F64);
         dync__error_guard_end(&guard);
         copy = h ? dync__peek(h) : NULL;
         if (copy) dync__ref(copy);
@@ -56607,8 +56740,8 @@ DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n) { return dync__ha
 static const void *dync__write_host_data(const dync__storage *s, void **owned) {
     *owned = NULL;
     if ((s->device & 255) != DYNC_CUDA) return s->data;
-    if (!s->data || !dync__device_memory_hook || !(*owned = dync__alloc(s->size_bytes))) return NULL;
-    return dync__device_memory_hook->to_host(s->device, *owned, s->data, s->size_bytes) == DYNC_OK ? *owned : NULL;
+    if (!s->data || !(*owned = dync__alloc(s->size_bytes))) return NULL;
+    return dync__device_copy(DYNC_CPU, *owned, s->device, s->data, s->size_bytes) == DYNC_OK ? *owned : NULL;
 }
 /* Floats that are not finite, and the half ones, as their bits. */
 static bool dync__write_as_bits(const char *data, size_t count, int dtype) {
@@ -57177,13 +57310,13 @@ static void dync__hook_aot_destroy(void *state) {
 static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out) {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__info *info = &g->node.at[i]->info[0];
-        dync__tensor *t = dync__tensor_empty(info->dtype, info->device, &info->lay);
+        dync__tensor *t = dync__tensor_empty(info->dtype, DYNC_CPU, &info->lay);
         if (!t) return DYNC_ERR_MEMORY;
         size_t item = dync__dtype_info(t->dtype)->bytes, count = t->storage->data ? t->storage->size_bytes / item : 0;
         bool floats = dync__dtype_info(t->dtype)->kind == 'f';
         for (size_t k = 0; k < count; k++)
             dync__store_f64((char *)t->storage->data + k * item, t->dtype, floats ? dync__rng_normal(0, k) : 0);
-        out[i] = dync_v_tensor(dync__give(t));
+        out[i] = dync_v_tensor(dync_to_device(dync__give(t), (dync_device)info->device));
     }
     return DYNC_OK;
 }
@@ -57304,14 +57437,20 @@ DYNC_API int dync_repro_storage_opt(dync_repro_reader *r, dync_repro_buffer b) {
         dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the %s", r ? "dtype is unknown" : "reader is NULL");
         return -1;
     }
-    dync__storage *s = dync__storage_new(DYNC_CPU, b.nbytes);
+    dync__storage *s = dync__storage_new((b.device & 255) == DYNC_CUDA ? (int)b.device : DYNC_CPU, b.nbytes);
+    char *host = s && s->device != DYNC_CPU ? dync__alloc(b.nbytes) : NULL;
     dync__reader_storage entry = {s, b.nbytes > 0};
     if (!s || !dync__vec_push(&r->storage, entry)) {
         if (s) dync__storage_unref(s);
         r->failed = true;
         return -1;
     }
-    if (b.nbytes) dync__reader_fill(r, &b, s->data);
+    if (b.nbytes && s->device == DYNC_CPU) dync__reader_fill(r, &b, s->data);
+    else if (b.nbytes && host) {
+        dync__reader_fill(r, &b, host);
+        r->failed |= dync__device_copy((int)b.device, s->data, DYNC_CPU, host, b.nbytes) != DYNC_OK;
+    }
+    dync__free(host, b.nbytes);
     return r->storage.n - 1;
 }
 /* A history of one step, so that a tensor is no leaf: its gradient goes on to the leaf behind it. */
