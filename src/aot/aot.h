@@ -76,6 +76,8 @@ typedef struct dync__aot_graphs {
     bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
     bool training;                       /* some output has history */
     bool random;                         /* forward draws random numbers */
+    bool seeds_before, seeds_after;      /* dync_manual_seed: done around the forward graph */
+    int64_t seed_before, seed_after;
     DYNC__VEC(dync__aot_actual) actual;
     DYNC__VEC(dync_node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
     DYNC__VEC(dync__aot_mutation) mutated;

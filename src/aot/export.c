@@ -178,6 +178,7 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
     dync__tls.grad_enabled_off = off;
     if (status == DYNC_ERR_UNSUPPORTED) return dync__fail(status, "dync_aot_export: not functional: %s", why ? why : "?");
     if (status != DYNC_OK) return status;
+    if (a.seeds_before || a.seeds_after) status = dync__fail(DYNC_ERR_UNSUPPORTED, "dync_aot_export: not functional: manual_seed");
     if (a.backward_error) status = dync__fail(a.backward_status, "%s", a.backward_error);
     for (int i = 0; i < a.actual.n && status == DYNC_OK; i++)
         if (a.actual.at[i].kind == DYNC__AOT_BASE || a.actual.at[i].kind == DYNC__AOT_FLAT)

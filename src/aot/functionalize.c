@@ -145,7 +145,7 @@ static dync_node *dync__functional_view(dync__functional *f, const dync__fstore 
 {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     dync__layout rel = dync__functional_rel(s, t);
-    info.lay.offset = rel.offset + s->base->info[0].lay.offset;
+    info.lay.offset = dync__sz_add(rel.offset, s->base->info[0].lay.offset);
     dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
                          dync__arg_i(rel.offset)};
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
@@ -188,6 +188,7 @@ static bool dync__functional_beyond(const dync__functional *f, const dync__opcal
     const dync__tensor *view = c->out[0];
     const dync__fstore *s = view->storage->trace;
     if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK) return false;
+    if (dync__layout_has_tokens(&view->lay) || dync__layout_has_tokens(&s->lay)) return true;
     return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset || dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
 }
 
@@ -197,6 +198,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
+    if (c->row->flags & DYNC__OP_RANDOM) f->into->random = true;
+    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM)) return dync__functional_refuse(f, "manual_seed between random numbers");
     DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
     if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__op_fake(c));
@@ -209,7 +212,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
         if (c->out[i]) info[i] = (dync__info){.dtype = c->out[i]->dtype, .device = c->out[i]->device, .lay = c->out[i]->lay, .alias = -1};
     if (c->row->cls == DYNC__VIEW) {                 /* the value of an input begins elsewhere once it was written */
         info[0].alias = 0;
-        info[0].lay.offset += args[0].as.node->info[0].lay.offset - c->args[0].as.t->lay.offset;
+        int64_t now = args[0].as.node->info[0].lay.offset, then = c->args[0].as.t->lay.offset;
+        if (now != then) info[0].lay.offset = dync__sz_add(dync__sz_sub(info[0].lay.offset, then), now);
     }
     /* strides and offset of as_strided are those of the memory, not of what stands for a value now */
     const dync__fstore *s = c->op == DYNC__OP_as_strided ? c->args[0].as.t->storage->trace : NULL;
@@ -348,13 +352,40 @@ static bool dync__functional_expands(const dync__functional *f, int op)
     }
 }
 
+/* A seed before all random numbers, or after them all, is set around the forward graph. */
+static dync_status dync__functional_seed(dync__functional *f, const dync__opcall *c)
+{
+    dync__aot_graphs *g = f->into;
+    if (c->op != DYNC__OP_manual_seed || c->args[0].kind != DYNC__A_INT) return dync__functional_refuse(f, c->row->name);
+    if (g->random) g->seeds_after = true, g->seed_after = c->args[0].as.i;
+    else g->seeds_before = true, g->seed_before = c->args[0].as.i;
+    return DYNC_OK;
+}
+
+/* A value of the program takes the memory of another: it is that from now on. An input would have to be told at the end. */
+static dync_status dync__functional_set(dync__functional *f, dync__opcall *c)
+{
+    dync__tensor *self = c->args[0].as.t, *source = c->args[1].kind == DYNC__A_TENSOR ? c->args[1].as.t : NULL;
+    dync__info info;
+    const dync__fstore *old = self->storage->trace;
+    bool plain = source && (self->flags & source->flags & DYNC__T_FAKE) && !dync__tensor_requires_grad(self) && !dync__tensor_requires_grad(source);
+    if (!plain || (old && old->input >= 0) || dync__op_infer(c, &info) != DYNC_OK) return dync__functional_refuse(f, c->row->name);
+    dync_node *node = dync__functional_node(f, source);
+    if (!node || !dync__functional_store(f, source, node)) return DYNC_ERR_MEMORY;
+    DYNC__TRY(c->row->decompose(c));
+    dync__functional_own(f, self, node);
+    return DYNC_OK;
+}
+
 static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
 {
     dync__functional *f = self->state;
     if (f->status != DYNC_OK) return f->status;
     const dync__op_row *row = c->row;
     if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
-    if (row->cls == DYNC__EFFECT || c->op == DYNC__OP_set_ || (row->flags & DYNC__OP_DATA_SHAPE)) return dync__functional_refuse(f, row->name);
+    if (row->cls == DYNC__EFFECT) return dync__functional_seed(f, c);
+    if (c->op == DYNC__OP_set_) return dync__functional_set(f, c);
+    if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES)) return dync__functional_refuse(f, row->name);
     if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op)) return row->decompose(c);

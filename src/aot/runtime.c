@@ -230,8 +230,10 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
     if (!fw_out) return DYNC_ERR_MEMORY;
     memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
+    if (g->seeds_before) dync__tls.rng_seed = (uint64_t)g->seed_before, dync__tls.rng_offset = 0;
     dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
     dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
+    if (g->seeds_after) dync__tls.rng_seed = (uint64_t)g->seed_after, dync__tls.rng_offset = 0;
     if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
     for (int i = 0; status == DYNC_OK && i < g->mutated.n; i++)
         if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);
@@ -391,7 +393,7 @@ DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__
 static bool dync__aot_is_forward(const dync__aot_code *c)
 {
     const dync__aot_graphs *g = &c->g;
-    bool same = !g->training && g->plain_inputs && !g->mutated.n && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
+    bool same = !g->training && g->plain_inputs && !g->mutated.n && !g->seeds_before && !g->seeds_after && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
     for (int i = 0; same && i < g->out.n; i++)
         same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
@@ -588,12 +590,16 @@ static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *
     g->plain_inputs = f->plain_inputs;
     g->training = f->training;
     g->random = f->random;
+    g->seeds_before = f->seeds_before, g->seed_before = f->seed_before;
+    g->seeds_after = f->seeds_after, g->seed_after = f->seed_after;
     g->n_saved = f->n_saved;
+    g->backward_status = f->backward_status;
     if (f->backward_error && !(g->backward_error = dync__strdup(f->backward_error))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < f->actual.n && ok; i++)
         if ((ok = dync__vec_push(&g->actual, f->actual.at[i])) && f->actual.at[i].tensor) dync__ref(f->actual.at[i].tensor);
     for (int i = 0; i < f->mutated.n && ok; i++) ok = dync__vec_push(&g->mutated, f->mutated.at[i]);
     for (int i = 0; i < f->tangent_of.n && ok; i++) ok = dync__vec_push(&g->tangent_of, f->tangent_of.at[i]);
+    for (int i = 0; i < f->broken.n && ok; i++) ok = dync__vec_push(&g->broken, f->broken.at[i]);
     for (int i = 0; i < f->grad_of.n && ok; i++) ok = dync__vec_push(&g->grad_of, f->grad_of.at[i]);
     for (int i = 0; i < f->value.n && ok; i++)
         ok = dync__vec_push(&g->value, f->value.at[i]) && dync__layout_values(form->syms, value, &g->value.at[i].lay);

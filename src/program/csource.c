@@ -174,7 +174,7 @@ static dync_status dync__csource_prepare(dync__csource *c, const char **why)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
     DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
     DYNC__TRY(dync__csource_results(c));
-    if (c->pb.rng_used)
+    if (c->pb.rng_used || c->aot.seeds_before)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
                           c->program->name);
     DYNC__TRY(dync__csource_fuse(c));

@@ -147,6 +147,56 @@ TEST(a_gan)
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
 
+/* ---- seeds and other memory in the middle ---------------------------------------------------------------------------------------- */
+static dync_tensor *seeded(dync_tensor *x, dync_tensor *y, dync_tensor *z)
+{
+    dync_manual_seed(7);
+    dync_tensor *a = dync_mul(dync_dropout(x, 0.5, true), y), *b = dync_rand_like(z);
+    dync_manual_seed(11);
+    return dync_add(a, dync_mul(b, z));
+}
+static dync_tensor *seeded_between(dync_tensor *x, dync_tensor *y, dync_tensor *z)
+{
+    dync_tensor *a = dync_mul(dync_dropout(x, 0.5, true), y);
+    dync_manual_seed(5);
+    return dync_add(a, dync_mul(dync_rand_like(z), z));
+}
+static dync_tensor *other_memory(dync_tensor *x, dync_tensor *y, dync_tensor *z)
+{
+    dync_tensor *a = dync_detach(dync_mul(x, 2)), *b = dync_slice(a, 0, 0, 2, 1);
+    dync_set_(a, dync_transpose(dync_detach(dync_sin(y)), 0, 1));
+    dync_mul_(b, 3);                                 /* still the memory that a had */
+    return dync_add(dync_matmul(z, a), dync_sum(dync_mul(b, dync_slice(x, 0, 0, 2, 1)), DYNC_ALL, false));
+}
+static void same_with_seeds(fn3 fn)
+{
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(fn, .args = "x, y, z", .backend = backends[b], .fullgraph = true);
+        for (uint64_t step = 0; step < 3; step++)
+            DYNC_SCOPE {
+                dync_tensor *in[3], *after[2];
+                for (int i = 0; i < 3; i++) in[i] = dync_randn(dync_shape(4, 6), .requires_grad = true);
+                dync_manual_seed(step);
+                dync_value want = grads_of(fn(in[0], in[1], in[2]), in);
+                after[0] = dync_rand(dync_shape(3));
+                dync_manual_seed(step);
+                dync_value got = grads_of(dync_call(f, in[0], in[1], in[2]), in);
+                after[1] = dync_rand(dync_shape(3));
+                for (int i = 0; i < 4; i++) {
+                    EXPECT_EQ_INT(dync_at(want, i).kind, dync_at(got, i).kind);
+                    if (dync_at(want, i).kind == DYNC_KIND_TENSOR)
+                        EXPECT(same(dync_as_tensor(dync_at(want, i)), dync_as_tensor(dync_at(got, i)), 1e-4));
+                }
+                EXPECT(same(after[0], after[1], 0));
+                EXPECT_EQ_INT(dync_error(), DYNC_OK);
+            }
+        dync_compiled_free(f);
+    }
+}
+TEST(a_seed_inside) { same_with_seeds(seeded); }
+TEST(a_seed_between_random_numbers) { same_with_seeds(seeded_between); }
+TEST(another_memory_inside) { same_with_seeds(other_memory); }
+
 /* ---- whole modules, several steps --------------------------------------------------------------------------------------------- */
 static dync_module *mlp(void)
 {
