@@ -48796,6 +48796,8 @@ typedef struct dync__aot_graphs {
     bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
     bool training;                       /* some output has history */
     bool random;                         /* forward draws random numbers */
+    bool seeds_before, seeds_after;      /* dync_manual_seed: done around the forward graph */
+    int64_t seed_before, seed_after;
     DYNC__VEC(dync__aot_actual) actual;
     DYNC__VEC(dync_node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
     DYNC__VEC(dync__aot_mutation) mutated;
@@ -49140,7 +49142,7 @@ static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tens
 static dync_node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t) {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     dync__layout rel = dync__functional_rel(s, t);
-    info.lay.offset = rel.offset + s->base->info[0].lay.offset;
+    info.lay.offset = dync__sz_add(rel.offset, s->base->info[0].lay.offset);
     dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
                          dync__arg_i(rel.offset)};
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
@@ -49177,6 +49179,7 @@ static bool dync__functional_beyond(const dync__functional *f, const dync__opcal
     const dync__tensor *view = c->out[0];
     const dync__fstore *s = view->storage->trace;
     if (c->op != DYNC__OP_as_strided || !s || s->input < 0 || !view->numel || f->status != DYNC_OK) return false;
+    if (dync__layout_has_tokens(&view->lay) || dync__layout_has_tokens(&s->lay)) return true;
     return !dync__layout_is_dense(&s->lay) || view->lay.offset < s->lay.offset || dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
 }
 /* Outputs of a recorded call: fakes with nodes. */
@@ -49184,6 +49187,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
+    if (c->row->flags & DYNC__OP_RANDOM) f->into->random = true;
+    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM)) return dync__functional_refuse(f, "manual_seed between random numbers");
     DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
     if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__op_fake(c));
@@ -49196,7 +49201,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
         if (c->out[i]) info[i] = (dync__info){.dtype = c->out[i]->dtype, .device = c->out[i]->device, .lay = c->out[i]->lay, .alias = -1};
     if (c->row->cls == DYNC__VIEW) {                 /* the value of an input begins elsewhere once it was written */
         info[0].alias = 0;
-        info[0].lay.offset += args[0].as.node->info[0].lay.offset - c->args[0].as.t->lay.offset;
+        int64_t now = args[0].as.node->info[0].lay.offset, then = c->args[0].as.t->lay.offset;
+        if (now != then) info[0].lay.offset = dync__sz_add(dync__sz_sub(info[0].lay.offset, then), now);
     }
     /* strides and offset of as_strided are those of the memory, not of what stands for a value now */
     const dync__fstore *s = c->op == DYNC__OP_as_strided ? c->args[0].as.t->storage->trace : NULL;
@@ -49320,12 +49326,35 @@ static bool dync__functional_expands(const dync__functional *f, int op) {
     default: return !dync__op_can_lower(op);
     }
 }
+/* A seed before all random numbers, or after them all, is set around the forward graph. */
+static dync_status dync__functional_seed(dync__functional *f, const dync__opcall *c) {
+    dync__aot_graphs *g = f->into;
+    if (c->op != DYNC__OP_manual_seed || c->args[0].kind != DYNC__A_INT) return dync__functional_refuse(f, c->row->name);
+    if (g->random) g->seeds_after = true, g->seed_after = c->args[0].as.i;
+    else g->seeds_before = true, g->seed_before = c->args[0].as.i;
+    return DYNC_OK;
+}
+/* A value of the program takes the memory of another: it is that from now on. An input would have to be told at the end. */
+static dync_status dync__functional_set(dync__functional *f, dync__opcall *c) {
+    dync__tensor *self = c->args[0].as.t, *source = c->args[1].kind == DYNC__A_TENSOR ? c->args[1].as.t : NULL;
+    dync__info info;
+    const dync__fstore *old = self->storage->trace;
+    bool plain = source && (self->flags & source->flags & DYNC__T_FAKE) && !dync__tensor_requires_grad(self) && !dync__tensor_requires_grad(source);
+    if (!plain || (old && old->input >= 0) || dync__op_infer(c, &info) != DYNC_OK) return dync__functional_refuse(f, c->row->name);
+    dync_node *node = dync__functional_node(f, source);
+    if (!node || !dync__functional_store(f, source, node)) return DYNC_ERR_MEMORY;
+    DYNC__TRY(c->row->decompose(c));
+    dync__functional_own(f, self, node);
+    return DYNC_OK;
+}
 static dync_status dync__functional_call(dync__handler *self, dync__opcall *c) {
     dync__functional *f = self->state;
     if (f->status != DYNC_OK) return f->status;
     const dync__op_row *row = c->row;
     if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
-    if (row->cls == DYNC__EFFECT || c->op == DYNC__OP_set_ || (row->flags & DYNC__OP_DATA_SHAPE)) return dync__functional_refuse(f, row->name);
+    if (row->cls == DYNC__EFFECT) return dync__functional_seed(f, c);
+    if (c->op == DYNC__OP_set_) return dync__functional_set(f, c);
+    if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES)) return dync__functional_refuse(f, row->name);
     if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op)) return row->decompose(c);
@@ -50211,6 +50240,7 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
     dync__tls.grad_enabled_off = off;
     if (status == DYNC_ERR_UNSUPPORTED) return dync__fail(status, "dync_aot_export: not functional: %s", why ? why : "?");
     if (status != DYNC_OK) return status;
+    if (a.seeds_before || a.seeds_after) status = dync__fail(DYNC_ERR_UNSUPPORTED, "dync_aot_export: not functional: manual_seed");
     if (a.backward_error) status = dync__fail(a.backward_status, "%s", a.backward_error);
     for (int i = 0; i < a.actual.n && status == DYNC_OK; i++)
         if (a.actual.at[i].kind == DYNC__AOT_BASE || a.actual.at[i].kind == DYNC__AOT_FLAT)
@@ -51846,8 +51876,10 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
     if (!fw_out) return DYNC_ERR_MEMORY;
     memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
+    if (g->seeds_before) dync__tls.rng_seed = (uint64_t)g->seed_before, dync__tls.rng_offset = 0;
     dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
     dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
+    if (g->seeds_after) dync__tls.rng_seed = (uint64_t)g->seed_after, dync__tls.rng_offset = 0;
     if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
     for (int i = 0; status == DYNC_OK && i < g->mutated.n; i++)
         if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);
@@ -51982,7 +52014,7 @@ DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 static bool dync__aot_is_forward(const dync__aot_code *c) {
     const dync__aot_graphs *g = &c->g;
-    bool same = !g->training && g->plain_inputs && !g->mutated.n && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
+    bool same = !g->training && g->plain_inputs && !g->mutated.n && !g->seeds_before && !g->seeds_after && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
     for (int i = 0; same && i < g->out.n; i++)
         same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
@@ -52153,12 +52185,16 @@ static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *
     g->plain_inputs = f->plain_inputs;
     g->training = f->training;
     g->random = f->random;
+    g->seeds_before = f->seeds_before, g->seed_before = f->seed_before;
+    g->seeds_after = f->seeds_after, g->seed_after = f->seed_after;
     g->n_saved = f->n_saved;
+    g->backward_status = f->backward_status;
     if (f->backward_error && !(g->backward_error = dync__strdup(f->backward_error))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < f->actual.n && ok; i++)
         if ((ok = dync__vec_push(&g->actual, f->actual.at[i])) && f->actual.at[i].tensor) dync__ref(f->actual.at[i].tensor);
     for (int i = 0; i < f->mutated.n && ok; i++) ok = dync__vec_push(&g->mutated, f->mutated.at[i]);
     for (int i = 0; i < f->tangent_of.n && ok; i++) ok = dync__vec_push(&g->tangent_of, f->tangent_of.at[i]);
+    for (int i = 0; i < f->broken.n && ok; i++) ok = dync__vec_push(&g->broken, f->broken.at[i]);
     for (int i = 0; i < f->grad_of.n && ok; i++) ok = dync__vec_push(&g->grad_of, f->grad_of.at[i]);
     for (int i = 0; i < f->value.n && ok; i++)
         ok = dync__vec_push(&g->value, f->value.at[i]) && dync__layout_values(form->syms, value, &g->value.at[i].lay);
@@ -53770,7 +53806,7 @@ static dync_status dync__csource_prepare(dync__csource *c, const char **why) {
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
     DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
     DYNC__TRY(dync__csource_results(c));
-    if (c->pb.rng_used)
+    if (c->pb.rng_used || c->aot.seeds_before)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
                           c->program->name);
     DYNC__TRY(dync__csource_fuse(c));
