@@ -23302,6 +23302,14 @@ static dync__att_matrix dync__att_moved(const dync__att *a, dync__att_matrix m, 
     m.at += rows * m.row * a->type_bytes;
     return m;
 }
+static void dync__att_clear(const dync__att *a, dync__att_matrix m, int64_t rows, int64_t columns) {
+    size_t e = (size_t)a->type_bytes;
+    for (int64_t i = 0; i < rows; i++) {
+        char *row = m.at + (size_t)(i * m.row) * e;
+        if (m.col == 1) memset(row, 0, (size_t)columns * e);
+        for (int64_t j = 0; m.col != 1 && j < columns; j++) memset(row + (size_t)(j * m.col) * e, 0, e);
+    }
+}
 /* The band: true up to its middle. Read with stride -1 along queries and 1 along keys it is the diagonal of any block. */
 static int64_t dync__att_band(const dync__att *a, char *band) {
     int64_t half = a->qb + a->kb;
@@ -23370,9 +23378,9 @@ static dync_status dync__att_backward_blocks(const dync__att *a, int64_t unit, c
             dync__att_gemm(a, columns, a->E, rows, grads, true, qi, false, gk, i > first);
             dync__att_gemm(a, rows, a->E, columns, grads, false, kj, false, dync__att_moved(a, g[0], i), j > 0);
         }
-        if (first < a->L) continue;
-        dync__att_gemm(a, columns, a->V, 0, scores, true, gy, false, gv, false);      /* keys that no query sees: zero */
-        dync__att_gemm(a, columns, a->E, 0, grads, true, q, false, gk, false);
+        if (first < a->L) continue;      /* else keys that no query sees */
+        dync__att_clear(a, gk, columns, a->E);
+        dync__att_clear(a, gv, columns, a->V);
     }
     return DYNC_OK;
 }
@@ -23503,7 +23511,7 @@ static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
     int64_t H = r->hidden, W = r->width;
     if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return DYNC_ERR_MEMORY;
     dync__lb *b = &x.p.b;
-    b->fast_math = (r->call->attr[1] & 2) != 0;
+    b->fast_math = (r->call->attr[1] & 2) || r->type == DYNC_F32;    /* 3.5 ULP behind a sum of H products in F32 */
     int in = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_IN), hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN);
     int bias = dync__rp_operand(&x, DYNC__RNN_BIAS, DYNC__BUF_IN), h = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT);
     int c = r->gates == DYNC__RNN_LSTM ? dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT) : -1;
@@ -23607,7 +23615,12 @@ DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *dat
     dync__rnn_open(&r, call, data);
     int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
     char *weight = scratch, *hid = weight + W * H * e, *h = hid + N * W * e, *c = h + N * H * e;
-    dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, true);
+    if (r.dtype == r.type) {
+        const int64_t *stride = dync__rnn_operand(call, DYNC__RNN_W)->lay.stride;
+        dync__gemm_pack_lines(e == 8 ? DYNC__GT_F64 : DYNC__GT_F32, weight, W * e, r.at[DYNC__RNN_W], W, stride[0] * e, H, stride[1] * e);
+    } else {
+        dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, true);
+    }
     dync__rnn_copy(&r, DYNC__RNN_H0, false, h, r.type, false);
     if (r.at[DYNC__RNN_C0]) dync__rnn_copy(&r, DYNC__RNN_C0, false, c, r.type, false);
     for (int64_t i = 0; i < r.steps; i++) {

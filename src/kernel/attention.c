@@ -260,6 +260,16 @@ static dync__att_matrix dync__att_moved(const dync__att *a, dync__att_matrix m, 
     return m;
 }
 
+static void dync__att_clear(const dync__att *a, dync__att_matrix m, int64_t rows, int64_t columns)
+{
+    size_t e = (size_t)a->type_bytes;
+    for (int64_t i = 0; i < rows; i++) {
+        char *row = m.at + (size_t)(i * m.row) * e;
+        if (m.col == 1) memset(row, 0, (size_t)columns * e);
+        for (int64_t j = 0; m.col != 1 && j < columns; j++) memset(row + (size_t)(j * m.col) * e, 0, e);
+    }
+}
+
 /* The band: true up to its middle. Read with stride -1 along queries and 1 along keys it is the diagonal of any block. */
 static int64_t dync__att_band(const dync__att *a, char *band)
 {
@@ -337,9 +347,9 @@ static dync_status dync__att_backward_blocks(const dync__att *a, int64_t unit, c
             dync__att_gemm(a, columns, a->E, rows, grads, true, qi, false, gk, i > first);
             dync__att_gemm(a, rows, a->E, columns, grads, false, kj, false, dync__att_moved(a, g[0], i), j > 0);
         }
-        if (first < a->L) continue;
-        dync__att_gemm(a, columns, a->V, 0, scores, true, gy, false, gv, false);      /* keys that no query sees: zero */
-        dync__att_gemm(a, columns, a->E, 0, grads, true, q, false, gk, false);
+        if (first < a->L) continue;      /* else keys that no query sees */
+        dync__att_clear(a, gk, columns, a->E);
+        dync__att_clear(a, gv, columns, a->V);
     }
     return DYNC_OK;
 }

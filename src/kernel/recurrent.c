@@ -5,6 +5,7 @@
  * as forward left them. Gradients of the weights are products over all steps at once and stand in autograd/.
  * States live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as operators. */
 #include "../dync.in.h"
+#include "gemm.h"
 #include "operand.h"
 
 enum { DYNC__RNN_ONE = 1, DYNC__RNN_GRU = 3, DYNC__RNN_LSTM = 4 };       /* gates name the cell */
@@ -90,7 +91,7 @@ static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
     int64_t H = r->hidden, W = r->width;
     if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return DYNC_ERR_MEMORY;
     dync__lb *b = &x.p.b;
-    b->fast_math = (r->call->attr[1] & 2) != 0;
+    b->fast_math = (r->call->attr[1] & 2) || r->type == DYNC_F32;    /* 3.5 ULP behind a sum of H products in F32 */
     int in = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_IN), hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN);
     int bias = dync__rp_operand(&x, DYNC__RNN_BIAS, DYNC__BUF_IN), h = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT);
     int c = r->gates == DYNC__RNN_LSTM ? dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT) : -1;
@@ -208,7 +209,12 @@ DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *dat
     dync__rnn_open(&r, call, data);
     int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
     char *weight = scratch, *hid = weight + W * H * e, *h = hid + N * W * e, *c = h + N * H * e;
-    dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, true);
+    if (r.dtype == r.type) {
+        const int64_t *stride = dync__rnn_operand(call, DYNC__RNN_W)->lay.stride;
+        dync__gemm_pack_lines(e == 8 ? DYNC__GT_F64 : DYNC__GT_F32, weight, W * e, r.at[DYNC__RNN_W], W, stride[0] * e, H, stride[1] * e);
+    } else {
+        dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, true);
+    }
     dync__rnn_copy(&r, DYNC__RNN_H0, false, h, r.type, false);
     if (r.at[DYNC__RNN_C0]) dync__rnn_copy(&r, DYNC__RNN_C0, false, c, r.type, false);
     for (int64_t i = 0; i < r.steps; i++) {
