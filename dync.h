@@ -5783,7 +5783,8 @@ DYNC__FN void dync__storage_ref(dync__storage *);
 DYNC__FN void dync__storage_unref(dync__storage *);
 DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
 {
-    return t->storage->data ? (char *)t->storage->data + t->lay.offset * dync__dtype_info(t->dtype)->bytes : NULL;
+    char *p = t->storage->data;
+    return p && t->lay.offset ? p + t->lay.offset * dync__dtype_info(t->dtype)->bytes : p;
 }
 /* Hooks that upper layers install; NULL until then.
  * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h). observe: capture/; called when the user
@@ -25628,6 +25629,8 @@ typedef struct dync__handler {
     dync_status (*call)(struct dync__handler *self, dync__opcall *);
     struct dync__handler *below;
     void *state;
+    /* May be NULL. Asked first, with handles as they came: the result of a call that it knows; NULL: the call takes the long way. */
+    dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at);
 } dync__handler;
 DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
@@ -28131,6 +28134,9 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
 }
 DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at) {
     dync__opcall call;
+    dync__handler *top = dync__tls.handler;
+    dync_tensor *known = top && top->known ? top->known(top, op, nargs, args, &at) : NULL;
+    if (known) return known;
     if (DYNC__UNLIKELY(!dync__enter(&call, op, nargs, args, at))) return NULL;
     for (int i = 1; i < call.nout; i++) dync__unref(call.out[i]);
     return call.nout ? dync__give(call.out[0]) : NULL;
@@ -41676,6 +41682,7 @@ typedef struct dync__cut_record {
 typedef struct dync__script_event {
     uint8_t kind, mode, n_args, n_out;   /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
     uint8_t flags;                       /* OP in place: of what is written, afterwards */
+    bool plain;                          /* OP: makes one tensor, writes none */
     uint32_t free;                       /* OP: arguments that may be any number of their kind; in args they are those of the last call */
     int32_t op, value;                   /* value: the first one made; in place: the one written */
     int32_t next, alt;                   /* first event after this one; another one in its place; -1 */
@@ -43169,10 +43176,13 @@ DYNC__WARM_END
 /* capture/quick.c: the short way of a call. Most entries guard tensors only and end after one segment with one tensor; for these what a
  * call has to do is prepared when the entry is made: guards as packed words compared in one pass, the place of each input, the code. After
  * segment.c, before cache.c, whose general way does the same and serves whatever is refused here: a false means only "not this way". */
-/* What a guard asks of a tensor's fixed fields: flags that matter, dtype, device, rank. */
+/* What a guard asks of a tensor's fixed fields: dtype, flags that matter, device, which lie side by side, and the rank. */
 DYNC__INLINE int64_t dync__quick_head(const dync__tensor *t) {
-    uint32_t flags = t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE);
-    return (int64_t)((uint64_t)t->dtype | (uint64_t)flags << 8 | (uint64_t)t->device << 16 | (uint64_t)(uint32_t)t->lay.ndim << 32);
+    const struct { uint8_t dtype, flags; uint16_t device; } which = {0xff, DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE, 0xffff};
+    uint32_t word, mask;
+    memcpy(&word, (const char *)t + offsetof(dync__tensor, dtype), sizeof word);
+    memcpy(&mask, &which, sizeof mask);
+    return (int64_t)((uint64_t)(word & mask) | (uint64_t)(uint32_t)t->lay.ndim << 32);
 }
 static int64_t *dync__quick_words(dync__cache_entry *e) {
     size_t n = 0;
@@ -43180,8 +43190,9 @@ static int64_t *dync__quick_words(dync__cache_entry *e) {
     int64_t *words = dync__arena_alloc(&e->arena, (n + 1) * sizeof *words), *w = words;
     for (int i = 0; words && i < e->n_tensors; i++) {
         const dync__tensor_guard *g = &e->tensor[i];
-        uint32_t flags = g->requires_grad ? DYNC__T_REQUIRES_GRAD : 0;
-        *w++ = (int64_t)((uint64_t)g->dtype | (uint64_t)flags << 8 | (uint64_t)g->device << 16 | (uint64_t)g->ndim << 32);
+        dync__tensor like = {.dtype = (uint8_t)g->dtype, .device = (uint16_t)g->device, .lay = {.ndim = g->ndim}};
+        if (g->requires_grad) like.flags = DYNC__T_REQUIRES_GRAD;
+        *w++ = dync__quick_head(&like);
         memcpy(w, g->dims, 2 * (size_t)g->ndim * sizeof *w);
         w += 2 * g->ndim;
     }
@@ -43225,7 +43236,15 @@ static bool dync__quick_distinct(dync__tensor *const *t, int n) {
                 if (t[i] == t[j]) return false;
         return true;
     }
-    uint64_t seen[8] = {0};
+    uint64_t seen[8] = {0}, near_first = 0;
+    int k = 0;
+    for (; k < n; k++) {                                  /* most stand near one another: a word of bits around the first */
+        uint32_t place = t[k]->slot - t[0]->slot + 32;
+        if (place >= 64) break;
+        if (near_first >> place & 1) return false;
+        near_first |= (uint64_t)1 << place;
+    }
+    if (k == n) return true;
     for (int i = 0; i < n; i++) {
         uint64_t bit = (uint64_t)1 << (t[i]->slot & 63), *word = &seen[(t[i]->slot >> 6) & 7];
         if (*word & bit) return false;
@@ -45727,6 +45746,7 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     if (e.value < 0 && c->nout) dync__script_stop(t);
     if (t->scripted != DYNC__SCRIPT_RECORDS) return;
     e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
+    e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
 }
 DYNC__FN void dync__script_grad_mode(dync__tracer *t, bool on) {
@@ -46034,6 +46054,31 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s) {
         memcpy(&(a), &(b), sizeof (a));                            \
         memset(&(b), 0, sizeof (b));                               \
     } while (0)
+/* The most frequent case of dync__replay_call before anything is opened: the next event is this very operator on the script's own fakes and
+ * the same numbers. */
+static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at) {
+    dync__tracer *t = self->state;
+    dync__script *s = t->script;
+    int32_t i = dync__script_first(s);
+    const dync__script_event *e = i < 0 ? NULL : &s->event.at[i];
+    if (!e || e->kind != DYNC__EV_OP || e->op != op || !e->plain || e->free || e->mode != dync__script_mode() || e->n_args != nargs ||
+        t->stopped || s->waiting.n == s->waiting.cap)
+        return NULL;
+    for (int k = 0; k < nargs; k++) {
+        const dync__arg *want = &e->args[k], *got = &args[k];
+        bool same = got->kind == DYNC__A_HANDLE ? want->kind == DYNC__A_TENSOR && got->as.h == dync__handle(want->as.t)
+                                                : want->kind == got->kind && want->n == got->n && want->as.i == got->as.i && got->kind != DYNC__A_TENSOR;
+        if (!same) return NULL;
+    }
+    dync__tensor *out = dync__replay_give(&s->value.at[e->value]);
+    if (!out) return NULL;
+    if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
+    s->waiting.at[s->waiting.n++] = i;
+    s->at = i;
+    t->last_at = *at;
+    t->pending++;
+    return dync__give(out);
+}
 /* An idle script for these arguments, if there is one: the call follows it. */
 DYNC__FN bool dync__replay_begin(dync__tracer *t) {
     const dync__cache_entry *e = t->entry;
@@ -46044,6 +46089,7 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t) {
     t->id = s->id;
     t->scripted = DYNC__SCRIPT_REPLAYS;
     t->handler.call = dync__replay_call;
+    t->handler.known = dync__replay_known;
     s->at = -1;
     s->waiting.n = 0;
     DYNC__REPLAY_SWAP(t->real, s->real);
@@ -46120,6 +46166,7 @@ DYNC__FN void dync__replay_leave(dync__tracer *t) {
     t->scripted = DYNC__SCRIPT_STOPPED;              /* what is recorded again is no new way */
     s->old = s->event.n;
     t->handler.call = dync__tracer_call;
+    t->handler.known = NULL;
     for (int i = 0; i < t->fake.n; i++) {
         dync__ref(t->fake.at[i]);
         t->fake.at[i]->node_output = i;

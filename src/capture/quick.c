@@ -4,11 +4,14 @@
 #include "../dync.in.h"
 #include "capture.h"
 
-/* What a guard asks of a tensor's fixed fields: flags that matter, dtype, device, rank. */
+/* What a guard asks of a tensor's fixed fields: dtype, flags that matter, device, which lie side by side, and the rank. */
 DYNC__INLINE int64_t dync__quick_head(const dync__tensor *t)
 {
-    uint32_t flags = t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE);
-    return (int64_t)((uint64_t)t->dtype | (uint64_t)flags << 8 | (uint64_t)t->device << 16 | (uint64_t)(uint32_t)t->lay.ndim << 32);
+    const struct { uint8_t dtype, flags; uint16_t device; } which = {0xff, DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE, 0xffff};
+    uint32_t word, mask;
+    memcpy(&word, (const char *)t + offsetof(dync__tensor, dtype), sizeof word);
+    memcpy(&mask, &which, sizeof mask);
+    return (int64_t)((uint64_t)(word & mask) | (uint64_t)(uint32_t)t->lay.ndim << 32);
 }
 
 static int64_t *dync__quick_words(dync__cache_entry *e)
@@ -18,8 +21,9 @@ static int64_t *dync__quick_words(dync__cache_entry *e)
     int64_t *words = dync__arena_alloc(&e->arena, (n + 1) * sizeof *words), *w = words;
     for (int i = 0; words && i < e->n_tensors; i++) {
         const dync__tensor_guard *g = &e->tensor[i];
-        uint32_t flags = g->requires_grad ? DYNC__T_REQUIRES_GRAD : 0;
-        *w++ = (int64_t)((uint64_t)g->dtype | (uint64_t)flags << 8 | (uint64_t)g->device << 16 | (uint64_t)g->ndim << 32);
+        dync__tensor like = {.dtype = (uint8_t)g->dtype, .device = (uint16_t)g->device, .lay = {.ndim = g->ndim}};
+        if (g->requires_grad) like.flags = DYNC__T_REQUIRES_GRAD;
+        *w++ = dync__quick_head(&like);
         memcpy(w, g->dims, 2 * (size_t)g->ndim * sizeof *w);
         w += 2 * g->ndim;
     }
@@ -69,7 +73,15 @@ static bool dync__quick_distinct(dync__tensor *const *t, int n)
                 if (t[i] == t[j]) return false;
         return true;
     }
-    uint64_t seen[8] = {0};
+    uint64_t seen[8] = {0}, near_first = 0;
+    int k = 0;
+    for (; k < n; k++) {                                  /* most stand near one another: a word of bits around the first */
+        uint32_t place = t[k]->slot - t[0]->slot + 32;
+        if (place >= 64) break;
+        if (near_first >> place & 1) return false;
+        near_first |= (uint64_t)1 << place;
+    }
+    if (k == n) return true;
     for (int i = 0; i < n; i++) {
         uint64_t bit = (uint64_t)1 << (t[i]->slot & 63), *word = &seen[(t[i]->slot >> 6) & 7];
         if (*word & bit) return false;

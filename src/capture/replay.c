@@ -87,6 +87,33 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s)
         memset(&(b), 0, sizeof (b));                               \
     } while (0)
 
+/* The most frequent case of dync__replay_call before anything is opened: the next event is this very operator on the script's own fakes and
+ * the same numbers. */
+static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at)
+{
+    dync__tracer *t = self->state;
+    dync__script *s = t->script;
+    int32_t i = dync__script_first(s);
+    const dync__script_event *e = i < 0 ? NULL : &s->event.at[i];
+    if (!e || e->kind != DYNC__EV_OP || e->op != op || !e->plain || e->free || e->mode != dync__script_mode() || e->n_args != nargs ||
+        t->stopped || s->waiting.n == s->waiting.cap)
+        return NULL;
+    for (int k = 0; k < nargs; k++) {
+        const dync__arg *want = &e->args[k], *got = &args[k];
+        bool same = got->kind == DYNC__A_HANDLE ? want->kind == DYNC__A_TENSOR && got->as.h == dync__handle(want->as.t)
+                                                : want->kind == got->kind && want->n == got->n && want->as.i == got->as.i && got->kind != DYNC__A_TENSOR;
+        if (!same) return NULL;
+    }
+    dync__tensor *out = dync__replay_give(&s->value.at[e->value]);
+    if (!out) return NULL;
+    if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
+    s->waiting.at[s->waiting.n++] = i;
+    s->at = i;
+    t->last_at = *at;
+    t->pending++;
+    return dync__give(out);
+}
+
 /* An idle script for these arguments, if there is one: the call follows it. */
 DYNC__FN bool dync__replay_begin(dync__tracer *t)
 {
@@ -98,6 +125,7 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
     t->id = s->id;
     t->scripted = DYNC__SCRIPT_REPLAYS;
     t->handler.call = dync__replay_call;
+    t->handler.known = dync__replay_known;
     s->at = -1;
     s->waiting.n = 0;
     DYNC__REPLAY_SWAP(t->real, s->real);
@@ -180,6 +208,7 @@ DYNC__FN void dync__replay_leave(dync__tracer *t)
     t->scripted = DYNC__SCRIPT_STOPPED;              /* what is recorded again is no new way */
     s->old = s->event.n;
     t->handler.call = dync__tracer_call;
+    t->handler.known = NULL;
     for (int i = 0; i < t->fake.n; i++) {
         dync__ref(t->fake.at[i]);
         t->fake.at[i]->node_output = i;

@@ -38,6 +38,7 @@ typedef struct dync__cut_record {
 typedef struct dync__script_event {
     uint8_t kind, mode, n_args, n_out;   /* mode: grad mode and default dtype of an operator; GRAD_MODE: on */
     uint8_t flags;                       /* OP in place: of what is written, afterwards */
+    bool plain;                          /* OP: makes one tensor, writes none */
     uint32_t free;                       /* OP: arguments that may be any number of their kind; in args they are those of the last call */
     int32_t op, value;                   /* value: the first one made; in place: the one written */
     int32_t next, alt;                   /* first event after this one; another one in its place; -1 */

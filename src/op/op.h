@@ -103,6 +103,8 @@ typedef struct dync__handler {
     dync_status (*call)(struct dync__handler *self, dync__opcall *);
     struct dync__handler *below;
     void *state;
+    /* May be NULL. Asked first, with handles as they came: the result of a call that it knows; NULL: the call takes the long way. */
+    dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at);
 } dync__handler;
 DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */

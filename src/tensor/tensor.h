@@ -154,7 +154,8 @@ DYNC__FN void dync__storage_ref(dync__storage *);
 DYNC__FN void dync__storage_unref(dync__storage *);
 DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)
 {
-    return t->storage->data ? (char *)t->storage->data + t->lay.offset * dync__dtype_info(t->dtype)->bytes : NULL;
+    char *p = t->storage->data;
+    return p && t->lay.offset ? p + t->lay.offset * dync__dtype_info(t->dtype)->bytes : p;
 }
 /* Hooks that upper layers install; NULL until then.
  * free_grad_meta: autograd/. device: what other devices than CPU and META can do (dync_cuda.h). observe: capture/; called when the user
