@@ -16997,7 +16997,9 @@ static size_t dync__gt_emit(dync__gtx *g, int kind) {
 }
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags) {
     dync__arena arena = {0};
+    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair"}, *const types[] = {"f32", "f64", "bf16", "u8"};
     dync__gtx g;
+    dync__str listing = {0};
     uint8_t *write;
     bool ok = false;
     memset(&g, 0, sizeof g);
@@ -17011,6 +17013,7 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = g.x.evex ? 32 : 16;
+    if (dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm)) g.x.listing = &listing;
     size_t bytes = dync__avec_reserve(&arena, &g.x.code, 4096) ? dync__gt_emit(&g, kind) : 0;
     if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
         dync__x_write(&g.x, write);
@@ -17018,6 +17021,12 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
         memcpy(&f->fn, &f->block.exec, sizeof f->fn);
         if (!ok) f->fn = NULL;
     }
+    if (ok && g.x.listing) {
+        char name[80];
+        dync__format(name, sizeof name, "gemm_%s_%s rows %d vectors %d flags %d", kinds[kind], types[type], rows, vectors, flags);
+        dync__log_text(DYNC__LOG_code, name, dync__str_get(&listing));
+    }
+    dync__str_free(&listing);
     dync__arena_free(&arena);
     return ok;
 }
@@ -21153,8 +21162,8 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
 typedef struct dync__mm_source { const void *from; uint64_t storage; uint32_t version; } dync__mm_source;
 typedef struct dync__mm_panels { dync__mm_source source; int32_t users; size_t bytes; char *data; } dync__mm_panels;
 typedef struct dync__mm_state {
-    dync__gemm_fixed *fixed;           /* the whole product, where it is small */
-    bool keeps;                        /* b is packed */
+    dync__gemm_fixed *fixed;           /* a whole product, where it is small */
+    bool keeps, single;                /* b is packed; one product */
     dync__mutex lock;
     dync__mm_source seen;
     dync__mm_panels *kept;
@@ -21226,7 +21235,9 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
                     .packed = g->packed};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
-    if (dync__gemm_run(&x)) (void)DYNC__ATOMIC_ADD(&g->told, 1);
+    const dync__mm_state *state = g->call->state;
+    bool fixed = state && state->fixed && !g->accumulate && dync__gemm_fixed_run(state->fixed, a, b, c, g->d);
+    if (!fixed && dync__gemm_run(&x)) (void)DYNC__ATOMIC_ADD(&g->told, 1);
     else if (g->call->epilogue && g->batches > 1) {
         dync__mm_done(&rows, 0, g->m);
         (void)DYNC__ATOMIC_ADD(&g->told, 1);
@@ -21280,8 +21291,8 @@ static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) {
     bool with_bias = c->n == 4;
     dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
                     .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
-    if (g->n_batch > 0 || g->batches == 0) return DYNC_OK;
+    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
+    if (g->batches == 0) return DYNC_OK;
     dync__gemm_fixed *fixed = keeps || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
     if (!fixed && !keeps) return DYNC_OK;
     dync__mm_state *state = dync__calloc(sizeof *state);
@@ -21291,6 +21302,7 @@ static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) {
     }
     state->fixed = fixed;
     state->keeps = keeps;
+    state->single = g->n_batch == 0;
     c->state = state;
     c->drop = dync__mm_drop;
     return DYNC_OK;
@@ -21338,7 +21350,7 @@ static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status 
     const dync__mm_state *state = c->state;
     const dync__operand *op = c->operand;
     int last = c->n - 1;
-    if (!state || !state->fixed) return false;
+    if (!state || !state->fixed || !state->single) return false;
     if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]), dync__operand_at(&op[1], data[1]), dync__operand_at(&op[last], data[last]),
                               last == 3 ? dync__operand_at(&op[2], data[2]) : NULL))
         return false;

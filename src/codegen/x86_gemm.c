@@ -413,7 +413,9 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
 {
     dync__arena arena = {0};
+    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair"}, *const types[] = {"f32", "f64", "bf16", "u8"};
     dync__gtx g;
+    dync__str listing = {0};
     uint8_t *write;
     bool ok = false;
     memset(&g, 0, sizeof g);
@@ -427,6 +429,7 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = g.x.evex ? 32 : 16;
+    if (dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm)) g.x.listing = &listing;
     size_t bytes = dync__avec_reserve(&arena, &g.x.code, 4096) ? dync__gt_emit(&g, kind) : 0;
     if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
         dync__x_write(&g.x, write);
@@ -434,6 +437,12 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
         memcpy(&f->fn, &f->block.exec, sizeof f->fn);
         if (!ok) f->fn = NULL;
     }
+    if (ok && g.x.listing) {
+        char name[80];
+        dync__format(name, sizeof name, "gemm_%s_%s rows %d vectors %d flags %d", kinds[kind], types[type], rows, vectors, flags);
+        dync__log_text(DYNC__LOG_code, name, dync__str_get(&listing));
+    }
+    dync__str_free(&listing);
     dync__arena_free(&arena);
     return ok;
 }

@@ -204,8 +204,8 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
 typedef struct dync__mm_source { const void *from; uint64_t storage; uint32_t version; } dync__mm_source;
 typedef struct dync__mm_panels { dync__mm_source source; int32_t users; size_t bytes; char *data; } dync__mm_panels;
 typedef struct dync__mm_state {
-    dync__gemm_fixed *fixed;           /* the whole product, where it is small */
-    bool keeps;                        /* b is packed */
+    dync__gemm_fixed *fixed;           /* a whole product, where it is small */
+    bool keeps, single;                /* b is packed; one product */
     dync__mutex lock;
     dync__mm_source seen;
     dync__mm_panels *kept;
@@ -291,7 +291,9 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
                     .packed = g->packed};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
-    if (dync__gemm_run(&x)) (void)DYNC__ATOMIC_ADD(&g->told, 1);
+    const dync__mm_state *state = g->call->state;
+    bool fixed = state && state->fixed && !g->accumulate && dync__gemm_fixed_run(state->fixed, a, b, c, g->d);
+    if (!fixed && dync__gemm_run(&x)) (void)DYNC__ATOMIC_ADD(&g->told, 1);
     else if (g->call->epilogue && g->batches > 1) {
         dync__mm_done(&rows, 0, g->m);
         (void)DYNC__ATOMIC_ADD(&g->told, 1);
@@ -356,8 +358,8 @@ static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
     bool with_bias = c->n == 4;
     dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
                     .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
-    if (g->n_batch > 0 || g->batches == 0) return DYNC_OK;
+    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
+    if (g->batches == 0) return DYNC_OK;
     dync__gemm_fixed *fixed = keeps || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
     if (!fixed && !keeps) return DYNC_OK;
     dync__mm_state *state = dync__calloc(sizeof *state);
@@ -367,6 +369,7 @@ static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
     }
     state->fixed = fixed;
     state->keeps = keeps;
+    state->single = g->n_batch == 0;
     c->state = state;
     c->drop = dync__mm_drop;
     return DYNC_OK;
@@ -424,7 +427,7 @@ static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status 
     const dync__mm_state *state = c->state;
     const dync__operand *op = c->operand;
     int last = c->n - 1;
-    if (!state || !state->fixed) return false;
+    if (!state || !state->fixed || !state->single) return false;
     if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]), dync__operand_at(&op[1], data[1]), dync__operand_at(&op[last], data[last]),
                               last == 3 ? dync__operand_at(&op[2], data[2]) : NULL))
         return false;
