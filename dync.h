@@ -21409,6 +21409,7 @@ DYNC__FN void dync__cj_free(dync__cj *);
  * MAX, AVERAGE in x, out y, bias: the divisor. */
 DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif
+DYNC__WARM_BEGIN
 
 /* ==== kernel/conv_jit.c ========================================================================================= */
 /* kernel/conv_jit.c: drives the tiles of codegen/x86_conv.c over whole convolutions, their gradients and pooling. Before: conv.c and
@@ -22076,6 +22077,7 @@ DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
     return DYNC_ERR_INTERNAL;
 }
 #endif
+DYNC__WARM_END
 
 /* ==== kernel/conv.c ============================================================================================= */
 /* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.

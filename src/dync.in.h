@@ -122,7 +122,9 @@ DYNC__COLD_END
 #include "kernel/gemm.c"
 #include "kernel/matmul.c"
 #include "kernel/conv_jit.h"
+DYNC__WARM_BEGIN
 #include "kernel/conv_jit.c"
+DYNC__WARM_END
 #include "kernel/conv.c"
 #include "kernel/pooling.c"
 #include "kernel/sort.c"

@@ -1,6 +1,7 @@
 /* kernel/conv.c, pooling.c, sort.c, scatter.c against plain loops over strided operands. */
 #include "../../src/dync.in.h"
 #include "../../src/kernel/operand.h"
+#include "../../src/codegen/codemem.h"
 #include "../test.h"
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
@@ -158,6 +159,48 @@ TEST(convolution_and_its_gradients)
 {
     static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
     for (int i = 0; i < 600; i++) check_conv(kernels[i % 3], i % 5 == 0 ? DYNC_F64 : i % 7 == 0 ? DYNC_BF16 : DYNC_F32, i % 8 == 0);
+}
+
+TEST(convolution_without_executable_memory)
+{
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+    dync__codemem_force(DYNC__CODEMEM_REFUSED);
+    for (int i = 0; i < 60; i++) check_conv(kernels[i % 3], DYNC_F32, false);
+    dync__codemem_force(DYNC__CODEMEM_TWICE);
+}
+
+/* Channels for many vectors, rows for several jobs; values that round. */
+TEST(threads_do_not_change_a_bit_of_a_convolution)
+{
+    static const struct { int64_t n, c, h, o, k, s, g; } layers[] = {{1, 24, 17, 40, 3, 1, 1}, {2, 3, 33, 16, 7, 2, 1}, {1, 48, 21, 48, 3, 2, 48}, {1, 32, 9, 96, 1, 1, 2}};
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
+    for (int i = 0; i < 12; i++) {
+        int64_t n = layers[i / 3].n, c = layers[i / 3].c, h = layers[i / 3].h, o = layers[i / 3].o, kk = layers[i / 3].k, s = layers[i / 3].s, g = layers[i / 3].g;
+        int64_t oh = (h + kk / 2 * 2 - kk) / s + 1, xs[4] = {n, c, h, h}, ws[4] = {o, c / g, kk, kk}, ys[4] = {n, o, oh, oh};
+        int64_t attr[7] = {s, s, kk / 2, kk / 2, 1, 1, g};
+        call k;
+        begin(&k, kernels[i % 3]);
+        memcpy(k.c.attr, attr, sizeof attr);
+        add(&k, DYNC_F32, 4, i % 3 == 1 ? ys : xs, false);
+        add(&k, DYNC_F32, 4, i % 3 == 2 ? ys : ws, false);
+        add(&k, DYNC_F32, 4, i % 3 == 0 ? ys : i % 3 == 1 ? xs : ws, false);
+        for (int b = 0; b < 2; b++)
+            for (int e = 0; e < ROOM; e++) ((float *)k.data[b])[e] = (float)test_random_int(-1000, 1000) / 777;
+        size_t bytes = (size_t)dync__operand_numel(&k.c.operand[2]) * sizeof(float);
+        float *one = malloc(bytes);
+        dync__pool_set_threads(1);
+        REQUIRE(run(&k));
+        memcpy(one, k.data[2], bytes);
+        for (int threads = 2; threads < 5; threads++) {
+            dync__pool_set_threads(threads);
+            memset(k.data[2], 0x55, bytes);
+            EXPECT_OK(k.c.row->run(&k.c, k.data, NULL));
+            EXPECT_EQ_INT(memcmp(one, k.data[2], bytes), 0);
+        }
+        free(one);
+        end(&k);
+    }
+    dync__pool_set_threads(0);
 }
 
 TEST(convolution_in_several_blocks_of_rows)
