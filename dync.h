@@ -52276,8 +52276,8 @@ static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
         dync_graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        if (from && from->syms && (side || !form->tail)) DYNC__TRY(dync__graph_concrete(from, value, to));
-        else if (from) *to = dync_graph_retain(from);
+        if (from && !side && form->tail) *to = dync_graph_retain(from);       /* only its inputs are counted */
+        else if (from) DYNC__TRY(dync__graph_concrete(from, value, to));
     }
     return DYNC_OK;
 }
